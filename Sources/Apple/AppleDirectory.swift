@@ -6,18 +6,18 @@ import OAuth
 import Synchronization
 import Time
 
-/// The teams and clients of a seed, by the identifiers in requests.
+/// The Apple developer teams and clients in a seed, found by the identifiers that requests use.
 struct AppleDirectory: Sendable {
     struct Team: Sendable {
         let id: String
         let keys: [String: Key]
         let notificationsURL: String?
         let sources: RegisteredSources
-        /// The team's JSON path in the seed, for diagnoses.
+        /// The JSON path of the developer team in the seed, for error messages.
         let place: String
     }
 
-    /// An App ID or a Services ID.
+    /// A client at Apple: an App ID or a Services ID.
     struct Client: SignInClient {
         enum Kind: Sendable {
             case app
@@ -28,15 +28,15 @@ struct AppleDirectory: Sendable {
         var name: String { id }
         let kind: Kind
         let team: String
-        /// The primary App ID: clients that share it share consent.
+        /// The primary App ID. A person's consent to one client counts for all clients with the same primary App ID.
         let group: String
-        /// The member `primaryApp` of a Services ID in the seed: the app to which it belongs.
+        /// The app to which a Services ID belongs: its member `primaryApp` in the seed; `nil` for an app.
         let primaryApp: String?
         let returnURLs: [String]
-        /// The return URLs that a request may use. Apple refuses requests with the others, although they are
-        /// registered.
+        /// The registered return URLs that a request may use. Apple refuses requests with any other return URL, even if
+        /// it is registered.
         let usableReturnURLs: Set<String>
-        /// The usable return URLs that match any port.
+        /// The usable return URLs that are registered with the port `*` and match any port.
         let anyPortReturnURLs: [RegisteredRedirectURI]
         let allowsInsecureReturnURLs: Bool
         let interaction: Interaction?
@@ -46,7 +46,7 @@ struct AppleDirectory: Sendable {
     let teams: [String: Team]
     let clients: [String: Client]
 
-    /// Makes a directory. `keys` has the seed's keys by their PEM text.
+    /// Makes the directory of a seed's Apple teams and clients. `keys` has the seed's keys by their PEM text.
     init(_ seeded: [AppleSection.Team], keys known: [String: Key]) {
         var teams: [String: Team] = [:]
         var clients: [String: Client] = [:]
@@ -85,28 +85,29 @@ struct AppleDirectory: Sendable {
         self.clients = clients
     }
 
-    /// Returns a hint about the App ID that was probably meant, or the first App IDs, for a diagnosis of a native
-    /// sign-in.
+    /// Returns a hint for the error message about an unknown App ID in a native sign-in: the App ID that was probably
+    /// meant, or the first App IDs of the seed.
     func appHint(for clientID: String) -> String {
         let hint = hint(for: clientID)
         return hint.isEmpty ? knownApps : hint
     }
 
-    /// The first App IDs, for a diagnosis.
+    /// A list of the first App IDs in the seed, for an error message.
     var knownApps: String {
         let apps = clients.values.filter { $0.kind == .app }.map(\.id).sorted().prefix(5)
         return Diagnosis.alternatives(Array(apps)).map { "; expected one such as \($0)" } ?? ""
     }
 
-    /// Returns a hint about the client that was probably meant, for a diagnosis.
+    /// Returns a hint for the error message about an unknown client: the client ID that was probably meant. It is empty
+    /// if there is none.
     func hint(for clientID: String) -> String { Spelling.hint(clientID, among: clients.keys.sorted()) }
 }
 
-/// The identifier of a person who came with an app from another team.
+/// A kind of identifier that Apple gives a person in connection with the transfer of an app from one team to another.
 enum FormerIdentifier: Hashable, Sendable {
-    /// The `sub` of the person at the former team.
+    /// The person's `sub` at the Apple developer team that had the app before its transfer.
     case subject(team: String)
-    /// The transfer identifier of the person between two teams.
+    /// The person's transfer identifier (`transfer_sub`), for moving an app from one Apple developer team to another.
     case transferSubject(from: String, to: String)
 
     func text(of account: String) -> String {
@@ -118,22 +119,24 @@ enum FormerIdentifier: Hashable, Sendable {
     }
 }
 
-/// The people of a world, by their identifiers at the teams' apps. These are digests: they can be made from a person,
-/// but not reversed. Each kind is computed for everybody at its first use, and later for new people.
+/// A cache that finds people by their identifiers at Apple's developer teams. The identifiers are digests: they can be
+/// computed for a person, but a person can't be computed from them. Each kind is computed for everybody at its first
+/// use, and later for new people.
 final class TransferredPeople: WorldCache {
     private struct Known {
         var accounts: [String: String] = [:]
-        /// The last account for which the identifiers are known.
+        /// The ID of the last account whose identifiers are in the cache.
         var last: String?
     }
 
-    /// The number of people's identifiers in the cache.
+    /// The number of identifiers in the cache.
     var count: Int { known.withLock { $0.values.reduce(0) { $0 + $1.accounts.count } } }
 
     private static let page = 1_000
     private let known = Mutex<[FormerIdentifier: Known]>([:])
 
-    /// Returns the ID of the account that has or had an identifier.
+    /// Returns the ID of the account to which an Apple identifier belongs; `nil` if there is none. `kind` says whether
+    /// the identifier is a `sub` or a transfer identifier.
     func account(_ text: String, as kind: FormerIdentifier, in world: World) -> String? {
         while true {
             let last = known.withLock { $0[kind]?.last }
@@ -161,7 +164,8 @@ final class TransferredPeople: WorldCache {
 }
 
 extension World {
-    /// Returns the account with an identifier; `nil` if there is none.
+    /// Returns the account to which an Apple identifier belongs; `nil` if there is none. `kind` says whether the
+    /// identifier is a `sub` or a transfer identifier.
     func account(_ text: String, as kind: FormerIdentifier) -> Account? {
         guard let id = caches[TransferredPeople.self].account(text, as: kind, in: self) else { return nil }
         return read { $0.account(id) }
@@ -219,7 +223,7 @@ extension AppleProvider {
         }?.account
         guard let account else {
             throw refuse(
-                "sub \(Diagnosis.quote(subject)) has no current consent for this client: nobody by it has signed in, or it was revoked"
+                "sub \(Diagnosis.quote(subject)) has no current consent for this client: the person hasn't signed in, or has revoked it"
             )
         }
         let transfer = AppleIdentifiers.transferSubject(account: account, from: client.team, to: target)

@@ -3,8 +3,8 @@ import JSON
 import EmulatorCore
 import JOSE
 
-/// An error answer of Apple. The body is Apple's; the diagnosis is sent beside it, and `Assets/evidence.tsv` has the
-/// sources.
+/// An error response of Apple. A diagnosis for developers is sent beside Apple's body, and `Assets/evidence.tsv` has
+/// the public sources.
 struct AppleError: Error, Sendable {
     enum Code: String, Sendable {
         case invalidRequest = "invalid_request"
@@ -13,12 +13,11 @@ struct AppleError: Error, Sendable {
         case invalidScope = "invalid_scope"
         case unauthorizedClient = "unauthorized_client"
         case unsupportedGrantType = "unsupported_grant_type"
-        /// The server failed.
         case serverError = "server_error"
     }
 
     let code: Code
-    /// The description; often missing, as at Apple.
+    /// The `error_description` of the response; often `nil`, because Apple often sends none.
     let description: String?
     let diagnosis: Diagnosis
 
@@ -28,28 +27,28 @@ struct AppleError: Error, Sendable {
         self.diagnosis = diagnosis
     }
 
-    /// Makes the error for a token that couldn't be signed.
+    /// Makes the error response for an ID token that couldn't be signed.
     static func unsigned(_ failure: KeyError) -> AppleError {
         AppleError(.serverError, nil, Diagnosis("the ID token can't be signed: \(failure.description)"))
     }
 
-    /// The HTTP status. 500 for a failure that isn't the client's is not documented.
+    /// The HTTP status of the error response. Apple doesn't document that it is 500 for failures of the server.
     private var status: Int { code == .serverError ? 500 : 400 }
 
     private var evidence: Evidence? { AppleProvider.evidence.ofError(code.rawValue, description) }
 
-    /// The answer of `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`: 400 and a JSON object.
+    /// The error response of `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`: status 400 and a JSON object.
     var jsonResponse: Response {
         var body = JSONObject([("error", .string(code.rawValue))])
         body["error_description"] = description.map { .string($0) }
         return AppleProvider.json(.object(body), status: status).diagnosed(diagnosis).known(by: evidence)
     }
 
-    /// The errors that can be ordered at `/auth/token`.
+    /// The errors that a test can order at `/auth/token`.
     static let ofTokens = ordered([
         .invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient, .unsupportedGrantType, .invalidScope,
     ])
-    /// The errors that can be ordered at `/auth/revoke` and `/auth/usermigrationinfo`.
+    /// The errors that a test can order at `/auth/revoke` and `/auth/usermigrationinfo`.
     static let ofRevocation = ordered([.invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient])
 
     private static func ordered(_ codes: [Code]) -> EndpointTraits.Errors {
@@ -58,8 +57,8 @@ struct AppleError: Error, Sendable {
         }
     }
 
-    /// Returns the answer of `/auth/authorize`: a page for browsers, and TN3107's JSON for clients that don't accept
-    /// HTML. It is never a redirect, because the return URL may be what is wrong.
+    /// Returns the error response of `/auth/authorize`: a page for browsers, and the JSON of Apple's TN3107 for clients
+    /// that don't accept HTML. It is never a redirect, because the return URL itself may be wrong.
     func authorizeResponse(to request: Request) -> Response {
         guard request.header("Accept")?.contains("text/html") ?? false else { return jsonResponse }
         return Page.response(

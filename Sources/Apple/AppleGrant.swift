@@ -5,7 +5,7 @@ import OAuth
 import Time
 import Worlds
 
-/// A person's consent to an app group of a team.
+/// A person's consent to an app group: the apps and services of an Apple developer team that share a primary App ID.
 struct AppleGrant: OAuthGrant {
     struct CodeDetails: Codable, Sendable {
         let nonce: String?
@@ -18,7 +18,7 @@ struct AppleGrant: OAuthGrant {
 
     static let tables = GrantTables<AppleGrant>(
         "apple", rememberingCodes: .minutes(5), indexes: [bySubject, byRelayAddress])
-    /// The index by the person's `sub` at the team's clients.
+    /// The index of consents by the `sub` that the person has at the team's clients.
     static let bySubject = Index<AppleGrant, String>("subject") {
         AppleIdentifiers.subject(account: $0.account, team: $0.team)
     }
@@ -28,15 +28,15 @@ struct AppleGrant: OAuthGrant {
 
     let account: String
     let team: String
-    /// The primary App ID of the group.
+    /// The primary App ID of the app group to which the person has consented.
     let group: String
-    /// The client at which the person first consented.
+    /// The ID of the client at which the person first consented.
     let client: String
-    /// The time of the first consent.
+    /// The time of the person's first consent.
     let since: Instant
     var sharesEmail: Bool
     var scopes: Set<AppleScope>
-    /// Whether mail to the relay address is forwarded.
+    /// Whether Apple's relay forwards mail from the app to the person.
     var forwardsMail = true
 
     var key: String { AppleGrant.key(account, team: team, group: group) }
@@ -48,17 +48,17 @@ struct AppleGrant: OAuthGrant {
     }
 }
 
-/// A consent that has ended, for credential states.
+/// A person's consent to an app group that has ended, which is kept to answer questions about credential states.
 struct EndedGrant: Row {
     static let table = Table<EndedGrant>("apple.endedGrant", indexes: [bySubject, byRelayAddress])
     static let bySubject = Index<EndedGrant, String>("subject") { $0.subject }
     static let byRelayAddress = Index<EndedGrant, String>("relayAddress") { $0.relayAddress }
 
-    /// The key of the ended grant.
+    /// The key that the consent had before it ended.
     let key: String
     let account: String
     let subject: String
-    /// The person's relay address; `nil` if the person shared the real one.
+    /// The person's relay address at the team; `nil` if the person shared the real address.
     let relayAddress: String?
 
     init(_ grant: AppleGrant) {
@@ -70,7 +70,7 @@ struct EndedGrant: Row {
     }
 }
 
-/// An access token for `user.migration`, of a team.
+/// An access token of a developer team for the scope `user.migration`, by which users are moved between teams.
 struct MigrationToken: Row {
     static let table = Table<MigrationToken>("apple.migrationToken") { $0.expires }
 
@@ -80,14 +80,15 @@ struct MigrationToken: Row {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the grant that a person has given to the client's group of apps, which share one consent.
+    /// Returns the consent that a person has given to the client's app group.
     func grant(_ account: String, to client: AppleDirectory.Client) -> AppleGrant? {
         find(AppleGrant.self, AppleGrant.key(account, team: client.team, group: client.group))
     }
 }
 
 extension Transaction {
-    /// Makes a grant, or extends the existing one. `isFirst` is `true` if it is new.
+    /// Records a person's consent to the client's app group, or adds scopes to the existing consent. `isFirst` is
+    /// `true` for the first consent.
     mutating func consent(
         _ account: String, to client: AppleDirectory.Client, scopes: Set<AppleScope>, sharesEmail: Bool
     ) -> (grant: AppleGrant, isFirst: Bool) {
@@ -106,8 +107,8 @@ extension Transaction {
         return (grant, false)
     }
 
-    /// Ends a grant: all of its codes and tokens stop working, and the next sign-in is a first one. Returns `false` if
-    /// it had ended before.
+    /// Ends a person's consent to an app group. All of its codes and tokens stop working, and the next sign-in is
+    /// treated as the first. Returns `false` if the consent had ended before.
     @discardableResult
     mutating func revoke(_ grant: AppleGrant, because reason: String) -> Bool {
         guard find(AppleGrant.self, grant.key) != nil else { return false }
@@ -117,13 +118,13 @@ extension Transaction {
     }
 }
 
-/// The scopes of Sign in with Apple. `openid` is listed in the discovery document and asks for nothing.
+/// The scopes of Sign in with Apple. `openid` is listed in the discovery document and grants nothing.
 enum AppleScope: String, Codable, Sendable, CaseIterable {
     case name
     case email
     case openid
 
-    /// The name of the scope in `ASAuthorization.Scope`, for native requests.
+    /// The name of the scope in `ASAuthorization.Scope`, which native apps use.
     var nativeName: String { self == .name ? "fullName" : rawValue }
 }
 
@@ -131,8 +132,8 @@ enum AppleScope: String, Codable, Sendable, CaseIterable {
 // https://support.apple.com/102571
 
 extension AppleProvider {
-    /// Ends the grants of an order, and notifies the teams' servers in the background. A client stands for its app
-    /// group.
+    /// Ends the consents that a test's revocation order names, and notifies the teams' servers in the background. A
+    /// client in the order stands for its whole app group.
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) throws -> Response {
         try exchange.revoke(
             AppleGrant.self, order,
@@ -180,7 +181,8 @@ extension AppleProvider {
         }
     }
 
-    /// Returns the grant of a token. `token_type_hint` isn't needed: the form of a token shows its kind.
+    /// Returns the consent to which a token belongs; `nil` if the token isn't valid. The request's `token_type_hint`
+    /// isn't needed, because the form of Apple's tokens shows their kind.
     private func grant(of text: String, _ client: AppleDirectory.Client, _ world: World) -> AppleGrant? {
         world.read { tables in
             guard let token = tables.find(Token<AppleGrant>.self, text), token.client == client.id,
@@ -190,7 +192,8 @@ extension AppleProvider {
         }
     }
 
-    /// Ends a grant and notifies the team's server, in the background. Returns `false` if it had ended before.
+    /// Ends a person's consent, and notifies the team's server in the background. Returns `false` if the consent had
+    /// ended before.
     @discardableResult
     func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String, because reason: String) throws -> Bool
     {

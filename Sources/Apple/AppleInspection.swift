@@ -26,7 +26,8 @@ extension AppleProvider {
         ]
     }
 
-    /// Returns the account with this `sub`, if the person has signed in: identifiers are digests.
+    /// Returns the ID of the account with this `sub` at Apple, if the person has signed in. Other people can't be
+    /// found, because a `sub` is a digest.
     package func account(named subject: String, in world: World) -> String? {
         world.read { tables in tables.first(AppleGrant.bySubject, subject)?.account }
     }
@@ -92,7 +93,8 @@ extension AppleProvider {
         return item
     }
 
-    /// Returns the action that causes an event, which Apple reports to the team's server.
+    /// Makes the inspector's button that causes an event in a person's Apple Account, which Apple then reports to the
+    /// team's server.
     private func event(
         _ kind: AppleEvent.Kind, _ label: String, _ grant: AppleGrant, isDestructive: Bool = false
     ) -> InspectedAction {
@@ -154,8 +156,8 @@ extension AppleProvider {
             ? "the person closed Apple's page or chose Cancel: offer the sign-in again, nothing is broken" : nil
     }
 
-    /// Returns the person with this `sub`: the one whose grant has it, or else one of the first accounts, whose `sub`
-    /// is computed.
+    /// Returns the person with this `sub` at Apple. If no consent has the `sub`, it is compared with the computed `sub`
+    /// of the first accounts.
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
         let known = world.read { tables -> KnownSubject? in
             guard let grant = tables.first(AppleGrant.bySubject, subject), let account = tables.account(grant.account)
@@ -194,7 +196,8 @@ extension AppleProvider {
 }
 
 extension AppleProvider {
-    /// A code came without the person's name, though it was asked for.
+    /// Returns a remark on a recorded authorization response that has a code but no name of the person, although the
+    /// request had the scope `name`.
     static func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
         guard (200..<300).contains(exchange.response.status) else { return [] }
         let names = Set(exchange.responseFindings.map(\.name))
@@ -203,7 +206,7 @@ extension AppleProvider {
         return scopes.contains("name") ? [onlyOnce] : []
     }
 
-    /// The remark on a later sign-in:
+    /// The remark that Apple sends the name only once:
     /// <https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple>
     private static let onlyOnce =
         "Apple sends the name and, natively, the address only the first time that a person authorizes an app of the team: keep "

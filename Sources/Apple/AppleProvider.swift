@@ -6,7 +6,7 @@ import OAuth
 import Recordings
 import Time
 
-/// Sign in with Apple: <https://developer.apple.com/documentation/signinwithapplerestapi>.
+/// The stand-in for Apple: Sign in with Apple. <https://developer.apple.com/documentation/signinwithapplerestapi>
 package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, SignsClientSecrets, RelaysMail,
     ExplainsValues, StartsSeeds
 {
@@ -85,7 +85,8 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         "https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server."
     )
 
-    /// Only Apple's script asks for the response mode of a pop-up.
+    /// Returns a description for the recorded authorization request of a pop-up. Only Apple's script requests the
+    /// response mode `web_message`; `nil` for all other requests.
     private static func authorizationStep(_ exchange: RecordedExchange) -> Step? {
         exchange.request.queryForm["response_mode"] == ResponseMode.webMessage.rawValue
             ? Step(.authorization, "pop-up of Sign in with Apple JS") : nil
@@ -102,17 +103,18 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         ]
     }
 
-    /// All that a request says of its client stands in its form.
+    /// Returns `nil`, because requests to Apple name their client only in the parameters, which are read elsewhere.
     package func client(of exchange: Exchange) -> String? { nil }
 
-    /// Refuses a request that is too large. Not documented: `invalid_request`, as for a repeated parameter.
+    /// Refuses a request that is too large. Apple doesn't document the error; `invalid_request` is sent, as for a
+    /// repeated parameter.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         let error = AppleError(.invalidRequest, nil, diagnosis)
         return exchange.address.path.hasPrefix("/auth/authorize")
             ? error.authorizeResponse(to: exchange.request) : error.jsonResponse
     }
 
-    /// Returns the page of Apple's servers for unknown paths.
+    /// Returns the error page of Apple's servers for unknown paths and methods.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (method, path) = (exchange.request.method, exchange.address.path)
         guard let host = exchange.address.host, [AppleProvider.host, AppleProvider.scriptHost].contains(host) else {
@@ -143,12 +145,13 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         return response.diagnosed(diagnosis).known(by: evidence)
     }
 
-    /// Returns the `iss` of tokens for this request.
+    /// Returns Apple's `iss` for the tokens in the answer to a request.
     func issuer(_ exchange: Exchange) -> String { settings.issuer.issuer(at: AppleProvider.host, exchange) }
 }
 
 extension AppleProvider {
-    /// Returns the token that the person would get after consenting. Consent is neither needed nor recorded.
+    /// Returns the claims of the ID token that the person would get from Apple after consenting. The consent is neither
+    /// needed nor recorded.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
         guard let client = directory.clients[wanted.client] else {
             throw wanted.noSuchClient("App ID or Services ID", hint: directory.hint(for: wanted.client))
@@ -185,8 +188,8 @@ extension AppleProvider: OffersTrials {
 // Quirk: several keys are published at once and change without notice.
 
 extension AppleProvider {
-    /// The issuer in the discovery document was another than that of tokens, so that clients which compare the two
-    /// refused everybody.
+    /// A change at Apple: the issuer in the discovery document differed from the `iss` of tokens. Clients that compare
+    /// the two refused every sign-in.
     static let accountIssuer = Change(
         "accountIssuer", ("2025-06-11", "2025-06-17"),
         summary:
@@ -204,8 +207,8 @@ extension AppleProvider {
 
     func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.keySet(.apple)) }
 
-    /// The call `POST /_understudy/v1/apple/keys/rotate`, which publishes a new key and withdraws the oldest, as Apple
-    /// sometimes does.
+    /// The control API's call `POST /_understudy/v1/apple/keys/rotate`, by which a test makes Apple publish a new
+    /// signing key and withdraw the oldest, as Apple sometimes does.
     var rotationCall: Endpoint {
         .control(
             "POST", "apple/keys/rotate", "Publishes a new signing key, and withdraws the oldest of more than three.",
@@ -237,6 +240,6 @@ extension AppleProvider {
 }
 
 extension Look {
-    /// The theme of Apple's pages: white or black, centred, with a black button.
+    /// The look of Apple's pages: white or black, centred, with a black button.
     static let apple = Look(name: "Apple", style: StyleSheets.look)
 }

@@ -4,7 +4,7 @@ import JSON
 import OAuth
 import Time
 
-/// The seed's section `apple`.
+/// The section `apple` of the seed (the test data).
 package struct AppleSection: SeedSection {
     package static let name = "apple"
     package static let about = "Sign in with Apple."
@@ -14,7 +14,7 @@ package struct AppleSection: SeedSection {
         case string
     }
 
-    /// The teams with their clients and keys.
+    /// The Apple developer teams, with their clients and keys.
     package let teams: [Team]
     let issuer: IssuerChoice
     let booleanClaims: BooleanClaims
@@ -23,7 +23,7 @@ package struct AppleSection: SeedSection {
     let accountMails: Bool
     let codeLifetime: TimeSpan
     let idTokenLifetime: TimeSpan
-    /// The value of `expires_in`.
+    /// The lifetime of access tokens, which is `expires_in` in the response of Apple's token endpoint.
     let accessTokenLifetime = TimeSpan.hours(1)
     private let keyRotation: TimeSpan?
     private let signingKeys: [SigningKey]
@@ -35,7 +35,7 @@ package struct AppleSection: SeedSection {
             "The form of email_verified and is_private_email; Apple sends both forms.")
         accountDeletedEvent = fields(
             "accountDeletedEvent", .choice(["account-deleted", "account-delete"]), default: "account-deleted",
-            "The event's name, a choice: as Apple's page has it, or as receivers report it.")
+            "The name of the event about a deleted account: the one on Apple's page, or the one that receivers report.")
         crossSiteFormPost = fields(
             "crossSiteFormPost", .boolean, default: true,
             "Move the browser to appleid.apple.com.localhost before a form post to the daemon's own site.")
@@ -76,7 +76,7 @@ extension KeyOwner {
 }
 
 extension AppleSection {
-    /// A developer team.
+    /// An Apple developer team.
     package struct Team: SchemaObject {
         package let id: String
         package let keys: [Key]
@@ -96,12 +96,14 @@ extension AppleSection {
         }
     }
 
-    /// A key that signs client secrets.
+    /// A key of an Apple developer team, which signs client secrets.
     package struct Key: SchemaObject {
         package let id: String
-        /// The PEM; `nil` if only the private half is given, from which it follows.
+        /// The public half of the key in PEM; `nil` if the seed has only the private half, from which the public half
+        /// follows.
         private let publicKey: String?
-        /// The PEM; `nil` if the seed can only check secrets, not sign them.
+        /// The private half of the key in PEM; `nil` if the seed has only the public half, with which client secrets
+        /// can be checked but not signed.
         let privateKey: String?
 
         package init(_ fields: inout Fields) {
@@ -112,7 +114,7 @@ extension AppleSection {
             )
         }
 
-        /// Returns the key that secrets are checked with, from the seed's keys by their PEM text.
+        /// Returns the key with which Apple client secrets are checked. `known` has the seed's keys by their PEM text.
         func verifying(_ known: [String: JOSE.Key]) -> JOSE.Key? { (publicKey ?? privateKey).flatMap { known[$0] } }
     }
 
@@ -125,15 +127,15 @@ extension AppleSection {
         package init(_ fields: inout Fields) {
             bundleID = fields("bundleID", .text(.identifier), "The App ID.")
             primaryApp = fields.nullable(
-                "primaryApp", .text(.identifier), "The app that leads this one's group; itself by default.")
+                "primaryApp", .text(.identifier), "The primary App ID of the app's group; the app itself by default.")
             transfer = fields.nullable(
                 "transfer", .object(Transfer.self), "Set when the app came from another team.")
             interaction = fields.clientInteraction()
         }
     }
 
-    /// The origin of an app that came from another team. For sixty days, ID tokens contain the person's transfer
-    /// identifier.
+    /// The transfer of an app from a different Apple developer team. For sixty days after it, ID tokens contain the
+    /// person's transfer identifier.
     /// <https://developer.apple.com/documentation/technotes/tn3159-migrating-sign-in-with-apple-users-for-an-app-transfer>
     struct Transfer: SchemaObject {
         static let period = TimeSpan.days(60)
@@ -156,7 +158,8 @@ extension AppleSection {
 
         package init(_ fields: inout Fields) {
             id = fields("id", .text(.identifier), "The Services ID: a web client's client_id.")
-            primaryApp = fields("primaryApp", .text(.identifier), "The App ID that it is grouped with.")
+            primaryApp = fields(
+                "primaryApp", .text(.identifier), "The primary App ID with which the Services ID is grouped.")
             returnURLs = fields(
                 "returnURLs", .set(of: .text(RegisteredRedirectURI.webRule)), default: [], "Registered return URLs.")
             allowInsecureReturnURLs = fields(
@@ -166,7 +169,7 @@ extension AppleSection {
         }
     }
 
-    /// The senders that may write to relay addresses.
+    /// The senders that an Apple developer team has registered, which may send mail to the team's relay addresses.
     struct Relay: SchemaObject {
         let senders: [String]
         let domains: [String]
@@ -174,7 +177,9 @@ extension AppleSection {
         init(_ fields: inout Fields) {
             senders = fields(
                 "senders", .set(of: .text(.email)), default: [], "Addresses that may write to relay addresses.")
-            domains = fields("domains", .set(of: .text(.mailDomain)), default: [], "Domains that may.")
+            domains = fields(
+                "domains", .set(of: .text(.mailDomain)), default: [],
+                "Domains whose addresses may write to relay addresses.")
         }
     }
 }
@@ -210,12 +215,13 @@ extension TextRule {
         10, about: "ten letters and digits, as Apple's signing keys are named")
 }
 
-/// A person's profile at Apple. The person's identifiers depend on the team: `AppleIdentifiers`.
+/// A person's settings at Apple. The person's identifiers depend on the developer team, so `AppleIdentifiers` makes
+/// them.
 struct AppleProfile: AccountProfile {
     static let name = "apple"
     static let about = "The person at Apple."
 
-    /// The person's `ASUserDetectionStatus`:
+    /// The person's `ASUserDetectionStatus`, which says whether Apple believes that the person is real:
     /// <https://developer.apple.com/documentation/authenticationservices/asuserdetectionstatus>
     enum RealUserStatus: String, Codable, CaseIterable, Sendable {
         case unsupported
@@ -247,23 +253,25 @@ extension Account {
     var apple: AppleProfile { self[AppleProfile.self] }
 }
 
-/// Makes the identifiers that Apple keeps stable. They follow only from the person and the team, so a restart, a reset
-/// or a revocation doesn't change them.
+/// The identifiers that Apple gives a person. They follow only from the person and the developer team, so a restart, a
+/// reset or a revocation doesn't change them.
 enum AppleIdentifiers {
-    /// Returns the `sub`, `000000.<32 hex>.0000`: one for each person and team.
+    /// Returns a person's `sub` at an Apple developer team, such as `000000.<32 hex>.0000`.
     static func subject(account: String, team: String) -> String {
         compose(Digest.sha256("apple:sub:\(team):\(account)"))
     }
 
-    /// Returns the identifier of a person during the transfer of an app from one team to another.
+    /// Returns a person's transfer identifier (`transfer_sub`) during the transfer of an app from one Apple developer
+    /// team to another.
     static func transferSubject(account: String, from: String, to: String) -> String {
         compose(Digest.sha256("apple:transfer:\(from):\(to):\(account)"))
     }
 
-    /// The domain of private relay addresses.
+    /// The domain of Apple's private relay addresses, with the `@` before it.
     static let relayDomain = "@privaterelay.appleid.com"
 
-    /// Returns the relay address, ten lower-case letters and digits before `relayDomain`: one for each person and team.
+    /// Returns a person's relay address at an Apple developer team: ten lower-case letters and digits before
+    /// `relayDomain`.
     static func relayAddress(account: String, team: String) -> String {
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
         let digest = Digest.sha256("apple:relay:\(team):\(account)")
@@ -271,7 +279,8 @@ enum AppleIdentifiers {
         return String(decoding: local, as: UTF8.self) + relayDomain
     }
 
-    /// Returns an identifier of a digest. Real ones begin with a small number and end with a time of day.
+    /// Returns an identifier in Apple's form, made from a digest. Apple's own identifiers begin with a small number and
+    /// end with a time of day.
     private static func compose(_ digest: [UInt8]) -> String {
         let first = (Int(digest[16]) << 8 | Int(digest[17])) % 2000
         let hour = Int(digest[18]) % 24
@@ -285,22 +294,23 @@ enum AppleIdentifiers {
     }
 }
 
-/// Makes and recognizes codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The first part is
-/// random, and the rest follows from it. So a token that was never issued here can be told from a forgotten one.
+/// The codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The first part is random, and the
+/// rest follows from it. Thus a forgotten token can be distinguished from a token that this stand-in for Apple never
+/// issued.
 enum AppleToken {
     case code
     case access
     case refresh
 
-    /// The length of a code or token in bytes.
+    /// The length of an Apple code or token in bytes.
     private static let length = 63
 
-    /// Returns a new code or token, made of 128 random bits.
+    /// Returns a new code or token in Apple's form, made from 128 random bits.
     func make(from random: inout Randomness) -> String {
         String(decoding: text(Array(Hex.encode(random.bytes(16)).utf8)[...]), as: UTF8.self)
     }
 
-    /// The first letter of codes or tokens of this kind.
+    /// The first letter of Apple's codes or tokens of this kind.
     private var letter: UInt8 {
         switch self {
         case .code: UInt8(ascii: "c")
@@ -322,14 +332,15 @@ enum AppleToken {
         return text
     }
 
-    /// Whether the text has this kind's form and consistent parts, so that it was made here.
+    /// Whether a text is a code or token of this kind that this stand-in for Apple has made. The parts of such a text
+    /// follow from each other.
     func fits(_ text: String) -> Bool {
         guard text.utf8.count == AppleToken.length else { return false }
         let bytes = Array(text.utf8)
         return bytes[0] == letter && constantTimeEquals(self.text(bytes[1..<33]), bytes)
     }
 
-    /// Describes which kind of code or token a text seems to be, for a diagnosis.
+    /// Describes in words which kind of Apple code or token a text seems to be, for an error message.
     static func describe(_ text: String) -> String {
         if text.isEmpty { return "nothing" }
         if text.hasPrefix("eyJ") { return "a JSON Web Token" }

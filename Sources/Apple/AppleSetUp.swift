@@ -22,8 +22,8 @@ extension AppleProvider {
         return app.client("APPLE").id == nil && app[names] == nil ? .nothing : .client
     }
 
-    /// Adds a team with a key, an app and a Services ID. Of a key in the app's configuration, only the public half is
-    /// used.
+    /// Adds an Apple developer team with a key, an app and a Services ID to a new seed. If the app's configuration has
+    /// a key, only the key's public half is used.
     package static func begin(_ start: inout StartingSeed) throws(KeyError) {
         guard start.includes(AppleSection.name) else { return }
         let client = start.app.client("APPLE")
@@ -61,7 +61,8 @@ extension AppleProvider {
         )
     }
 
-    /// Returns the domains from which the app may send mail to relay addresses: the hosts of its return URLs.
+    /// Returns the domains from which the app may send mail to Apple's relay addresses. They are the hosts of the app's
+    /// return URLs.
     private static func mailDomains(_ returnURLs: JSONValue) -> [String] {
         let hosts = (returnURLs.array ?? []).compactMap { url -> String? in
             guard let url = url.string, url.hasPrefix("https://") else { return nil }

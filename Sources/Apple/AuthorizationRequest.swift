@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 import OAuth
 
-/// A checked request to `/auth/authorize`.
+/// A request to Apple's `/auth/authorize` that has been read and checked.
 struct AuthorizationRequest: CheckedAuthorization {
     let client: AppleDirectory.Client
     let redirectURI: String
@@ -13,10 +13,10 @@ struct AuthorizationRequest: CheckedAuthorization {
     let state: Form.Field?
     let nonce: String?
     let challenge: CodeChallenge?
-    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
+    /// The unchanged form of the authorization request. The sign-in page sends it again with the person's answer.
     let form: Form
 
-    /// The longest nonce.
+    /// The greatest length of the parameter `nonce` in Apple's authorization requests, in bytes.
     static let nonceLimit = 4096
 
     init(_ form: Form, _ directory: AppleDirectory, _ seed: Seed) throws(AppleError) {
@@ -82,7 +82,7 @@ struct AuthorizationRequest: CheckedAuthorization {
         throw AppleError(.invalidRequest, "Invalid web redirect url.", ReturnURL.diagnosis(of: uri, for: client))
     }
 
-    /// Returns whether `response_type` contains `id_token` beside `code`. `id_token` alone isn't supported.
+    /// Returns whether `response_type` contains `id_token` beside `code`. Apple doesn't support `id_token` alone.
     private static func responseType(_ form: Form) throws(AppleError) -> Bool {
         guard let text = form["response_type"], !text.isEmpty else {
             throw AppleError(
@@ -99,7 +99,8 @@ struct AuthorizationRequest: CheckedAuthorization {
         return types.contains("id_token")
     }
 
-    /// Returns the response mode. The default is `query` for a code, and `fragment` with an ID token.
+    /// Returns the response mode of an authorization request. The default is `query` for a code, and `fragment` with an
+    /// ID token.
     private static func mode(_ form: Form, wantsIDToken: Bool) throws(AppleError) -> ResponseMode {
         guard let text = form["response_mode"], !text.isEmpty else { return wantsIDToken ? .fragment : .query }
         guard let mode = ResponseMode(rawValue: text) else {
@@ -119,8 +120,8 @@ struct AuthorizationRequest: CheckedAuthorization {
         return mode
     }
 
-    /// Returns the refusal of a code challenge. Apple doesn't document PKCE, and looks at it since
-    /// ``AppleProvider/codeVerifiers``. The methods are RFC 7636's.
+    /// Returns Apple's error for an unusable code challenge. Apple doesn't document PKCE, but has checked code
+    /// verifiers since ``AppleProvider/codeVerifiers``. The accepted methods are those of RFC 7636.
     private static func refusal(of fault: CodeChallenge.Fault) -> AppleError {
         let diagnosis =
             switch fault {
@@ -160,17 +161,18 @@ extension AppleProvider {
         evidence: "https://github.com/a-tokyo/apple-signin-auth/issues/180")
 }
 
-/// Apple's rules for return URLs: https, a domain name, no fragment, and equal to a registered one, byte for byte.
+/// Apple's rules for return URLs (redirect URIs): https, a domain name, no fragment, and equal to a registered one,
+/// byte for byte.
 /// <https://developer.apple.com/documentation/signinwithapple/configuring-your-environment-for-sign-in-with-apple>
 enum ReturnURL {
     enum Fault: Sendable {
         case notAURL
         case hasFragment
-        /// The URL isn't https, or its host is localhost or an IP address.
+        /// The return URL isn't https, or its host is localhost or an IP address.
         case insecure
     }
 
-    /// Returns the reason why a URL may not be registered or used; `nil` if it may.
+    /// Returns the reason why Apple doesn't accept a return URL; `nil` if it does.
     static func fault(of uri: String, allowsInsecure: Bool) -> Fault? {
         guard let address = WebAddress(uri), address.scheme == "https" || address.scheme == "http" else {
             return .notAURL
@@ -180,7 +182,7 @@ enum ReturnURL {
         return isInsecure && !allowsInsecure ? .insecure : nil
     }
 
-    /// Returns the reason why `client` can't use `uri`, and the advice that would make it work.
+    /// Returns the error message for a return URL `uri` that `client` can't use, with advice on how to make it work.
     static func diagnosis(of uri: String, for client: AppleDirectory.Client) -> Diagnosis {
         let reason = reason(against: uri, for: client)
         let fault = fault(of: uri, allowsInsecure: false)

@@ -10,7 +10,7 @@ import Time
 // Quirks: PKCE isn't documented, and enforced where a client uses it. A request that can't be granted ends at Apple's own page; only a person's decision, a cancel
 // included, travels to the return URL. `user` comes once, the first time the person authorizes the app group.
 
-/// The sign-in at the authorization endpoint.
+/// The sign-in at Apple's authorization endpoint.
 struct AppleSignIn: AuthorizationFlow {
     let apple: AppleProvider
 
@@ -107,7 +107,8 @@ struct AppleSignIn: AuthorizationFlow {
         return response.deliver()
     }
 
-    /// Returns `{"name":{"firstName","lastName"},"email"}`, limited by the scopes.
+    /// Returns the value of `user` in Apple's authorization response, `{"name":{"firstName","lastName"},"email"}`, with
+    /// only those members that the scopes allow.
     private static func user(_ authorization: Authorization, _ scopes: Set<AppleScope>) -> JSONValue? {
         var user = JSONObject()
         if scopes.contains(.name) {
@@ -119,7 +120,7 @@ struct AppleSignIn: AuthorizationFlow {
         return user.members.isEmpty ? nil : .object(user)
     }
 
-    /// Returns the message of a popup: the result of Sign in with Apple JS, as text.
+    /// Returns the page that posts the result of the sign-in from a pop-up to Sign in with Apple JS.
     private func message(
         _ exchange: Exchange, _ request: AuthorizationRequest, _ code: String, _ idToken: String?, _ user: JSONValue?
     ) -> Response {
@@ -156,9 +157,9 @@ struct AppleSignIn: AuthorizationFlow {
         return page.diagnosed(diagnosis).known(by: AppleProvider.evidence.ofError(error))
     }
 
-    /// Moves a browser to `appleid.apple.com.localhost`, if necessary. Apple's form post is cross-site, so a client's
-    /// `SameSite=Lax` cookies aren't sent. On the client's own site, a browser would send them and hide that. The name
-    /// resolves to the browser's own machine, so a browser that used another name stays.
+    /// Redirects a browser that has reached this server at a loopback address to `appleid.apple.com.localhost`, if the
+    /// client is on the same site. Apple's form post is cross-site, so browsers don't send a client's `SameSite=Lax`
+    /// cookies with it; a same-site form post would hide that. The new name also resolves to the browser's own machine.
     private func moveToOtherSite(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response? {
         guard apple.settings.crossSiteFormPost, request.mode == .formPost, exchange.address.form == .prefix,
             exchange.request.header("Accept")?.contains("text/html") ?? false,
@@ -171,18 +172,19 @@ struct AppleSignIn: AuthorizationFlow {
                 + "Apple's form post is cross-site, so the browser goes on at \(base)")
         // A POST continues as a GET: the parameters fit in a query, and the page needs nothing else.
         return Response.redirect(to: "\(base)/auth/authorize?\(request.form.encoded)", status: 303).noted(note)
-            .known(by: .chosen("Apple's own site is another than the client's, so there is nothing to move"))
+            .known(by: .chosen("Apple's own site differs from the client's, so Apple needs no such redirect"))
     }
 }
 
-/// A person's consent, with the choices on the way.
+/// A person's consent in a sign-in at Apple: the account, the scopes, the name, and whether the address is shared.
 struct Approval: Sendable {
     let account: Account
     let sharesEmail: Bool
     let name: Account.Name
     let scopes: Set<AppleScope>
 
-    /// Makes an approval. The person's own settings apply, unless an ordered outcome says otherwise.
+    /// Makes a person's consent. The person's settings in the seed apply, unless a test has ordered something else as
+    /// an outcome.
     init(account: Account, asked scopes: Set<AppleScope>, outcome: Outcome? = nil) {
         self.account = account
         sharesEmail = outcome?.shareEmail ?? account.apple.shareEmail
@@ -201,22 +203,22 @@ struct Approval: Sendable {
     }
 }
 
-/// The result of an approval: a grant, and a code for it.
+/// The result of a person's consent at Apple: a grant, and an authorization code for it.
 struct Authorization: Sendable {
     let grant: AppleGrant
     let account: Account
     let name: Account.Name
     let code: String
-    /// Whether this is the first time that the person authorizes the app group.
+    /// Whether the person authorizes the client's app group for the first time.
     let isFirst: Bool
     let at: Instant
 
-    /// The address that the client sees: the person's own, or the relay address.
+    /// The email address that the client sees: the person's own, or the relay address.
     var email: String { grant.email(of: account) }
 }
 
 extension AppleProvider {
-    /// Records consent and makes a code; `nil` if the account doesn't exist any more.
+    /// Records a person's consent, and makes an authorization code; `nil` if the account doesn't exist any more.
     func authorize(
         _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?,
         challenge: CodeChallenge? = nil
@@ -240,8 +242,8 @@ extension AppleProvider {
     }
 }
 
-/// The pages on which a person chooses an account and consents. They work without scripts and by keyboard, and have no
-/// logo.
+/// The pages of Apple's sign-in, on which a person chooses an account and consents. They work without scripts and by
+/// keyboard, and have no logo.
 enum SignInPage {
     static let path = "/auth/authorize/continue"
 
@@ -269,7 +271,7 @@ enum SignInPage {
         [("class", "quiet"), ("type", "submit"), ("name", "action"), ("value", "new"), ("formnovalidate", nil)],
         "Use another Apple Account")
 
-    /// Shows the form for a new person. `problem` is the error of the values sent before.
+    /// Shows the form for creating a new account. `problem` says what was wrong with the values sent before.
     static func newPerson(
         _ exchange: Exchange, _ request: Form, _ person: NewPerson, problem: String? = nil
     ) -> Response {

@@ -6,18 +6,19 @@ import Recordings
 import Synchronization
 import Time
 
-/// A client secret: a JSON Web Token that the client signs with its team's key.
+/// An Apple client secret: a JSON Web Token that the client signs with its team's key.
 ///
-/// The checks are Apple's. Their order isn't documented, so they go from the outside to the inside. Each of them ends
-/// in the same `invalid_client`, so the findings say which one failed.
+/// It is checked by Apple's rules. Apple doesn't document their order, so the header is checked first, and the
+/// signature last. Apple answers every failed check with the same `invalid_client`, so the findings say which one
+/// failed.
 package struct ClientSecret: Sendable {
-    /// The longest lifetime: six months.
+    /// The longest lifetime of a client secret that Apple allows: six months.
     package static let maximumLifetime = TimeSpan.seconds(15_777_000)
     package static let audience = "https://appleid.apple.com"
-    /// The most that the signer's clock may be ahead of ours.
+    /// The longest time by which the clock of a client secret's signer may be ahead of this server's.
     static let clockTolerance = TimeSpan.minutes(5)
 
-    /// A statement about the secret, and whether it is true.
+    /// A statement about a client secret, and whether it is true.
     package struct Finding: Sendable {
         package let holds: Bool
         package let text: String
@@ -36,7 +37,7 @@ package struct ClientSecret: Sendable {
 
     package init(_ text: String) throws(JWS.Malformed) { jws = try JWS(parsing: text) }
 
-    /// Returns the findings about the header.
+    /// Returns the findings about the header of the client secret.
     package func headerFindings() -> [Finding] {
         let algorithm = jws.algorithm ?? "missing"
         return [
@@ -51,7 +52,7 @@ package struct ClientSecret: Sendable {
         ]
     }
 
-    /// Returns the findings about the times at `now`.
+    /// Returns the findings about the `iat` and `exp` of the client secret. `now` is the present time.
     package func timeFindings(now: Instant) -> [Finding] {
         if ["iat", "exp"].contains(where: { jws.claims[$0]?.isInMilliseconds ?? false }) {
             return [Finding(false, "iat or exp is in milliseconds: JWT times are seconds since 1970")]
@@ -123,8 +124,8 @@ package struct ClientSecret: Sendable {
     }
 }
 
-/// A cache of secrets whose signature has been checked. The signature stays valid, so a repeated secret only needs the
-/// checks of its times.
+/// A cache of client secrets whose signature has been checked. The signature stays valid, so when a client sends a
+/// secret again, only its times are checked.
 final class ClientSecretCache: Sendable {
     struct Checked: Sendable {
         let client: String
@@ -133,7 +134,8 @@ final class ClientSecretCache: Sendable {
     }
 
     private static let limit = 1024
-    /// The most bytes of a cached secret. Longer ones aren't used in practice, and are checked each time.
+    /// The longest client secret that is cached, in bytes. Longer ones don't occur in practice, and are checked each
+    /// time.
     private static let longest = 2048
     private let checked = Mutex<[String: Checked]>([:])
 
@@ -149,8 +151,9 @@ final class ClientSecretCache: Sendable {
 }
 
 extension AppleProvider {
-    /// Checks `client_id` and `client_secret` of a form, with all rules for the secret. A body that isn't a form counts as
-    /// an empty form, to which Apple answers `invalid_client` (<https://developer.apple.com/forums/thread/707610>).
+    /// Authenticates a client by the parameters `client_id` and `client_secret`, with all of Apple's rules for client
+    /// secrets. A body that isn't a form counts as an empty form, to which Apple answers `invalid_client`
+    /// (<https://developer.apple.com/forums/thread/707610>).
     func authenticate(_ exchange: Exchange, _ form: Form) throws(AppleError) -> AppleDirectory.Client {
         func refuse(_ diagnosis: Diagnosis) -> AppleError { AppleError(.invalidClient, nil, diagnosis) }
         guard let clientID = form["client_id"], !clientID.isEmpty else {
@@ -191,7 +194,8 @@ extension AppleProvider {
         return client
     }
 
-    /// Returns why `client_id` may be missing although the client has sent it.
+    /// Returns an error message about a missing `client_id`. It considers that the client may have sent the ID in a way
+    /// that Apple doesn't read.
     private func missingClientID(_ request: Request) -> Diagnosis {
         if request.header("Authorization")?.lowercased().hasPrefix("basic ") ?? false {
             return Diagnosis(
@@ -225,7 +229,8 @@ extension AppleProvider {
         seed[AppleSection.self].teams.flatMap(\.clientIDs)
     }
 
-    /// Makes a client secret.
+    /// Makes a client secret for a client at Apple, signed with a key of its team; `nil` if the seed has no such client
+    /// at Apple.
     package static func clientSecret(
         for wanted: ClientSecretRequest, seed: Seed
     ) throws(ClientSecretRequest.Refusal) -> String? {
@@ -275,6 +280,6 @@ extension AppleProvider {
 }
 
 extension AppleSection.Team {
-    /// The IDs of apps and services.
+    /// The client IDs of the team's apps and services.
     fileprivate var clientIDs: [String] { apps.map(\.bundleID) + services.map(\.id) }
 }

@@ -10,7 +10,7 @@ import OAuth
 // Quirks: name and address are included only at the person's first consent to the app group. An app whose App ID isn't
 // registered gets error 1000, like one without the entitlement on a device.
 
-/// The codes of `ASAuthorizationError.Code`.
+/// The errors that a native sign-in with Apple can return, with the codes of `ASAuthorizationError.Code`.
 enum NativeError: String, CaseIterable {
     case unknown
     case canceled
@@ -62,7 +62,7 @@ extension AppleProvider {
         ) { try authorizeNatively($0, $1) }.titled("the native sign-in").remarks(AppleProvider.nativeRemarks)
     }
 
-    /// The form of the answer:
+    /// The JSON schema for the result of a native sign-in with Apple:
     /// <https://developer.apple.com/documentation/authenticationservices/asauthorizationappleidcredential>
     private static let credentialSchema = Schema.members(
         "AppleCredential",
@@ -123,7 +123,8 @@ extension AppleProvider {
         switch decision {
         case .cancel: return NativeError.canceled.response(Diagnosis("the person cancelled, as ordered"))
         case .error(let name, _):
-            return (NativeError(rawValue: name) ?? .failed).response(Diagnosis("this error was ordered as an outcome"))
+            return (NativeError(rawValue: name) ?? .failed).response(
+                Diagnosis("this error was ordered as the outcome of the sign-in"))
         case .nobody, .ask: return AppleProvider.nobody(body)
         case .approve(let account, let outcome): return try signIn(exchange, body, client, account, outcome)
         }

@@ -12,7 +12,7 @@ import Worlds
 // Quirks: `events` is a JSON text inside the JSON; `is_private_email` in it is the text "true"; `event_time` is in
 // milliseconds. All app groups of a team share one endpoint; `aud` names the client of an event.
 
-/// An event in a person's account.
+/// An event in a person's Apple Account, of which Apple notifies the developer team's server.
 struct AppleEvent: Sendable {
     enum Kind: String, Sendable, CaseIterable {
         case emailDisabled = "email-disabled"
@@ -28,7 +28,8 @@ struct AppleEvent: Sendable {
 }
 
 extension AppleProvider {
-    /// Notifies the team's endpoint of an event, if it has one, in the background. A failure is logged.
+    /// Notifies the developer team's server of an event in the background, if the seed has a URL for it. A failure is
+    /// logged.
     func tell(of event: AppleEvent, in exchange: Exchange) throws {
         do {
             if let notification = try notification(event, in: exchange) {
@@ -41,7 +42,7 @@ extension AppleProvider {
         }
     }
 
-    /// Returns the signed notification of an event; `nil` if the team has no endpoint.
+    /// Returns the signed notification of an event; `nil` if the seed has no notification URL for the developer team.
     func notification(_ event: AppleEvent, in exchange: Exchange) throws -> AppleNotification? {
         guard let url = directory.teams[event.grant.team]?.notificationsURL else { return nil }
         let (now, jti) = try exchange.world.update { ($0.now, Hex.encode($0.random.bytes(16))) }
@@ -101,7 +102,8 @@ extension AppleProvider {
         }
     }
 
-    /// Carries out the event, sends the notification, and answers with its result.
+    /// Causes the event that a test has ordered, sends Apple's notification of it, and returns the result of the
+    /// delivery.
     private func notify(_ exchange: Exchange, _ body: NotificationOrder) async throws -> Response {
         let (kind, accountID, clientID) = (body.kind, body.account, body.client)
         guard let client = directory.clients[clientID] else {
@@ -156,7 +158,7 @@ extension AppleProvider {
         }
     }
 
-    /// Ends all grants of a deleted account, and notifies each client's team.
+    /// Ends all of a deleted account's consents at Apple, and notifies the developer teams of the clients.
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
@@ -165,7 +167,7 @@ extension AppleProvider {
         return { exchange in try tell(of: ended, in: exchange) }
     }
 
-    /// Notifies the teams of deleted accounts.
+    /// Notifies the developer teams that the accounts of these ended consents were deleted.
     private func tell(of ended: [AppleGrant], in exchange: Exchange) throws {
         for grant in ended {
             let event = AppleEvent(kind: .accountDeleted, account: grant.account, client: grant.client, grant: grant)
@@ -182,15 +184,15 @@ extension Transaction {
     }
 }
 
-/// A notification that is ready to be sent.
+/// A server-to-server notification of Apple's that is ready to be sent.
 struct AppleNotification: Sendable {
-    /// The pauses between attempts: after the first, there are three more.
+    /// The pauses between attempts to deliver a notification. After the first attempt, there are three more.
     static let pauses: [DispatchTimeInterval] = [.milliseconds(500), .seconds(1), .seconds(2)]
 
     let url: String
-    /// The signed JSON Web Token.
+    /// The notification as a signed JSON Web Token.
     let payload: String
-    /// The event in the notification, for the control API's answer.
+    /// The content of the notification's `events`, for the response of the control API.
     let events: JSONValue
 
     var message: OutgoingMessage {
@@ -199,7 +201,7 @@ struct AppleNotification: Sendable {
             body: JSONValue.object(JSONObject([("payload", .string(payload))])).serialized())
     }
 
-    /// Returns the result of the delivery, for the control API.
+    /// Returns the result of delivering the notification, for the response of the control API.
     func json(_ delivery: OutgoingMessage.Delivery) -> JSONValue {
         var object = delivery.json(of: message)
         object["events"] = events

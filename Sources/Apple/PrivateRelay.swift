@@ -15,13 +15,13 @@ import Worlds
 // envelope counts as passed, and signatures are ignored. An unknown address is refused at RCPT. At which command an
 // unregistered sender is refused isn't documented: here, also at RCPT.
 
-/// The relay's decision about a mail.
+/// The decision of Apple's private email relay about a mail.
 enum RelayDecision: Sendable {
-    /// The envelope is acceptable.
+    /// The relay accepts the mail's envelope. The decision about the mail itself follows later.
     case accepted
     case forwarded(ForwardedMail)
     case refused(RelayRefusal)
-    /// The mail is dropped, and the sender isn't notified.
+    /// The relay drops the mail without notifying the sender.
     case lost(Diagnosis)
 
     var verdict: RelayVerdict {
@@ -34,15 +34,15 @@ enum RelayDecision: Sendable {
     }
 }
 
-/// The known parts of a mail.
+/// A mail to a relay address, as far as it is known to Apple's private email relay.
 struct RelayedMail {
-    /// The envelope's sender; empty for a bounce.
+    /// The sender in the mail's envelope; empty for a bounce.
     let sender: String
-    /// The recipient's relay address, in lower case.
+    /// The relay address to which the mail is sent, in lower case.
     let recipient: String
-    /// The mailboxes in From; `nil` as long as only the envelope is known.
+    /// The mailboxes in the mail's header field From; `nil` as long as only the envelope is known.
     let authors: [Mailbox]?
-    /// The content; `nil` if only the envelope and From are known.
+    /// The content of the mail; `nil` if only the envelope and From are known.
     let content: ReceivedContent?
 }
 
@@ -90,9 +90,10 @@ extension AppleProvider {
     }
 }
 
-/// The senders that may write to a team's relay addresses.
+/// The registered senders that may write to a team's relay addresses.
 struct RegisteredSources: Sendable {
-    /// The addresses, in lower case like the domains.
+    /// The email addresses that may write to the team's relay addresses, in lower case. `domains` are in lower case,
+    /// too.
     let addresses: Set<String>
     let domains: Set<String>
 
@@ -105,38 +106,39 @@ struct RegisteredSources: Sendable {
         addresses.contains(address.lowercased()) || domains.contains(RegisteredSources.domain(of: address))
     }
 
-    /// Returns the domain of an address in lower case; empty if there is none.
+    /// Returns the domain of an email address in lower case; empty if the address has none.
     static func domain(of address: String) -> String {
         guard let mark = address.utf8.lastIndex(of: UInt8(ascii: "@")) else { return "" }
         return address[mark...].dropFirst().lowercased()
     }
 }
 
-/// A person who hides behind a relay address.
+/// A person who hides the real email address behind a relay address of Apple's.
 struct HiddenPerson: Sendable {
     let account: Account
     let team: String
-    /// The relay address.
+    /// The person's relay address.
     let address: String
-    /// Whether mail is forwarded. The address doesn't show which of the team's apps the mail is about, so it is
-    /// forwarded as long as the person wants it from one of them.
+    /// Whether the relay forwards mail to the person. The relay address doesn't show which of the team's apps the mail
+    /// is about, so all mail is forwarded as long as the person wants it from one of the apps.
     let forwardsMail: Bool
 }
 
-/// A relay address that stands for a sender who has written to a hidden person, so that the person can answer.
+/// A relay address that stands for the sender of a mail to a hidden person, so that the person can answer the mail.
 struct RelayedSender: Row {
     static let table = Table<RelayedSender>("apple.relayedSender", limit: 10_000)
 
-    /// The address, in lower case.
+    /// The relay address that stands for the sender, in lower case.
     let key: String
-    /// The sender's address.
+    /// The sender's real address.
     let sender: String
-    /// The relay address of the person.
+    /// The relay address of the hidden person who has received the sender's mail.
     let relayAddress: String
 
-    /// Makes an address as recipients see it: `noreply_at_example_com_dpdcnf87nu_918e97ce@privaterelay.appleid.com`,
-    /// made of the sender, the relay address and eight hexadecimal digits. How Apple makes these and shortens long ones
-    /// isn't documented.
+    /// Makes the relay address that stands for a sender, as recipients see it:
+    /// `noreply_at_example_com_dpdcnf87nu_918e97ce@privaterelay.appleid.com`. It is made of the sender's address, the
+    /// recipient's relay address and eight hexadecimal digits. Apple doesn't document how it makes such addresses and
+    /// shortens long ones.
     init(_ sender: String, to relayAddress: String) {
         self.sender = sender
         self.relayAddress = relayAddress
@@ -150,7 +152,7 @@ struct RelayedSender: Row {
         key = begin + end + AppleIdentifiers.relayDomain
     }
 
-    /// Returns the text in lower case, with an underscore for all but letters, digits and hyphens.
+    /// Returns a text in lower case, with an underscore for every character but letters, digits and hyphens.
     private static func plain(_ text: String) -> String {
         let bytes = text.utf8.map { byte -> UInt8 in
             switch byte {
@@ -163,23 +165,23 @@ struct RelayedSender: Row {
     }
 }
 
-/// The recipient of mail to a relay address.
+/// The recipient whom mail to one of Apple's relay addresses reaches.
 enum RelayAddressee: Sendable {
     case person(HiddenPerson)
-    /// The app that has written before: the person answers it.
+    /// The mail is a person's reply, and goes to the app that has written to the person before.
     case app(Reply)
-    /// No one. `endedBy` is the account that had the address before.
+    /// The mail reaches nobody. `endedBy` is the account that had the relay address before.
     case nobody(endedBy: String?)
 
     struct Reply: Sendable {
         let person: HiddenPerson
-        /// The address of the app that has written before.
+        /// The real address of the app that has written to the person.
         let sender: String
     }
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the recipient of mail to `address`, which is in lower case.
+    /// Returns the recipient whom mail to the relay address `address` reaches. The address is in lower case.
     func addressee(_ address: String) -> RelayAddressee {
         if let person = hiddenPerson(address) { return .person(person) }
         guard let sender = find(RelayedSender.self, address) else { return .nobody(endedBy: formerAccount(address)) }
@@ -208,7 +210,8 @@ extension TableReading where Self: ~Copyable {
 // person.
 
 extension AppleProvider {
-    /// Forwards a mail, and stores the addresses at which the person can answer.
+    /// Forwards an app's mail to a person. The relay addresses that stand for the mail's senders are stored, so that
+    /// the person can answer.
     func forward(
         _ mail: RelayedMail, from authors: [Mailbox], to person: HiddenPerson, in world: World
     ) throws -> ForwardedMail {
@@ -255,9 +258,10 @@ extension AppleProvider {
     }
 }
 
-/// The header of a person's reply, as the app gets it.
+/// The header of a person's reply through Apple's relay, as the app gets it.
 private struct ReplyHeader {
-    /// Header fields that reveal where a mail was written, or that are wrong after the change.
+    /// The names of header fields that are removed from a person's reply, because they reveal where it was written, or
+    /// are wrong after the relay's changes.
     private static let telling = [
         "Received", "Return-Path", "Delivered-To", "X-Originating-IP", "DKIM-Signature", "Authentication-Results",
         "Reply-To",
@@ -293,7 +297,8 @@ private struct ReplyHeader {
 }
 
 extension RelayedSender {
-    /// The most mailboxes of a header field. Further ones are left out.
+    /// The greatest number of mailboxes that the relay forwards in a header field of a mail. Further mailboxes are left
+    /// out.
     static let perField = 10
 }
 
@@ -307,16 +312,16 @@ extension World {
     }
 }
 
-/// The reason and the text of a mail's refusal by the relay.
+/// A mail's rejection by Apple's relay: the reason, and the SMTP reply.
 struct RelayRefusal: Sendable {
-    /// The reason, for the control API.
+    /// The reason why Apple's relay rejects a mail, as the control API names it.
     enum Reason: String {
         case unauthorizedSender
         case noSuchAddress
         case switchedOff
     }
 
-    /// The position of the unregistered address.
+    /// The part of the mail in which the unregistered address stands: the envelope's sender, or the header field From.
     enum Place {
         case envelope
         case author
@@ -325,12 +330,13 @@ struct RelayRefusal: Sendable {
     let reason: Reason
     let answer: MailRefusal
 
-    /// The line of the answer.
+    /// The line of the SMTP reply with which the relay rejects the mail.
     var smtp: String {
         [String(answer.code), answer.status, answer.text].compactMap { $0 }.joined(separator: " ")
     }
 
-    /// Returns Apple's text with the envelope's sender. That the author is named if From is at fault isn't documented.
+    /// Returns the rejection of a mail from an unregistered sender, with Apple's text, which names the envelope's
+    /// sender. Apple doesn't document that the author is named instead if the address in From isn't registered.
     static func unauthorized(
         _ address: String, _ place: Place, recipient: String, at team: AppleDirectory.Team,
         registeredAt others: [String]
@@ -359,12 +365,12 @@ struct RelayRefusal: Sendable {
         let domain = RegisteredSources.domain(of: address)
         let parent = team.sources.domains.sorted().first { domain.hasSuffix(".\($0)") || $0.hasSuffix(".\(domain)") }
         let note =
-            parent.map { "each subdomain is registered by itself, and \(Diagnosis.quote($0)) is another: " } ?? ""
+            parent.map { "each subdomain is registered by itself, and \(Diagnosis.quote($0)) differs: " } ?? ""
         return
             "\(note)register the address at \(team.place).relay.senders, or \(Diagnosis.quote(domain)) at \(team.place).relay.domains; with Apple, under Certificates, Identifiers & Profiles, Services, Sign in with Apple for Email Communication"
     }
 
-    /// The most registered sources in a diagnosis.
+    /// The greatest number of registered senders that an error message lists.
     private static let listed = 8
 
     private static func expected(_ address: String, at team: AppleDirectory.Team) -> String {
@@ -375,7 +381,7 @@ struct RelayRefusal: Sendable {
         return "what team \"\(team.id)\" registered: \(shown)\(more)"
     }
 
-    /// Returns the refusal of an unknown address.
+    /// Returns the rejection of a mail to an unknown relay address.
     static func userNotFound(_ address: String, endedBy account: String?, in world: World) -> RelayRefusal {
         let ended = account.map {
             "account \(Diagnosis.quote($0)) hid behind it, and uses Sign in with Apple for no app of the team any more: take the address off your lists"
@@ -410,7 +416,8 @@ struct RelayRefusal: Sendable {
                     "say in From who the mail is from: https://www.rfc-editor.org/rfc/rfc5322#section-3.6.2")))
     }
 
-    /// Returns the refusal of a stranger's reply. The text isn't documented; it is the one for unregistered senders.
+    /// Returns the rejection of a reply that doesn't come from the hidden person. Apple doesn't document its text, so
+    /// it is the one for unregistered senders.
     static func strangersReply(_ sender: String, _ recipient: String, _ account: Account) -> RelayRefusal {
         RelayRefusal(
             reason: .unauthorizedSender,
@@ -454,8 +461,8 @@ extension AppleProvider {
         ) { try relayDecision($0, $1) }
     }
 
-    /// Handles `GET /_understudy/v1/apple/relay?from=…&to=…`: decides about a mail whose sender is in the envelope and
-    /// in From.
+    /// Handles `GET /_understudy/v1/apple/relay?from=…&to=…`, by which a test asks how Apple's relay decides about a
+    /// mail. The sender `from` is taken to be in the envelope and in From.
     private func relayDecision(_ exchange: Exchange, _ question: Question) throws -> Response {
         let (sender, recipient) = (question.sender, question.recipient)
         let mail = RelayedMail(
@@ -486,7 +493,7 @@ extension AppleProvider {
 extension AppleProvider {
     private static let sender = Mailbox("appleid@id.apple.com", name: "Apple")
 
-    /// Notifies a person that an app was used for the first time.
+    /// Sends a mail to a person whose Apple Account was used with an app for the first time.
     func mailPerson(of authorization: Authorization, for client: AppleDirectory.Client, _ exchange: Exchange) throws {
         guard settings.accountMails, authorization.isFirst else { return }
         let account = authorization.account

@@ -11,7 +11,7 @@ import Worlds
 // Quirks: every error of the client's has status 400. The client is authenticated before anything else is checked. A
 // code of the native flow has no redirect_uri. A refresh returns no new refresh token. Descriptions are often missing.
 
-/// Apple's descriptions.
+/// The descriptions in Apple's error responses.
 private enum TokenText {
     static let expired = "The code has expired or has been revoked."
 }
@@ -48,7 +48,8 @@ extension AppleProvider {
 
     // MARK: - authorization_code
 
-    /// The checks. Apple's order isn't documented. A verifier is accepted even if the authorization had no challenge.
+    /// The checks with which Apple redeems an authorization code. Apple doesn't document their order. A code verifier
+    /// is accepted even if the authorization request had no code challenge.
     private static let redemption = Redemption(checks: [.unused, .unexpired, .client, .redirectURI, .codeVerifier])
 
     private func redeem(_ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client) throws
@@ -76,7 +77,7 @@ extension AppleProvider {
                     ? Diagnosis(exchange.reason(againstUnknown: text, called: "the code"))
                     : Diagnosis(
                         received: AppleToken.describe(text), expected: "an authorization code",
-                        "this isn't one of ours"))
+                        "send a code that the authorization endpoint has issued"))
         }
         let request = Redemption.Request(
             code: text, client: client.id, redirectURI: redirectURI, codeVerifier: form["code_verifier"],
@@ -220,7 +221,7 @@ extension AppleProvider {
 
     // MARK: - client_credentials
 
-    /// Issues the token for moving users to another team:
+    /// Issues the access token for moving users to a different developer team:
     /// <https://developer.apple.com/documentation/signinwithapple/transferring-your-apps-and-users-to-another-team>
     private func clientCredentials(
         _ exchange: Exchange, _ form: Form, _ client: AppleDirectory.Client
@@ -246,7 +247,7 @@ extension AppleProvider {
     }
 }
 
-/// The claims of Apple's ID token, in Apple's order.
+/// The content of Apple's ID token, whose claims are written in Apple's order.
 ///
 /// Quirks: there is never a name or a photo; `nonce` is returned exactly as it was sent; Booleans may be the strings
 /// "true" and "false"; `email` exists only if that scope was granted. `is_private_email` is missing if it is false.
@@ -258,11 +259,11 @@ struct IDToken: Sendable {
     var nonce: String?
     let authenticatedAt: Instant
     let issuedAt: Instant
-    /// The code, if the token is issued beside one; for `c_hash`.
+    /// The authorization code that is sent beside the ID token, for the claim `c_hash`; `nil` if there is none.
     var code: String?
-    /// The access token, if the token comes from the token endpoint; for `at_hash`.
+    /// The access token that is sent beside the ID token, for the claim `at_hash`; `nil` if there is none.
     var accessToken: String?
-    /// The status; only in a new user's first native sign-in.
+    /// The value of the claim `real_user_status`, which only the ID token of a new user's first native sign-in has.
     var realUserStatus: Int64?
 
     func claims(_ settings: AppleSection) -> JSONObject {
@@ -296,7 +297,7 @@ struct IDToken: Sendable {
 }
 
 extension AppleSection {
-    /// Returns a Boolean claim in the form that the seed chooses.
+    /// Returns the JSON value of a Boolean claim: a Boolean or a string, as the seed chooses.
     func boolean(_ value: Bool) -> JSONValue {
         switch booleanClaims {
         case .boolean: .bool(value)

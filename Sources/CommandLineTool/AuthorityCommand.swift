@@ -21,7 +21,7 @@ struct AuthorityCommand: ParsableCommand {
             LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY"))
         }
 
-        /// Returns the authority. If there is none, the error says how to create it.
+        /// Returns the user's local certificate authority. If there is none, the error says how to create it.
         func existing() throws -> LocalAuthority {
             guard authority.exists else {
                 let place =
@@ -87,11 +87,11 @@ struct AuthorityCommand: ParsableCommand {
     }
 }
 
-/// Instructions to make a platform or a runtime trust a certificate.
+/// Instructions for making a platform or a runtime trust the local certificate authority.
 struct TrustHint: Sendable {
     let place: String
     let note: String
-    /// Makes the shell commands from the certificate's path.
+    /// Returns shell commands for the path of the authority's certificate.
     let commands: @Sendable (String) -> [String]
 
     private init(_ place: String, _ note: String = "", _ commands: @escaping @Sendable (String) -> [String]) {
@@ -100,7 +100,8 @@ struct TrustHint: Sendable {
         self.commands = commands
     }
 
-    /// All instructions. The first ones are for a single command, because they change nothing on the machine.
+    /// The instructions for all platforms. Those for a single command come first, because they change nothing on the
+    /// machine.
     static let all: [TrustHint] = [
         TrustHint("curl") { ["export CURL_CA_BUNDLE=\($0)"] },
         TrustHint("OpenSSL: Ruby, PHP; and Go on Linux", "in place of the system's own") {
@@ -151,16 +152,18 @@ struct TrustHint: Sendable {
     ]
 }
 
-/// A file for one command with the certificates that the machine trusts, and the local authority's.
+/// A file of trusted certificates for one command: those that the machine trusts, and that of the local certificate
+/// authority.
 struct TrustBundle {
-    /// The systems' certificate files: Debian and Alpine, Fedora, OpenSUSE.
+    /// The paths of the certificate files of Linux distributions: Debian and Alpine, Fedora, OpenSUSE.
     static let systemPaths = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
     ]
 
     let path: String
 
-    /// Writes the file into `directory`. `authority` is the authority's certificate, in PEM.
+    /// Writes a file of trusted certificates into `directory`. `authority` is the local authority's certificate, in
+    /// PEM.
     init(authority: String, in directory: String) throws {
         let known = (Environment.variable("SSL_CERT_FILE").map { [$0] } ?? []) + TrustBundle.systemPaths
         // Bundles are read as bytes, because they have comments in any encoding.
@@ -169,7 +172,7 @@ struct TrustBundle {
         try File.write(system + [0x0A] + authority.utf8, to: path, mode: 0o644)
     }
 
-    /// The variables by which libraries find the file.
+    /// The environment variables by which libraries find the file of trusted certificates.
     var variables: [(name: String, value: String)] {
         [
             "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO",
@@ -177,23 +180,24 @@ struct TrustBundle {
     }
 }
 
-/// A certificate store for the browsers of one command: a copy of the user's store with the authority's certificate
-/// added. Chromium, Chrome and browsers built from them read `~/.pki/nssdb` on Linux; the command sees the copy there.
-/// <https://chromium.googlesource.com/chromium/src/+/main/docs/linux/cert_management.md>
+/// A certificate store for the browsers of one command: a copy of the user's store, with the local authority's
+/// certificate added. Chromium, Chrome and related browsers read `~/.pki/nssdb` on Linux, where the command sees the
+/// copy. <https://chromium.googlesource.com/chromium/src/+/main/docs/linux/cert_management.md>
 struct BrowserStore {
     private static let files = ["cert9.db", "key4.db", "pkcs11.txt"]
 
-    /// The path of the copy.
+    /// The path of the copied certificate store.
     let path: String
-    /// The path at which browsers look for the store.
+    /// The path at which browsers look for the user's certificate store.
     let place: String
 
-    /// The reason why there is no store, in a sentence.
+    /// The reason, in a sentence, why browsers of the command get no certificate store.
     struct Absence: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Makes the copy in `directory`. `authority` is the path of the authority's certificate.
+    /// Copies the user's certificate store into `directory`, and adds a certificate. `authority` is the path of that
+    /// certificate.
     init(authority: String, in directory: String) throws(Absence) {
         guard let home = Environment.variable("HOME") else {
             throw Absence(

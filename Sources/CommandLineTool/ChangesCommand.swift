@@ -3,10 +3,10 @@ import EmulatorCore
 import JSON
 import Understudy
 
-/// `understudy changes`: the differences in the providers' behaviour between two days.
+/// The command `understudy changes`, which lists how the providers' behaviour differs between two days.
 struct ChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "changes", abstract: "List what the providers do otherwise on two days.",
+        commandName: "changes", abstract: "List how the providers' behaviour differs between two days.",
         discussion: "Play either day with \"understudy serve --as-of DAY\".")
 
     @Option(help: ArgumentHelp("The earlier day, such as 2026-04-01.", valueName: "day"))
@@ -18,7 +18,7 @@ struct ChangesCommand: ParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// Reads a day. `option` is the option's name, for error messages.
+    /// Parses a day from a command-line option. `option` is the option's name, for error messages.
     static func day(_ text: String, from option: String) throws -> Day {
         guard let day = Day(text) else {
             throw ValidationError("\(option): \"\(text)\" isn't a day: expected \(TextRule.day.about).")

@@ -1,25 +1,27 @@
 import Platform
 
-/// A command with this process's input and output, in a process group of its own. Signals are sent to the whole group.
+/// A command that runs as a child process, with this process's input and output and in a process group of its own.
+/// Signals are sent to the whole group.
 struct ChildProcess {
     struct LaunchFailure: Error, CustomStringConvertible {
         let description: String
-        /// The exit code that shells use: 127 if the command isn't found, otherwise 126.
+        /// The exit code that shells use if a command can't be started: 127 if it isn't found, otherwise 126.
         let exitCode: Int32
     }
 
     enum Change {
-        /// The command has ended, with this exit code, or with 128 plus the number of the signal that ended it.
+        /// The command has ended with this exit code, or a signal has ended it and this is 128 plus the signal's
+        /// number.
         case ended(Int32)
-        /// Job control has stopped the command, by this signal.
+        /// Job control has stopped (suspended) the command by this signal.
         case stopped(Int32)
     }
 
     /// The ID of the command's process group, which is also the ID of the group's first process.
     let group: pid_t
 
-    /// Starts a command, which is searched in PATH. `environment` is added to this process's environment. `watcher`
-    /// learns the group before the command runs.
+    /// Starts a command, which is looked up in PATH. `environment` is added to this process's environment. `watcher` is
+    /// told the command's process group before the command runs.
     init(
         _ command: [String], environment: [(name: String, value: String)], standardError: Int32,
         terminal: ControllingTerminal?, watcher: Watcher?
@@ -49,9 +51,9 @@ struct ChildProcess {
         return variables + added.map { "\($0.name)=\($0.value)" }
     }
 
-    /// Returns what has happened to the command since the last call, or `nil`.
+    /// Returns how the command's state has changed since the last call; `nil` if it hasn't.
     ///
-    /// It also reaps other children: orphaned processes become children of this process.
+    /// This also reaps orphaned processes, which become children of this process.
     func change() -> Change? {
         var status: Int32 = 0
         while true {
@@ -73,7 +75,7 @@ struct ChildProcess {
         if signal != SIGCONT { kill(-group, SIGCONT) }
     }
 
-    /// Ends the remaining processes of the group: with SIGTERM if `asking`, and after `milliseconds` with SIGKILL.
+    /// Ends the processes of a group that still run: with SIGTERM if `asking`, and after `milliseconds` with SIGKILL.
     static func end(_ group: pid_t, within milliseconds: Int, asking: Bool) {
         guard group > 1 else { return }
         if asking { send(SIGTERM, to: group) }
@@ -88,19 +90,19 @@ struct ChildProcess {
     }
 }
 
-/// Waits for a command that has a process group of its own. Signals, stops and the terminal's foreground reach only this
-/// process, and are passed on to the command's group.
+/// Waits for a command that has a process group of its own. Signals and suspensions reach only this process, which
+/// passes them on to the command's group, as it does with the terminal's foreground.
 struct JobControl {
     let process: ChildProcess
     let terminal: ControllingTerminal?
 
-    /// The milliseconds that the command's other processes have to end, after the command was told to end.
+    /// The number of milliseconds that the command's other processes have to end, after the command was told to end.
     private static let grace = 1000
-    /// The most milliseconds until a process notices that it was stopped.
+    /// The greatest number of milliseconds until a process notices that it was stopped.
     private static let stopDelay = 100
 
-    /// Forwards signals to the command until it has ended; the second one becomes SIGKILL. Returns the command's exit
-    /// code, or 128 plus the number of the signal that ended it.
+    /// Forwards signals to the command until it has ended. The second signal to end becomes SIGKILL. Returns the
+    /// command's exit code, or 128 plus the number of the signal that ended it.
     func wait(_ signals: inout Signals) -> Int32 {
         var asked = 0
         while true {
@@ -142,8 +144,8 @@ struct JobControl {
         }
     }
 
-    /// Stops this process until a shell continues it. Without a shell, as in a container, the process isn't stopped,
-    /// and the command continues at once.
+    /// Stops (suspends) this process until a shell continues it. Without a shell, as in a container, nothing is
+    /// stopped, and the command continues at once.
     private func stop(_ target: pid_t) {
         Signals.take(SIGTSTP, to: target)
         _ = Signals.comes(SIGCONT, withinMilliseconds: JobControl.stopDelay)
@@ -156,12 +158,12 @@ struct JobControl {
     }
 }
 
-/// Blocks the signals that this process handles, and waits for them in one place.
+/// Blocks the signals that this process handles, and lets it wait for them in one place.
 struct Signals {
     private var set = sigset_t()
 
-    /// Blocks the signals. This must happen before other threads start, because they inherit it; then only `wait`
-    /// receives these signals.
+    /// Blocks the signals that `wait` will receive. This must happen before other threads start, because threads
+    /// inherit the block.
     ///
     /// A SIGHUP or SIGTSTP that is already ignored, as by nohup, stays ignored.
     init(_ signals: [Int32]) {
@@ -176,20 +178,19 @@ struct Signals {
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// Waits for the next signal.
+    /// Waits for the next of the blocked signals, and returns its number.
     mutating func wait() -> Int32 {
         var signal: Int32 = 0
         sigwait(&set, &signal)
         return signal
     }
 
-    /// Whether `signal` comes within this time. If it does, it is consumed.
+    /// Returns whether `signal` arrives within this time. If it does, it is consumed.
     static func comes(_ signal: Int32, withinMilliseconds milliseconds: Int) -> Bool {
         understudy_take_signal(signal, Int32(milliseconds)) == 1
     }
 
-    /// Lets `signal` have its default effect on `target`, which is this process or its group, although the signal is
-    /// otherwise blocked.
+    /// Lets `signal`, which is blocked otherwise, have its default effect on `target`: this process or its group.
     static func take(_ signal: Int32, to target: pid_t) {
         var (only, before) = (sigset_t(), sigset_t())
         sigemptyset(&only)
@@ -206,24 +207,25 @@ struct ControllingTerminal {
     private let descriptor: Int32
     private let ownGroup = getpgrp()
 
-    /// Opens the terminal; `nil` if there is none.
+    /// Opens the terminal from which this process was started; `nil` if there is none.
     init?() {
         descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
     }
 
-    /// The terminal's descriptor if the command should be in the foreground from its start, or `nil`. In a pipeline,
-    /// another process of this group may need the terminal, such as a pager. Then the command gets it when it asks.
+    /// The descriptor of the terminal, if the command should be in the foreground from its start. It is `nil` in a
+    /// pipeline, where another process of this group, such as a pager, may need the terminal. Then the command gets the
+    /// terminal when it asks for it.
     var offeredDescriptor: Int32? {
         isOurs && (STDIN_FILENO...STDERR_FILENO).allSatisfy { isatty($0) == 1 } ? descriptor : nil
     }
 
-    /// Whether this process's group is in the foreground.
+    /// Whether this process's group is in the terminal's foreground.
     var isOurs: Bool { tcgetpgrp(descriptor) == ownGroup }
 
     func give(to group: pid_t) { hand(to: group) }
 
-    /// Puts this process's group into the foreground again, if `group` is in the foreground.
+    /// Puts this process's group back into the terminal's foreground, if `group` is there now.
     func takeBack(from group: pid_t) {
         if tcgetpgrp(descriptor) == group { hand(to: ownGroup) }
     }

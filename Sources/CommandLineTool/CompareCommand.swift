@@ -4,11 +4,11 @@ import JSON
 import Recordings
 import Understudy
 
-/// `understudy compare`: the differences between this daemon's answers and a real provider's.
+/// The command `understudy compare`, which lists the differences between this daemon's answers and a real provider's.
 struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",
-        abstract: "Repeat a recording of the real provider here, and say which answers differ.",
+        abstract: "Repeat a recording of the real provider with Understudy, and say which answers differ.",
         discussion: """
             The recording is an HTTP archive (HAR) of a sign-in with your own account and client, as browsers and proxies write \
             it. A seed must have that client. Tokens, times and IDs aren't compared, and secrets are masked in the output. Exits \
@@ -59,8 +59,8 @@ struct CompareCommand: ParsableCommand {
         if !isSame { throw ExitCode(1) }
     }
 
-    /// Returns a text with U+FFFD in place of each control character, so that no recording writes escape sequences to a
-    /// terminal. Line breaks of a text of several lines stay.
+    /// Returns a text for the terminal, with U+FFFD in place of each control character, so that a recording can't write
+    /// escape sequences. Line breaks stay unless the text is meant to be one line.
     private static func visible(_ text: String, ofOneLine isLine: Bool = true) -> String {
         var visible = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

@@ -3,7 +3,7 @@ import EmulatorCore
 import Logging
 import Understudy
 
-/// The options of `serve`, which `exec` also has.
+/// The command-line options that `understudy serve` and `understudy exec` have in common.
 struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("seed"),
@@ -39,7 +39,8 @@ struct DaemonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Write such a directory at the end. (default: without a path, that of --import)", valueName: "path"))
+            "At the end, write the users to a directory, as for --import. (default: without a path, that of --import)",
+            valueName: "path"))
     var exportOnExit: String?
 
     @Option(help: "The IP address to listen on, or localhost. (default: 127.0.0.1 and ::1)")
@@ -99,7 +100,7 @@ struct DaemonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What callers of the control API must show, as \"Authorization: Bearer TOKEN\", and the inspector asks for. In UNDERSTUDY_CONTROL_TOKEN other users of the machine can't see it. (default: none)",
+            "The token that callers of the control API must send, as \"Authorization: Bearer TOKEN\", and the inspector asks for. In UNDERSTUDY_CONTROL_TOKEN other users of the machine can't see it. (default: none)",
             valueName: "token"))
     var controlToken: String?
 
@@ -111,7 +112,8 @@ struct DaemonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What the recordings of all worlds may take together, such as 64MB. (default: 64MB)", valueName: "size"),
+            "The memory that the recordings of all worlds may take together, such as 64MB. (default: 64MB)",
+            valueName: "size"),
         transform: ByteCount.parse)
     var recordingLimit: ByteCount?
 
@@ -123,10 +125,10 @@ struct DaemonOptions: ParsableArguments {
 
     var usesProxy: Bool { proxyPort != nil || Environment.value("PROXY_PORT") != nil }
 
-    /// The Firebase project named on the command line or in the environment; it overrides the seeds.
+    /// The Firebase project named on the command line or in the environment. It takes precedence over the seeds.
     var chosenProject: String? { project ?? Environment.value("PROJECT") }
 
-    /// The seeds, or else the built-in one.
+    /// The seed files that the user has chosen, or else the built-in seed.
     var inputs: [SeedInput] {
         let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
         let files: [SeedInput] = paths.isEmpty ? [.builtIn] : paths.map { .path($0) }
@@ -141,12 +143,14 @@ struct DaemonOptions: ParsableArguments {
 
     var authority: LocalAuthority { LocalAuthority(directory: caDirectory ?? Environment.value("CA_DIRECTORY")) }
 
-    /// The surprises of a rehearsal. Each is a scenario of its own, `rehearse-NAME`.
+    /// The names of the surprises (unusual but legal responses) with which a rehearsal tests a client. The scenario
+    /// `rehearse-NAME` turns on a single one.
     private static let surprises = [
         "member-order", "rotated-keys", "slow", "unavailable", "unknown-claims", "unknown-members",
     ]
 
-    /// Returns the scenarios of the rehearsal: none, `rehearsal` for all surprises, or one for each chosen surprise.
+    /// Returns the names of the scenarios that a rehearsal needs: none without a rehearsal, `rehearsal` for all
+    /// surprises, or one scenario for each chosen surprise.
     private func rehearsals() throws -> [String] {
         guard let wanted = rehearse ?? Environment.value("REHEARSE"), wanted != "false" else { return [] }
         if wanted == "true" { return ["rehearsal"] }
@@ -161,7 +165,7 @@ struct DaemonOptions: ParsableArguments {
         }
     }
 
-    /// Writes what a rehearsal has shown, if there was one.
+    /// Writes how the client has coped with the surprises of a rehearsal, if there was a rehearsal.
     func tellRehearsal(_ server: RunningServer, to output: LineWriter = .standardError) throws {
         guard try !rehearsals().isEmpty else { return }
         for line in server.report().rehearsal { output.write("understudy: \(line)") }
@@ -172,7 +176,7 @@ struct DaemonOptions: ParsableArguments {
         return try ChangesCommand.day(text, from: asOf == nil ? "UNDERSTUDY_AS_OF" : "--as-of").description
     }
 
-    /// Starts the daemon. If it can't be started, the error says why in a line.
+    /// Starts the daemon. If that fails, the error says why in a line.
     func start(
         defaultPort: UInt16, defaultMailPort: UInt16? = nil, change: (inout RunningServer.Options) -> Void = { _ in }
     ) throws -> RunningServer {
@@ -238,12 +242,13 @@ struct DaemonOptions: ParsableArguments {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// A value of `--world`: `NAME=PORT` opens a port for a world, and `NAME` chooses the world of requests that name none.
+/// A value of the option `--world`. `NAME=PORT` opens a port for a world, and `NAME` chooses the world for requests
+/// that name none.
 struct WorldOption: Equatable {
     let name: String
     let port: UInt16?
 
-    /// Reads a value. `option` is the option's name, for error messages.
+    /// Parses a value of the option `--world`, or of the option called `option`, which error messages name.
     init(_ text: String, option: String = "--world") throws {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         name = parts[0]
@@ -264,17 +269,17 @@ extension DaemonOptions {
         get throws { try (worlds.isEmpty ? Environment.list("WORLD") : worlds).map { try WorldOption($0) } }
     }
 
-    /// Refuses a `--world` without a port, for `serve`.
+    /// Refuses an option `--world` without a port, because `understudy serve` needs one.
     func expectWorldPorts() throws {
         guard let option = try worldOptions.first(where: { $0.port == nil }) else { return }
         throw ValidationError(
             "--world \(option.name): give its port, too, as in --world \(option.name)=9101; 0 takes a free one.")
     }
 
-    /// Returns the world for requests that name none, or `nil` if it isn't chosen.
+    /// Returns the name of the world for requests that name no world, or `nil` if no option chooses one.
     func ownWorld() throws -> String? { try worldOptions.first { $0.port == nil }?.name }
 
-    /// Sets the worlds' ports, and the world for requests that name none.
+    /// Applies the options `--world`: sets the worlds' ports, and the world for requests that name none.
     func chooseWorlds(_ options: inout RunningServer.Options) throws {
         let chosen = try worldOptions
         let own = chosen.filter { $0.port == nil }.map(\.name)
@@ -289,7 +294,7 @@ extension DaemonOptions {
         try chooseMailWorlds(&options)
     }
 
-    /// Sets the SMTP ports of worlds.
+    /// Applies the options for mail: sets the SMTP ports of worlds.
     private func chooseMailWorlds(_ options: inout RunningServer.Options) throws {
         let name = "--smtp-world"
         let chosen = try (mailWorlds.isEmpty ? Environment.list("SMTP_WORLD") : mailWorlds).map {
@@ -316,7 +321,7 @@ extension DaemonOptions {
 }
 
 extension DaemonOptions {
-    /// Returns the further host names of the control API.
+    /// Returns the additional host names at which the control API answers.
     func chosenControlHosts() throws -> [String] {
         let name = controlHosts.isEmpty ? "UNDERSTUDY_CONTROL_HOST" : "--control-host"
         let hosts = controlHosts.isEmpty ? Environment.list("CONTROL_HOST") : controlHosts
@@ -328,7 +333,8 @@ extension DaemonOptions {
         return hosts
     }
 
-    /// Returns the token that the control API expects, or `nil` if it has none. Error messages never contain the token.
+    /// Returns the token that callers of the control API must send, or `nil` if they need none. Error messages never
+    /// contain it.
     func chosenControlToken() throws -> String? {
         guard controlToken == nil || controlTokenFile == nil else {
             throw ValidationError("--control-token and --control-token-file: give one of them.")
@@ -338,7 +344,7 @@ extension DaemonOptions {
         return try DaemonOptions.knownControlToken()
     }
 
-    /// Returns the token from the environment, for starting a daemon and for commands that call one.
+    /// Returns the control token from the environment, for starting a daemon or calling one.
     static func knownControlToken() throws -> String? {
         if let token = Environment.value("CONTROL_TOKEN") {
             return try DaemonOptions.checked(token, from: "UNDERSTUDY_CONTROL_TOKEN")
@@ -347,7 +353,7 @@ extension DaemonOptions {
         return try DaemonOptions.read(path, from: "UNDERSTUDY_CONTROL_TOKEN_FILE")
     }
 
-    /// Reads a token from a file, as containers get secrets. A line break at its end is ignored.
+    /// Reads the control token from a file, as containers get secrets. A line break at its end is ignored.
     private static func read(_ path: String, from name: String) throws -> String {
         let text: String
         do throws(File.Failure) { text = try File.text(at: path, limit: 4_096) } catch {
@@ -373,7 +379,7 @@ extension DaemonOptions {
     private static let exportOption = "--export-on-exit"
     private static let rehearseOption = "--rehearse"
 
-    /// Adds the value `true` to an `--export-on-exit` or `--rehearse` without one.
+    /// Adds the value `true` to an option `--export-on-exit` or `--rehearse` that has no value.
     static func completed(_ arguments: [String]) -> [String] {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         return arguments.enumerated().map { place, argument in
@@ -386,7 +392,7 @@ extension DaemonOptions {
         }
     }
 
-    /// Returns the directory to which users are exported at the end, or `nil`.
+    /// Returns the directory to which the Firebase users are exported at the end, or `nil` if they aren't.
     func exportDirectory() throws -> String? {
         guard let wanted = exportOnExit ?? Environment.value("EXPORT_ON_EXIT"), wanted != "false" else { return nil }
         guard wanted == "true" else { return wanted }
@@ -398,8 +404,8 @@ extension DaemonOptions {
 
     private var namedImport: String? { importDirectory ?? Environment.value("IMPORT") }
 
-    /// Refuses to export into the directory of `--import` if worlds are stored beyond the daemon's end: they belong to
-    /// the data that was imported when they began.
+    /// Refuses to export into the directory of `--import` if the store keeps worlds beyond the daemon's end, because
+    /// these worlds belong to the data that were imported when they were created.
     func expectLastingImport() throws {
         let store = store ?? Environment.value("STORE") ?? "memory"
         guard let directory = namedImport, try exportDirectory() == directory,
@@ -410,7 +416,8 @@ extension DaemonOptions {
         )
     }
 
-    /// Returns the directory to import. If it is also the export's directory, it may be missing or empty.
+    /// Returns the directory from which users are imported. It may be missing or empty if users are also exported to
+    /// it.
     func importedDirectory() throws -> String? {
         guard let directory = namedImport else { return nil }
         guard try exportDirectory() == directory else { return directory }
@@ -423,7 +430,7 @@ extension DaemonOptions {
         return nil
     }
 
-    /// Exports the users if that was asked for. Returns `false` if they couldn't be written.
+    /// Exports the users if an option asks for it. Returns `false` if they couldn't be written.
     static func export(
         _ server: RunningServer, to directory: String?, _ output: LineWriter = .standardError
     ) -> Bool {
@@ -438,7 +445,7 @@ extension DaemonOptions {
     }
 }
 
-/// The files about a run that `exec` leaves behind.
+/// The options for files that `understudy exec` writes about a run, such as a HAR file.
 struct EvidenceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -452,7 +459,7 @@ struct EvidenceOptions: ParsableArguments {
         completion: .file())
     var junit: String?
 
-    /// Writes the files that were asked for. Returns `false` if one couldn't be written.
+    /// Writes the files about a run that the options ask for. Returns `false` if one couldn't be written.
     func write(_ server: RunningServer, of run: RunTime, _ complaints: LineWriter) -> Bool {
         let archive = har ?? Environment.value("HAR")
         let results = junit ?? Environment.value("JUNIT")
@@ -475,10 +482,10 @@ struct EvidenceOptions: ParsableArguments {
     }
 }
 
-/// A size as people write it: `64MB`, `500kB`, `1GB`, `1MiB`, or bytes without a unit.
+/// A number of bytes as people write it in an option: `64MB`, `500kB`, `1GB`, `1MiB`, or without a unit.
 struct ByteCount: ExpressibleByArgument, Sendable {
     static let expectation = "a size such as 64MB, 1 MB to 1 TB"
-    /// The allowed sizes.
+    /// The sizes that the option allows, in bytes.
     private static let range = 1_000_000...1_000_000_000_000
     private static let units: [(suffix: String, bytes: Int)] = [
         ("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30), ("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000),
@@ -487,7 +494,7 @@ struct ByteCount: ExpressibleByArgument, Sendable {
 
     let bytes: Int
 
-    /// Reads an option's value. The error names the bounds.
+    /// Parses a number of bytes from an option's value. The error names the limits.
     static func parse(_ argument: String) throws -> ByteCount {
         guard let count = ByteCount(argument: argument) else { throw ValidationError("expected \(expectation)") }
         return count

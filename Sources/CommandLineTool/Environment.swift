@@ -1,11 +1,11 @@
 import ArgumentParser
 import Platform
 
-/// Options from environment variables, for containers. Options on the command line override them.
+/// Options that are set by environment variables, for containers. Options on the command line take precedence.
 enum Environment {
     static func value(_ name: String) -> String? { variable("UNDERSTUDY_\(name)") }
 
-    /// Returns the variable's value, or `nil` if it is unset or empty.
+    /// Returns an environment variable's value, or `nil` if it is unset or empty.
     static func variable(_ name: String) -> String? {
         guard let value = getenv(name).map({ String(cString: $0) }), !value.isEmpty else { return nil }
         return value
@@ -19,30 +19,30 @@ enum Environment {
         return value
     }
 
-    /// Returns the port to listen on. In Kubernetes, a Service named `understudy` sets this variable to
-    /// `tcp://HOST:PORT` in every pod; that value is ignored.
+    /// Returns the port to listen on, from `UNDERSTUDY_PORT`. In Kubernetes, a Service named `understudy` sets this
+    /// variable to `tcp://HOST:PORT` in every pod. Such a value is ignored.
     static func port() throws -> UInt16? {
         guard value("PORT")?.hasPrefix("tcp://") != true else { return nil }
         return try value("PORT", as: UInt16.self, expected: "a port, 0 to 65535")
     }
 
-    /// Returns several values separated by colons.
+    /// Returns the values in an environment variable, which are separated by colons.
     static func list(_ name: String) -> [String] {
         value(name)?.split(separator: ":").map(String.init) ?? []
     }
 }
 
-/// Standard output and standard error, unbuffered.
+/// Writes to standard output and standard error without buffering.
 enum Terminal {
-    /// Prints a line. If it can't be written, the process ends with 1, so that the reader knows that the output is
-    /// incomplete.
+    /// Prints a line to standard output. If that fails, the process exits with code 1, so that whoever reads the output
+    /// knows that it is incomplete.
     static func print(_ line: String) {
         guard let reason = write(line, to: STDOUT_FILENO) else { return }
         complain("understudy: standard output can't be written: \(reason)")
         exit(1)
     }
 
-    /// Prints bytes without a line break, with the same consequence.
+    /// Prints bytes to standard output, without a line break. If that fails, the process exits with code 1.
     static func write(_ bytes: [UInt8]) {
         guard let reason = write(bytes, to: STDOUT_FILENO) else { return }
         complain("understudy: standard output can't be written: \(reason)")
@@ -51,7 +51,7 @@ enum Terminal {
 
     static func complain(_ line: String) { _ = write(line, to: STDERR_FILENO) }
 
-    /// Writes a line. Returns the error if that fails.
+    /// Writes a line to a descriptor. Returns the error if that fails.
     private static func write(_ line: String, to descriptor: Int32) -> String? {
         write(Array((line + "\n").utf8), to: descriptor)
     }

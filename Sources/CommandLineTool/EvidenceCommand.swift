@@ -3,10 +3,10 @@ import EmulatorCore
 import JSON
 import Understudy
 
-/// `understudy evidence`: from where it is known how a provider behaves.
+/// The command `understudy evidence`, which lists the public sources from which a provider's behaviour is known.
 struct EvidenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "evidence", abstract: "Say from where it is known how a provider behaves.",
+        commandName: "evidence", abstract: "List the public sources from which a provider's behaviour is known.",
         discussion:
             "Without a provider, counts what is known of each. \"documented\": the provider's documentation says "
             + "so; \"recorded\": a public issue or log quotes the real answer; \"specified\": a specification says so; "

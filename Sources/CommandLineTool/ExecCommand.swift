@@ -31,7 +31,7 @@ struct ExecCommand: ParsableCommand {
     @Option(
         name: .customLong("share-port"),
         help: ArgumentHelp(
-            "With --intercept: a port of this machine's loopback, such as a database's, that the command finds at its own, also in a network of its own. May be repeated.",
+            "With --intercept: a port of this machine's loopback, such as a database's, that the command can reach, too, even in a network of its own. May be repeated.",
             valueName: "port"))
     var sharedPorts: [UInt16] = []
 
@@ -62,11 +62,11 @@ struct ExecCommand: ParsableCommand {
         }
     }
 
-    /// The number of refusals shown if the command fails.
+    /// The number of refused requests that are shown if the command of `understudy exec` fails.
     private static let shownRefusals = 5
     private static let sharedPortLimit = 64
 
-    /// Returns the shared ports without duplicates.
+    /// Returns the ports of this machine that the command can reach from a network of its own, without duplicates.
     private func portsToShare() throws -> [UInt16] {
         guard sharedPorts.isEmpty else { return Array(Set(sharedPorts)) }
         return try Set(Environment.list("SHARE_PORT")).prefix(ExecCommand.sharedPortLimit).map { text in
@@ -144,7 +144,8 @@ struct ExecCommand: ParsableCommand {
         throw ExitCode(code == 0 && !(isExported && isWritten) ? 1 : code)
     }
 
-    /// The way in which the command reaches the daemon: by its address, by a proxy, or under the real host names.
+    /// The way in which the command of `understudy exec` reaches the daemon: by its address, by a proxy, or under the
+    /// real host names.
     private var way: Silence.Way {
         intercept ? .interception : (options.usesProxy ? .proxy : .address)
     }

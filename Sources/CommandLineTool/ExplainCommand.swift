@@ -28,7 +28,8 @@ struct ExplainCommand: ParsableCommand {
         completion: .file())
     var seeds: [String] = []
 
-    /// Returns the help for an argument: the values that the providers can explain, then `others`.
+    /// Returns the help text for an argument of `understudy explain`: the values that the providers can explain,
+    /// followed by `others`.
     private static func help(_ value: ExplainedValue, _ others: String...) -> String {
         (Providers.explained(value) + others).joined(separator: ", or ") + "."
     }

@@ -4,7 +4,8 @@ import HTTPClient
 import JSON
 import Understudy
 
-/// `understudy health`: whether a daemon is ready, for health checks of containers and for scripts that wait.
+/// The command `understudy health`, which tells whether a daemon is ready, for health checks of containers and for
+/// scripts that wait.
 struct HealthCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health", abstract: "Say whether a daemon is ready: exit code 0, or 1 and the reason.",
@@ -16,7 +17,7 @@ struct HealthCommand: ParsableCommand {
     @Option(help: "The daemon's address. (default: UNDERSTUDY_URL, or the container's own daemon)")
     var url: String?
 
-    /// A health check of Docker's may take two seconds.
+    /// The number of seconds that the health check of a daemon may take.
     private static let seconds = 2
 
     func run() throws {
@@ -42,7 +43,8 @@ struct HealthCommand: ParsableCommand {
 
     // MARK: - The container's daemon
 
-    /// Returns the address of the daemon that is the first process of this container, or of one with its environment.
+    /// Returns the address of the daemon that runs as the first process of this container, or else of the daemon that
+    /// the environment variables describe.
     private static func ownDaemon() throws -> String {
         let served = servedByFirstProcess()
         let port = try served?.options.port ?? Environment.port() ?? 9099
@@ -52,7 +54,8 @@ struct HealthCommand: ParsableCommand {
         return "http://\(name):\(port)"
     }
 
-    /// Returns the command by which the first process serves. An init that Docker put before it is passed over.
+    /// Returns the parsed command `understudy serve` that runs as the first process of the container, perhaps behind an
+    /// init that Docker has added; `nil` if there is none.
     private static func servedByFirstProcess() -> ServeCommand? {
         guard let bytes = try? File.read("/proc/1/cmdline", limit: 1 << 20) else { return nil }
         let words = bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }

@@ -4,20 +4,21 @@ import Synchronization
 
 /// Writes lines to a descriptor, on one thread and in order.
 ///
-/// Adding a line never blocks, even if the descriptor's other end isn't read. Lines that don't fit into the queue or
-/// can't be written are dropped. Their number is written in their place as soon as possible.
+/// Adding a line never blocks, even if nobody reads from the descriptor's other end. Lines that don't fit into the
+/// queue or can't be written are dropped. As soon as possible, the number of dropped lines is written in their place.
 final class LineWriter: Sendable {
-    /// Standard error, for the daemon's log and for messages to the user, so that both are in order.
+    /// The writer for standard error, used for the daemon's log and for messages to the user, so that both stay in
+    /// order.
     static let standardError = LineWriter(STDERR_FILENO)
 
-    /// The most bytes in the queue, without those being written.
+    /// The greatest number of bytes of lines that wait in the queue, without those that are being written.
     static let capacity = 256 * 1024
-    /// The time that an ending process waits for its lines to be written.
+    /// The time that a process waits at its end for the queued lines to be written.
     static let patience: DispatchTimeInterval = .milliseconds(500)
 
     private struct State {
         var waiting: [UInt8] = []
-        /// The number of lines that were dropped after the last line in the queue, and haven't been reported.
+        /// The number of dropped lines that haven't been reported yet.
         var unreported = 0
         var dropped = 0
         var isWriting = false
@@ -32,13 +33,14 @@ final class LineWriter: Sendable {
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// The number of lines dropped since the process began.
+    /// The number of lines that were dropped since the process began.
     var droppedLines: Int { state.withLock { $0.dropped } }
 
-    /// Sets the closure that makes the line about dropped lines. Without it, they aren't reported.
+    /// Sets the closure that makes the line about dropped lines from their number. Without it, dropped lines aren't
+    /// reported.
     func reportDropped(by notice: @escaping @Sendable (Int) -> String) { state.withLock { $0.notice = notice } }
 
-    /// Adds a line, without its line break.
+    /// Adds a line to the queue. `line` has no line break.
     func write(_ line: String) {
         let needsThread = state.withLock { state in
             // After a dropped line, no line is added until the thread has run: the report must follow the lines in the
@@ -57,7 +59,7 @@ final class LineWriter: Sendable {
         wake.signal()
     }
 
-    /// Waits until everything has been written or dropped, or until `patience` is over.
+    /// Waits until all queued lines have been written or dropped, but not longer than `patience`.
     @discardableResult
     func flush(within patience: DispatchTimeInterval = patience) -> Bool {
         let done = DispatchSemaphore(value: 0)
@@ -88,7 +90,7 @@ final class LineWriter: Sendable {
         }
     }
 
-    /// Writes the lines in the queue, and reports the dropped ones.
+    /// Writes the lines in the queue, and reports how many lines were dropped.
     private func writeWaiting(_ isMidLine: inout Bool) {
         let (lines, unreported, notice) = state.withLock { state in
             state.isWriting = true
@@ -112,7 +114,7 @@ final class LineWriter: Sendable {
         }
     }
 
-    /// Writes bytes, and returns the number of lines that weren't written.
+    /// Writes lines to the descriptor, and returns the number of lines that couldn't be written.
     private func write(_ lines: [UInt8], _ isMidLine: inout Bool) -> Int {
         var rest = (isMidLine ? [0x0A] + lines : lines)[...]
         while !rest.isEmpty {
@@ -135,7 +137,7 @@ final class LineWriter: Sendable {
     }
 }
 
-/// A stream for loggers, which write a line with its line break.
+/// A text stream for loggers. Each text that a logger writes is one line with its line break.
 struct LineStream: TextOutputStream, Sendable {
     let writer: LineWriter
 

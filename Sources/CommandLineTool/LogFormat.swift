@@ -4,14 +4,14 @@ import Logging
 import Platform
 import Time
 
-/// The format of log lines.
+/// The format of the daemon's log lines.
 enum LogFormat: String, ExpressibleByArgument, CaseIterable {
     case text
     case json
 
     private static let label = "understudy"
 
-    /// Returns a logger that writes to `writer`. Dropped lines are reported in the same format.
+    /// Returns a logger that writes to `writer`. Dropped log lines are reported in the same format.
     func logger(level: Logger.Level, to writer: LineWriter) -> Logger {
         var logger = Logger(label: LogFormat.label) { handler($0, writer) }
         logger.logLevel = level
@@ -34,7 +34,7 @@ enum LogFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// The line that reports missing lines of the log.
+/// The log line that says how many lines of the log were dropped.
 private struct DroppedLines {
     let count: Int
 
@@ -43,7 +43,7 @@ private struct DroppedLines {
     }
 }
 
-/// Writes each log line as a JSON object.
+/// Writes each line of the daemon's log as a JSON object.
 struct JSONLogHandler: LogHandler {
     let writer: LineWriter
     var logLevel = Logger.Level.info
@@ -61,7 +61,7 @@ struct JSONLogHandler: LogHandler {
         writer.write(JSONLogHandler.line(event.level, "\(event.message)", all))
     }
 
-    /// Returns a log line. Its `time` is the machine's, in RFC 3339 with milliseconds.
+    /// Returns a log line in JSON. Its `time` is the machine's, in RFC 3339 with milliseconds.
     static func line(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
         let time = "\(Instant.text(microseconds: MachineClock.microseconds).dropLast(4))Z"
         var line = JSONObject([
@@ -72,16 +72,16 @@ struct JSONLogHandler: LogHandler {
     }
 }
 
-/// Writes the daemon's log to a file, because the command uses standard error.
+/// Writes the daemon's log to a file, because the command that `understudy exec` runs uses standard error.
 struct LogFile {
-    /// A copy of the original standard error.
+    /// A copy of this process's original standard error.
     let own: Int32
-    /// The log's path; `nil` if there is no log.
+    /// The path of the log file; `nil` if no log is written.
     let path: String?
     private let descriptor: Int32
     private let isTemporary: Bool
 
-    /// Opens the log at `path`, or in a temporary file.
+    /// Opens the log file at `path`, or a temporary log file if `path` is `nil`.
     init(at path: String?, watcher: Watcher?) throws {
         own = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
         isTemporary = path == nil
@@ -104,16 +104,16 @@ struct LogFile {
         if isTemporary, let path = self.path { watcher?.watch(file: path) }
     }
 
-    /// Redirects this process's standard error to the file.
+    /// Redirects this process's standard error to the log file.
     func takeStandardError() { dup2(descriptor, STDERR_FILENO) }
 
-    /// Whether the log is empty.
+    /// Whether the log file is empty.
     var isEmpty: Bool {
         var known = stat()
         return fstat(descriptor, &known) == 0 && known.st_size == 0
     }
 
-    /// Removes the file if it is temporary.
+    /// Removes the log file if it is temporary.
     func discard() {
         if isTemporary, let path { unlink(path) }
     }

@@ -66,7 +66,7 @@ struct ModelContextCommand: ParsableCommand {
             })
     }
 
-    /// The error after a failed start of the daemon. The reason has already been printed.
+    /// The error that the daemon couldn't be started. The reason has already been printed to standard error.
     private struct Unstarted: Error, CustomStringConvertible {
         let description = "standard error says why"
     }

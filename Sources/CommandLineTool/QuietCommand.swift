@@ -1,9 +1,10 @@
 import Platform
 import Understudy
 
-/// Runs a program of the system to its end, without input and output.
+/// Runs a program of the system to its end, without any input and output.
 enum QuietCommand {
-    /// Returns the exit code, or `nil` if the program isn't installed or a signal ended it.
+    /// Runs a program of the system, and returns its exit code, or `nil` if the program isn't installed or a signal
+    /// ended it.
     static func run(_ command: [String]) -> Int32? {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -26,7 +27,7 @@ enum QuietCommand {
     }
 }
 
-/// The hint for a command that has failed without any request to the daemon.
+/// The hint that is shown if a command has failed without having sent any request to the daemon.
 struct Silence: CustomStringConvertible {
     enum Way {
         case address

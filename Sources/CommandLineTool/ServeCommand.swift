@@ -12,7 +12,7 @@ struct ServeCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Once told to end, answer for so long, while health says 503: a balancer needs a moment. (default: 0)",
+            "Go on answering for so long when told to end, with 503 for health, so that balancers notice. (default: 0)",
             valueName: "seconds"))
     var drain: Int?
 
@@ -66,11 +66,11 @@ struct ServeCommand: ParsableCommand {
     }
 }
 
-/// The reason why ports can't be opened in the machine's own network.
+/// The reason why ports 80 and 443 can't be opened in the machine's own network.
 struct PortObstacle: CustomStringConvertible {
     private let code: Int32
 
-    /// Tries the ports. Returns `nil` if all of them can be opened.
+    /// Tries to open the ports. Returns `nil` if all of them can be opened.
     init?(address: String, ports: [UInt16]) {
         for port in ports {
             if let code = PortObstacle.failure(address, port) {
@@ -99,7 +99,7 @@ struct PortObstacle: CustomStringConvertible {
         return result == 0 ? nil : errno
     }
 
-    /// The reason, its consequence for the command, and the remedy.
+    /// The reason why the ports can't be opened, the consequence for the command, and the remedy.
     var description: String {
         let reason =
             switch code {
@@ -116,11 +116,13 @@ struct PortObstacle: CustomStringConvertible {
     }
 }
 
-/// Sockets opened by systemd: <https://www.freedesktop.org/software/systemd/man/latest/sd_listen_fds.html>.
+/// Listening sockets that systemd has opened for this process:
+/// <https://www.freedesktop.org/software/systemd/man/latest/sd_listen_fds.html>.
 enum SocketActivation {
     private static let first: Int32 = 3
 
-    /// Returns the sockets' descriptors, or none if there are none or if they are meant for another process.
+    /// Returns the descriptors of the sockets that systemd has opened. The list is empty if there are none, or if they
+    /// are meant for another process.
     static func sockets() -> [Int32] {
         let count = Environment.variable("LISTEN_FDS").flatMap { Int32($0) } ?? 0
         guard Environment.variable("LISTEN_PID") == String(getpid()), (1...16).contains(count) else { return [] }
@@ -130,10 +132,11 @@ enum SocketActivation {
     }
 }
 
-/// Frees memory after the start. Much code runs only at the start, such as the reading of options and seeds. Its pages
-/// stay mapped until the kernel needs them, and are half of the resident memory at rest.
+/// Frees memory after the daemon's start. Code that runs only at the start, such as the reading of options and seeds,
+/// is half of the resident memory at rest, and would stay mapped until the kernel needs its pages.
 enum ResidentMemory {
-    /// Frees the memory in a second. The first requests often come at once, and need much of it.
+    /// Frees the memory of unused code a second after the daemon's start. The first requests, which often come at once,
+    /// need much of that code.
     static func releaseCodeLater() {
         _ = WorkThread.start {
             sleep(1)
@@ -141,7 +144,8 @@ enum ResidentMemory {
         }
     }
 
-    /// Unmaps the pages of code. Pages that are needed again come from the page cache. Only Linux lists them.
+    /// Unmaps the memory pages of the program's code. Pages that are needed again come from the page cache. This works
+    /// only on Linux, because other systems don't list the pages.
     private static func releaseCode() {
         guard let maps = try? File.text(at: "/proc/self/maps") else { return }
         for line in maps.split(separator: "\n") {

@@ -9,7 +9,7 @@ struct SnapshotCommand: ParsableCommand {
         discussion: "The file holds all secrets of the world: codes, tokens, keys. Nobody but its owner may read it.",
         subcommands: [Save.self, Load.self])
 
-    /// Options that choose a world, and a daemon or a store.
+    /// The options of the snapshot commands that choose a world, and either a running daemon or a store.
     struct Place: ParsableArguments {
         @Option(help: ArgumentHelp("The world. (default: the one of requests that name none)", valueName: "name"))
         var world: String?
@@ -42,8 +42,8 @@ struct SnapshotCommand: ParsableCommand {
             throw ValidationError("--world: \"\(world)\" can't be a world: \(WorldName.rule).")
         }
 
-        /// Calls `body` with a client of the daemon. With `--store`, this is a daemon that runs on the store during the
-        /// call only.
+        /// Calls `body` with a client of the daemon. With the option `--store`, a daemon runs on that store only during
+        /// the call.
         func use(_ body: (DaemonClient) throws -> Void) throws {
             do {
                 guard let store else {

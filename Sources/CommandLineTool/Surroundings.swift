@@ -4,19 +4,21 @@ import Proxy
 import Time
 import Understudy
 
-/// A daemon for one command, and the environment in which the command finds it.
+/// The daemon for the command that `understudy exec` runs, with the environment in which the command finds the daemon.
 struct Surroundings {
     let server: RunningServer
-    /// The variables for the command's environment.
+    /// The environment variables that the command gets.
     let variables: [(name: String, value: String)]
-    /// A directory with files for the command while it runs. It contains no key.
+    /// The directory with files that the command needs while it runs, such as trusted certificates. It contains no
+    /// private key.
     private let folder: String?
     private var forwarder: PortForwarder?
-    /// The restrictions of the environment that are reported if the command fails.
+    /// Sentences about restrictions of the command's environment, which are shown if the command fails.
     private(set) var shortcomings: [String] = []
 
-    /// Starts the daemon: at its own address, behind a proxy, or under the real host names. `sharedPorts` are ports of
-    /// this machine's loopback that the command can also reach if it has its own network.
+    /// Starts the daemon for a command: at the daemon's own address, behind a proxy, or under the providers' real host
+    /// names. `sharedPorts` are the ports of this machine's loopback that a command with a network of its own can
+    /// reach, too.
     init(
         _ options: DaemonOptions, intercepts: Bool, isolated: Bool, sharedPorts: [UInt16], watcher: Watcher?
     ) throws {
@@ -76,8 +78,8 @@ struct Surroundings {
         }
     }
 
-    /// Returns the user's authority. If there is none, or if it may not issue certificates for all hosts of the seeds,
-    /// returns a temporary one.
+    /// Returns the user's local certificate authority. If there is none, or if it may not issue certificates for all
+    /// hosts of the seeds, returns a temporary one.
     private static func authority(_ options: DaemonOptions) throws -> LocalAuthority {
         guard options.authority.exists else { return try .inMemory(seeds: options.inputs) }
         guard try options.authority.lacksHosts(of: options.inputs) else { return options.authority }
@@ -116,16 +118,18 @@ struct Surroundings {
             } ?? [])
     }
 
-    /// Returns the variables by which the Admin SDKs find their project, as `firebase emulators:exec` sets them:
-    /// <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>. Google Cloud's libraries read the
-    /// second one: <https://cloud.google.com/docs/authentication/provide-credentials-adc>.
+    /// Returns the environment variables by which Firebase's Admin SDKs find their project, as `firebase
+    /// emulators:exec` sets them: <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>. Google
+    /// Cloud's libraries read the second variable:
+    /// <https://cloud.google.com/docs/authentication/provide-credentials-adc>.
     private static func firebase(_ options: DaemonOptions) -> [(name: String, value: String)] {
         guard let project = options.chosenProject else { return [] }
         return ["GCLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT"].map { (name: $0, value: project) }
     }
 
-    /// Returns the proxy variables in upper and lower case, because programs differ. Node.js reads them from 22.21 and
-    /// 24 on if `NODE_USE_ENV_PROXY` is set: <https://nodejs.org/api/cli.html#node_use_env_proxy1>
+    /// Returns the environment variables that name a proxy, in upper and lower case, because programs differ. Node.js
+    /// reads them from 22.21 and 24 on if `NODE_USE_ENV_PROXY` is set:
+    /// <https://nodejs.org/api/cli.html#node_use_env_proxy1>
     private static func proxy(_ url: String) -> [(name: String, value: String)] {
         ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"].map { (name: $0, value: url) }
             + ["NO_PROXY", "no_proxy"].map { (name: $0, value: "localhost,127.0.0.1,::1") }
@@ -142,14 +146,14 @@ enum MachineName {
     }
 }
 
-/// The start and the machine of a run.
+/// The time at which a run of `understudy exec` began, and the machine's name.
 struct RunTime {
     let began = MachineClock.now
     private let start = ContinuousClock.now
 
-    /// The seconds since the start.
+    /// The number of seconds since the run began.
     var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
 
-    /// The machine's name.
+    /// The name of the machine on which the run took place.
     var host: String { MachineName.current }
 }

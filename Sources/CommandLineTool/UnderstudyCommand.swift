@@ -34,7 +34,7 @@ struct UnderstudyCommand: ParsableCommand {
         self.main(DaemonOptions.completed(arguments))
     }
 
-    /// Returns a message about a subcommand that is a misspelling of a known one.
+    /// Returns a message that suggests the right name for a misspelled subcommand; `nil` if none was misspelled.
     private static func misspelling(in arguments: [String]) -> String? {
         var known = configuration.subcommands
         for argument in arguments {
@@ -55,7 +55,7 @@ struct CompletionCommand: ParsableCommand {
         case zsh
         case fish
 
-        /// The user's shell: the file's name in `SHELL`.
+        /// The user's shell, by the file name in the environment variable `SHELL`.
         static var own: Shell? {
             Environment.variable("SHELL")?.split(separator: "/").last.flatMap { Shell(rawValue: String($0)) }
         }

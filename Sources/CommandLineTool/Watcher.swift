@@ -1,14 +1,15 @@
 import Platform
 import EmulatorCore
 
-/// A second process that waits for the end of `exec`. If `exec` ends without notice, as by SIGKILL, it ends the command
-/// and removes temporary files.
+/// A second process that waits for the end of `understudy exec`. If `exec` is ended without notice, as by SIGKILL, the
+/// second process ends the command and removes temporary files.
 struct Watcher {
-    /// The milliseconds in which a command may end by itself.
+    /// The number of milliseconds that a command has to end by itself, before SIGKILL ends it.
     private static let grace = 2000
 
     enum Message: UInt8 {
-        /// The command's process group. The command's process sends this before it runs the command.
+        /// The message that tells the command's process group. The command's process sends it before it runs the
+        /// command.
         case group
         case file
         case goodbye
@@ -16,8 +17,8 @@ struct Watcher {
 
     let descriptor: Int32
 
-    /// Starts the second process. This process must have one thread: the other is a copy, in which locks of other
-    /// threads would stay locked.
+    /// Starts the second process, which watches this one. This process must have only one thread, because in the copy
+    /// the locks of other threads would stay locked.
     init?() {
         var pair: [Int32] = [0, 0]
         guard understudy_channel(&pair) == 0 else { return nil }
@@ -34,10 +35,10 @@ struct Watcher {
         descriptor = pair[0]
     }
 
-    /// Adds a temporary file or directory.
+    /// Makes the second process remove this temporary file or directory if `understudy exec` is ended without notice.
     func watch(file: String) { send(.file, file) }
 
-    /// Ends the second process, which isn't needed any more.
+    /// Ends the second process, because it is no longer needed.
     func dismiss() {
         send(.goodbye, "")
         close(descriptor)
@@ -78,7 +79,7 @@ struct Watcher {
         _exit(0)
     }
 
-    /// Returns the next message of the process that runs `exec`; `nil` if that process has ended.
+    /// Returns the next message from the process of `understudy exec`; `nil` if that process has ended.
     private static func receive(from descriptor: Int32) -> (Message, [UInt8])? {
         guard let head = bytes(3, from: descriptor), let message = Message(rawValue: head[0]),
             let body = bytes(Int(head[1]) | Int(head[2]) << 8, from: descriptor)

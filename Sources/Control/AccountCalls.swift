@@ -5,7 +5,7 @@ import EmulatorCore
 // The calls GET and POST /_understudy/v1/accounts; GET, PATCH and DELETE /_understudy/v1/accounts/ID
 
 extension ControlAPI {
-    /// The number of people in one answer: a megabyte or so.
+    /// The greatest number of accounts in one answer of `GET accounts`, which then has about a megabyte.
     private static let accountsShown = 1_000
 
     private struct AccountPage: SchemaObject {
@@ -65,7 +65,8 @@ extension ControlAPI {
         ]
     }
 
-    /// Lists people page by page, in the order of the seed, then those that were added.
+    /// Lists the world's accounts page by page: first those of the seed in its order, then those that were added at run
+    /// time.
     private func accounts(_ exchange: Exchange, _ page: AccountPage) -> Response {
         let limit = page.limit
         let found = exchange.world.read { tables -> [Account]? in
@@ -88,10 +89,10 @@ extension ControlAPI {
         return ControlAnswer.ok(account.json)
     }
 
-    /// The greatest number of bytes of JSON in a person who is added or changed at run time.
+    /// The greatest number of bytes that an account may have as JSON if it is added or changed at run time.
     private static let sizeLimit = 64 << 10
 
-    /// Returns the refusal of a person with more bytes; `nil` for any other.
+    /// Returns the refusal of an account whose JSON exceeds the size limit, or `nil` if the account is small enough.
     private static func excess(of account: Account) -> Response? {
         let size = account.writtenJSON.serialized().count
         guard size > sizeLimit else { return nil }
@@ -126,10 +127,10 @@ extension ControlAPI {
         }
     }
 
-    /// The outcome of adding or changing a person.
+    /// The result of adding or changing an account.
     private enum Addition {
         case done
-        /// The person isn't as expected: it exists already, or another request has changed it.
+        /// The account isn't in the state that the call expected: it exists already, or another request has changed it.
         case notAsExpected
         case taken(path: String, owner: String)
         case tooMany
@@ -144,7 +145,8 @@ extension ControlAPI {
         found.map { Issue(file: "body", path: $0.path, message: $0.message) }
     }
 
-    /// Changes a person. The providers' data about the person follow from the rest, unless the request sets them.
+    /// Changes an account by a JSON Merge Patch. The data that each provider has about the person follow from the
+    /// changed account, except those that were set explicitly.
     private func changeAccount(_ exchange: Exchange) throws -> Response {
         while true {
             guard let account = find(exchange) else { return noSuchAccount(exchange) }

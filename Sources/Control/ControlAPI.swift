@@ -3,7 +3,8 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The control API, `/_understudy/v1/…`: a test orders what happens in a world, and asks what has happened.
+/// The control API, `/_understudy/v1/…`, by which a test orders what happens in a world (an isolated test environment)
+/// and asks what has happened there.
 package struct ControlAPI: Sendable {
     package static let root = Endpoint.controlRoot
 
@@ -14,17 +15,18 @@ package struct ControlAPI: Sendable {
     package let mailPorts: WorldPorts
     let seeds: RuntimeSeeds
     let keyOwners: [KeyOwner]
-    /// The format of a seed, a person and an outcome.
+    /// The format of JSON documents such as a seed (the initial data), an account in it, and the ordered outcome of a
+    /// sign-in.
     let format: SeedFormat
     let version: String
     private let allScenarios: Lazy<[Scenario]>
     private let endpointCatalog: Lazy<EndpointCatalog>
-    /// Finds the provider that answered an exchange.
+    /// Finds the identity provider whose endpoint answered a recorded request.
     package let finder: Lazy<EndpointFinder>
     package let masksSecrets: Bool
-    /// The host names at which the control API answers, beside loopback names and IP addresses.
+    /// The host names at which the control API answers, in addition to loopback names and IP addresses.
     let hosts: Set<String>
-    /// The token that callers must send; `nil` if everybody may call.
+    /// The token that callers of the control API must send; `nil` if it needs no token.
     package let token: ControlToken?
 
     package let gauges: ProcessGauges
@@ -59,7 +61,7 @@ package struct ControlAPI: Sendable {
     package var scenarios: [Scenario] { allScenarios.value }
     package var catalog: EndpointCatalog { endpointCatalog.value }
 
-    /// The control API's own calls; providers add theirs.
+    /// The endpoints of the control API that belong to no provider. Providers add endpoints of their own.
     package var endpoints: [Endpoint] {
         [Endpoint("GET", [], ControlAPI.root, nil) { index($0) }] + indexCalls + healthCalls + seedCalls
             + snapshotCalls
@@ -122,7 +124,8 @@ package struct ControlAPI: Sendable {
         ])
     }
 
-    /// Returns the document at the daemon's own address by which programs recognize an emulator.
+    /// Answers a program's request for `/` at the daemon's own address with the JSON by which clients recognize an
+    /// emulator.
     package func mark() -> Response {
         var document = JSONObject()
         for provider in providers {
@@ -148,7 +151,7 @@ package struct ControlAPI: Sendable {
 // Streams of server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>
 
 extension Exchange {
-    /// Answers with a stream of events. It ends when the world is removed.
+    /// Answers a request with a stream of server-sent events, which ends when the world is removed.
     package func events(_ stream: EventStream) -> Response {
         world.streams.add(stream)
         var response = Response(
@@ -160,7 +163,7 @@ extension Exchange {
 }
 
 extension EventStream {
-    /// Sends an empty comment at intervals, because proxies close connections on which nothing is sent.
+    /// Sends an empty comment on the event stream every 15 seconds, because proxies close connections that stay silent.
     package func keepAlive(in budget: ProcessBudget) { keepAlive(StreamChunk(Array(":\n\n".utf8), in: budget.streams)) }
 
     private func keepAlive(_ chunk: StreamChunk) {
@@ -170,7 +173,7 @@ extension EventStream {
 }
 
 extension ProcessBudget {
-    /// Closes the slowest streams if clients are too far behind.
+    /// Closes the slowest event streams if the data that wait for their clients exceed the limit.
     package func enforceStreams() {
         guard streams.enforce() > 0 else { return }
         notices.tell(

@@ -3,14 +3,14 @@ import HTTPServer
 import EmulatorCore
 
 extension ControlAPI {
-    /// Returns the refusal of an exchange that may not control the daemon: for the reasons of
-    /// `refusal(of:allowsLinks:)`, or because it lacks the daemon's token. `isControl` is false for a provider's own
-    /// endpoints for tests beside the control API, which any page may request.
+    /// Returns the refusal of a request to the control API or the inspector that comes from another site's page or
+    /// lacks the daemon's control token, or `nil` if the request is allowed. With `isControl` false, the request is for
+    /// a provider's own endpoint for tests, which pages of any site may call.
     package func refusal(of exchange: Exchange, isControl: Bool = true, allowsLinks: Bool = false) -> Response? {
         if isControl, let refusal = refusal(of: exchange.request, allowsLinks: allowsLinks) { return refusal }
         // A balancer that only asks whether the daemon is ready has no token. The answer tells it nothing else.
         guard !isAllowed(exchange), exchange.address.path != ControlAPI.healthPath else { return nil }
-        let source = "what --control-token or UNDERSTUDY_CONTROL_TOKEN gave this daemon"
+        let source = "the token that --control-token or UNDERSTUDY_CONTROL_TOKEN gave this daemon"
         let isOther = ControlToken.bearer(of: exchange.request) != nil
         var refusal =
             isOther
@@ -24,17 +24,19 @@ extension ControlAPI {
         return refusal
     }
 
-    /// Whether the exchange may control the daemon: it has the token, the daemon wants none, or the daemon itself sent
-    /// the request.
+    /// Whether the request may control the daemon: it has the control token, the daemon needs none, or the daemon sent
+    /// the request itself.
     func isAllowed(_ exchange: Exchange) -> Bool {
         guard let token, !exchange.isInternal else { return true }
         return token.isShown(by: exchange.request)
     }
 
-    /// Returns the refusal of a request by a page of another site, even if the daemon wants no token: one that such a
-    /// page's script sent, or that uses a host name of that site which points here (DNS rebinding).
+    /// Returns the refusal of a request that another site's page has sent, even if the daemon needs no control token.
+    /// Either a script of that page sent it, or the request uses a host name of that site that points to this daemon
+    /// (DNS rebinding).
     ///
-    /// `allowsLinks` lets a browser follow a link of another site to a page, which that site can neither read nor frame.
+    /// With `allowsLinks`, a browser may follow a link on another site to a page of the daemon. The other site can
+    /// neither read nor frame that page.
     package func refusal(of request: Request, allowsLinks: Bool = false) -> Response? {
         let authority = request.header("Host") ?? ""
         let host = Address.hostName(of: authority)
@@ -71,7 +73,8 @@ extension ControlAPI {
         return nil
     }
 
-    /// Whether the browser opens a page of its own, rather than loading something into another page.
+    /// Whether a browser sent the request in order to open a page in a tab or window, rather than to load something
+    /// into another page.
     private static func isLink(_ request: Request) -> Bool {
         request.method == "GET" && request.header("Sec-Fetch-Mode")?.lowercased() == "navigate"
             && request.header("Sec-Fetch-Dest")?.lowercased() == "document"
@@ -81,7 +84,8 @@ extension ControlAPI {
         host == "localhost" || host.hasSuffix(".localhost") || hosts.contains(host) || ControlAPI.isIPAddress(host)
     }
 
-    /// Whether the host has only digits and dots, or hexadecimal digits and colons: no DNS name looks like either.
+    /// Whether `host` is an IP address: four groups of digits, or hexadecimal digits with colons. No DNS name looks
+    /// like either.
     private static func isIPAddress(_ host: String) -> Bool {
         let isV4 =
             host.split(separator: ".", omittingEmptySubsequences: false).count == 4

@@ -98,7 +98,8 @@ extension ControlAPI {
         return Response(status: 204)
     }
 
-    /// Lists the endpoints at which faults can be ordered, each with the effects that it supports and its errors.
+    /// Lists the providers' endpoints at which a test can order faults, each with the supported effects and the
+    /// endpoint's errors.
     private func endpoints(_ exchange: Exchange) -> Response {
         let entries = catalog.entries.map { entry -> JSONValue in
             var object = JSONObject()

@@ -11,14 +11,14 @@ import Worlds
 extension ControlAPI {
     static let healthPath = "\(root)/health"
 
-    /// The call that tells balancers whether the daemon is ready for requests: 200, or 503 while its store can't be
-    /// used or it is about to stop. Only callers who may control the daemon get the rest.
+    /// The endpoint that tells load balancers whether the daemon is ready: it answers 200, or 503 while the daemon's
+    /// store can't be used or the daemon is about to stop. Only callers with the control token get the details.
     var healthCalls: [Endpoint] {
         let schema = ControlAPI.healthSchema
         return [
             .control(
                 "GET", "health",
-                "Tells whether the daemon is ready. Whoever may control it is told what it holds, too; counters count since its start.",
+                "Tells whether the daemon is ready; callers who may control it also get its state and counters since its start.",
                 answers: [
                     .json("The daemon is ready.", schema),
                     .json(503, "The store can't be used, or the daemon is about to stop.", schema),
@@ -55,7 +55,8 @@ extension ControlAPI {
         health["droppedLogLines"] = gauges.droppedLogLines.map { .integer(Int64($0())) }
     }
 
-    /// Returns the kind of the store, its state and its replicas.
+    /// Returns the state of the daemon's store for `GET health`: its kind, its failure if it has failed, and the
+    /// daemons that share it.
     private static func document(_ store: StoreHealth, replica: Int) -> JSONValue {
         var document = JSONObject([
             ("kind", .string(store.kind)), ("reachable", .bool(store.failure == nil)),
@@ -69,8 +70,8 @@ extension ControlAPI {
         return .object(document)
     }
 
-    /// The connections of each server. `open`, `held` and `bodyBytes` are present values; the others are counted since
-    /// the start, or since the certificate was renewed.
+    /// The connections of each server for `GET health`. `open`, `held` and `bodyBytes` are present values. The other
+    /// counters begin with the daemon's start, or with the last renewal of the certificate.
     private var connections: JSONValue {
         let mail = gauges.mailConnections.map { mail -> (String, JSONValue) in
             ("smtp", ["open": .integer(Int64(mail.open)), "limit": .integer(Int64(mail.limit))])
@@ -91,7 +92,8 @@ extension ControlAPI {
                 } + (mail.map { [$0] } ?? [])))
     }
 
-    /// The memory in bytes. `dropped` is counted since the start.
+    /// The daemon's memory in bytes, for `GET health`. `dropped` counts recorded exchanges that were dropped since the
+    /// daemon's start.
     private var memory: JSONValue {
         let budget = worlds.budget
         let recordings = budget.recordings.usage
@@ -123,7 +125,7 @@ extension ControlAPI {
         ]
     }
 
-    /// The resident bytes of the process; `nil` if the system doesn't tell.
+    /// The resident bytes of the daemon's process; `nil` if the system doesn't tell.
     private static var residentBytes: Int64? {
         let bytes = understudy_resident_bytes()
         return bytes < 0 ? nil : bytes
@@ -148,9 +150,10 @@ extension ControlAPI {
         ])
 
     private static let storeSchema = Schema.members([
-        .required("kind", .string, "The kind of store."), .required("reachable", .boolean, "Whether it can be used."),
+        .required("kind", .string, "The kind of store."),
+        .required("reachable", .boolean, "Whether the store can be used."),
         .optional("failure", .string, "The reason of the failure."),
-        .optional("failingSince", .time, "The time since which it fails."),
+        .optional("failingSince", .time, "The time since which the store fails."),
         .optional("replica", .count, "This daemon's number among the daemons that share the store."),
         .optional(
             "replicas",
@@ -158,7 +161,7 @@ extension ControlAPI {
                 of: .members([
                     .required("number", .count, "The replica's number."),
                     .required("name", .string, "The replica's name."),
-                ])), "The daemons that share it."),
+                ])), "The daemons that share the store."),
     ])
 
     private static let connectionsSchema = Schema.members([
@@ -184,7 +187,7 @@ extension ControlAPI {
             "recording",
             .members([
                 .required("bytes", .count, "The bytes of all recordings."),
-                .required("limit", .count, "The greatest number of bytes."),
+                .required("limit", .count, "The greatest number of bytes of all recordings."),
                 .required("dropped", .count, "The number of dropped exchanges."),
             ]), "The recordings."),
         .required(
@@ -194,7 +197,7 @@ extension ControlAPI {
                 .required("idle", .count, "The number of worlds that were dropped after an hour without use."),
                 .required("untouched", .count, "The number of unchanged worlds that were dropped in favour of others."),
                 .required("dropped", .count, "The number of changed worlds that were dropped in favour of others."),
-                .required("refused", .count, "The number of worlds that weren't made."),
+                .required("refused", .count, "The number of worlds that weren't made because there were too many."),
             ]), "The worlds."),
         .required("projects", allowanceSchema, "Firebase projects that no seed has."),
         .required(
@@ -203,20 +206,20 @@ extension ControlAPI {
                 .required("count", .count, "The number of streams and waiting requests."),
                 .required("limit", .count, "The greatest number."),
                 .required("refused", .count, "The number of refusals."),
-                .required("bytes", .count, "The bytes that wait to be read."),
-                .required("byteLimit", .count, "The greatest number of such bytes."),
+                .required("bytes", .count, "The bytes that wait for clients to read them."),
+                .required("byteLimit", .count, "The greatest number of bytes that may wait."),
                 .required("dropped", .count, "The number of streams that were closed because they weren't read."),
             ]), "Event streams."),
     ])
 }
 
-/// Counters of the servers and the log, for `health`. The servers are made after the control API, so it refers to them
-/// weakly.
+/// Counters of the daemon's servers and its log, for `GET health`. The servers are made after the control API, so the
+/// counters refer to the servers weakly.
 package final class ProcessGauges: Sendable {
     package typealias Connections = @Sendable () -> ServerCounters?
 
-    /// Holds the closure of the mail server. A closure that is itself a mutex's value is wrapped once more at each
-    /// reading, and calls go through all the wrappers; a structure's member isn't.
+    /// Wraps the closure that counts the mail server's connections. A closure that is itself a mutex's value would be
+    /// wrapped once more at each reading, and calls would go through all the wrappers.
     private struct MailServer {
         let connections: @Sendable () -> (open: Int, limit: Int)?
     }
@@ -224,7 +227,8 @@ package final class ProcessGauges: Sendable {
     private let servers = Mutex<[(name: String, counters: Connections)]>([])
     private let mail = Mutex<MailServer?>(nil)
     private let ports = Mutex<[(name: String, port: UInt16)]>([])
-    /// The number of the log's lines that were dropped since the start; `nil` if this program doesn't write the log.
+    /// Returns the number of log lines that were dropped since the daemon's start; `nil` if this program doesn't write
+    /// the log.
     let droppedLogLines: (@Sendable () -> Int)?
     /// Whether the daemon is about to stop.
     private let ending = Atomic<Bool>(false)
@@ -233,25 +237,25 @@ package final class ProcessGauges: Sendable {
 
     package var isEnding: Bool { ending.load(ordering: .relaxed) }
 
-    /// Makes `health` tell balancers from now on that the daemon is about to stop.
+    /// Makes `GET health` tell load balancers from now on that the daemon is about to stop.
     package func announceEnd() { ending.store(true, ordering: .relaxed) }
 
-    /// Adds a server under its name in `health`: `http`, `https`.
+    /// Adds the counters of a server, under the name that `GET health` shows: `http` or `https`.
     package func add(_ name: String, _ counters: @escaping Connections) {
         servers.withLock { $0.append((name: name, counters: counters)) }
     }
 
-    /// Adds the SMTP server, which counts its open connections and has a limit of them.
+    /// Adds the SMTP server's counter: `connections` returns the number of open connections and their limit.
     package func addMail(_ connections: @escaping @Sendable () -> (open: Int, limit: Int)?) {
         mail.withLock { $0 = MailServer(connections: connections) }
     }
 
     var mailConnections: (open: Int, limit: Int)? { mail.withLock { $0 }?.connections() }
 
-    /// Records a port on which the daemon listens: `http`, `https`, `proxy`.
+    /// Records a port on which the daemon listens, for the protocol `name`: `http`, `https` or `proxy`.
     package func note(_ name: String, port: UInt16) { ports.withLock { $0.append((name: name, port: port)) } }
 
-    /// The ports on which the daemon listens, by name, without worlds' own ports.
+    /// The ports on which the daemon listens, by protocol, without the ports that belong to a single world.
     package var listening: [(name: String, port: UInt16)] { ports.withLock { $0 } }
 
     var connections: [(name: String, counters: ServerCounters)] {

@@ -4,15 +4,15 @@ import JSON
 // The call GET /_understudy/v1/openapi.json: the calls in OpenAPI 3.1, generated from the declarations that also read
 // requests. https://spec.openapis.org/oas/v3.1.0.html
 
-/// An OpenAPI document about calls.
+/// The OpenAPI document that describes the calls of the control API.
 package struct OpenAPIDocument: Sendable {
     static let schemas = "#/components/schemas/"
     private static let tokenScheme = "controlToken"
 
-    /// All members except the calls' address.
+    /// The members of the OpenAPI document, except the server's address.
     private let members: JSONObject
 
-    /// Makes a document. `wantsToken` says whether callers must send a token.
+    /// Makes the OpenAPI document. `wantsToken` says whether callers must send the control token.
     package init(_ endpoints: [Endpoint], version: String, wantsToken: Bool) {
         var paths = JSONObject()
         var named: [String: Schema.Members] = [:]
@@ -44,7 +44,7 @@ package struct OpenAPIDocument: Sendable {
         ])
     }
 
-    /// Returns the document for a world's own address.
+    /// Returns the OpenAPI document with `url`, a world's own address, as the server.
     func json(at url: String, world: String) -> JSONValue {
         var document = JSONObject([("openapi", "3.1.0")])
         document["info"] = members["info"]
@@ -80,14 +80,14 @@ package struct OpenAPIDocument: Sendable {
             (
                 Note.headerName,
                 [
-                    "description": "A surprise in an answer that refuses nothing.", "schema": ["type": "string"],
+                    "description": "A note on a surprise in a successful answer.", "schema": ["type": "string"],
                 ]
             ),
         ]))
 }
 
 extension ControlCall {
-    /// The schemas of the call's bodies, parameters and answers.
+    /// The schemas of a call's query, its body and its answers.
     var schemas: [Schema] {
         let answered = answers.flatMap(\.contents).compactMap { content in
             if case .json(let schema) = content { schema } else { nil }
@@ -106,18 +106,18 @@ struct OpenAPICall {
         self.call = call
     }
 
-    /// Returns the path in OpenAPI's form: `/_understudy/v1/faults/{id}`.
+    /// Returns a call's path as OpenAPI writes it, such as `/_understudy/v1/faults/{id}`.
     static func path(of endpoint: Endpoint) -> String {
         let segments = endpoint.path.split(separator: "/", omittingEmptySubsequences: false)
         return segments.map { $0.hasPrefix(":") ? "{\($0.dropFirst())}" : String($0) }.joined(separator: "/")
     }
 
-    /// The segments of the path below the root of the control API: `faults`, `:id`.
+    /// The segments of a call's path below the control API's root, such as `faults` and `:id`.
     private var segments: [Substring] {
         endpoint.path.dropFirst(Endpoint.controlRoot.count).split(separator: "/")
     }
 
-    /// The call's ID: `getFaults`, `deleteFaultsById`.
+    /// The call's operation ID in OpenAPI, such as `getFaults` or `deleteFaultsById`.
     private var id: String {
         let words = segments.flatMap { segment -> [Substring] in
             let words = segment.split { !$0.isLetter && !$0.isNumber }
@@ -184,7 +184,7 @@ struct OpenAPICall {
         return .object(responses)
     }
 
-    /// Returns the response for the answers with one status.
+    /// Returns the OpenAPI response object for all answers with one HTTP status.
     private func response(_ answers: [CallAnswer]) -> JSONValue {
         let about = answers.map { answer in
             (answer.codes.map { "`\($0)`: " }.first ?? "") + answer.about
@@ -204,7 +204,7 @@ struct OpenAPICall {
         (name, ["$ref": .string("#/components/headers/\(name)")])
     }
 
-    /// Returns the contents of the answers by media type.
+    /// Returns the content of an OpenAPI response by media type.
     private func content(_ answers: [CallAnswer]) -> JSONObject {
         var schemas: [JSONValue] = []
         var others: [String] = []

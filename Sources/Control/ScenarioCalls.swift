@@ -77,7 +77,7 @@ extension ControlAPI {
         return ControlAnswer.ok(["scenarios": .array(all)])
     }
 
-    /// Answers with the scenario's orders, or with a page for people.
+    /// Answers a request for a scenario with its JSON, or with a page if a browser asks.
     private func scenario(_ exchange: Exchange) -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         guard exchange.request.header("Accept")?.contains("text/html") ?? false else {
@@ -88,7 +88,7 @@ extension ControlAPI {
         return page(scenario, exchange)
     }
 
-    /// Plays a scenario. The body may have values for its parameters.
+    /// Starts a scenario (a ready-made test situation). The request's body may set the scenario's parameters.
     private func playScenario(_ exchange: Exchange) async throws -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         let values: JSONObject
@@ -115,7 +115,8 @@ extension ControlAPI {
         ])
     }
 
-    /// Withdraws the scenario's faults and outcomes, and moves the clock back. Its other effects stay.
+    /// Ends a scenario: withdraws the faults and outcomes that it has ordered, and moves the clock back. Everything
+    /// else that it has changed stays.
     private func withdrawScenario(_ exchange: Exchange) async throws -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         return ControlAnswer.ok([

@@ -5,7 +5,7 @@ import JSON
 // The calls GET, PUT and POST /_understudy/v1/seed: the seed of the exchange's world. Other worlds aren't affected.
 
 extension ControlAPI {
-    /// The refusals of calls that give a world another seed.
+    /// The errors of the calls that replace or extend a world's seed.
     static let seedRefusals = [
         CallAnswer.refusal(409, "changedMeanwhile", "Other requests have changed the seed at the same time."),
         .refusal(503, "tooManySeeds", "Worlds have too many seeds of their own."),
@@ -58,7 +58,7 @@ extension ControlAPI {
             ?? ControlAnswer.ok(["world": .string(exchange.world.name), "seed": "merged"])
     }
 
-    /// Merges `addition` into a world's seed. Returns the refusal, or `nil` if it is done.
+    /// Merges `addition` into a world's seed. Returns the refusal, or `nil` if that succeeded.
     func extend(_ world: String, by addition: JSONObject) throws -> Response? {
         let body = JSONValue.object(addition)
         return try change(
@@ -66,11 +66,12 @@ extension ControlAPI {
     }
 
     private static let bodyName = "body"
-    /// The number of times that a change is computed again because another came first.
+    /// The number of attempts to change a seed. A change is computed again if another request has changed the seed
+    /// meanwhile.
     private static let attempts = 5
 
-    /// Gives a world the seed `body`, or merges it in as another file would be. Returns the refusal, or `nil` if it is
-    /// done.
+    /// Replaces a world's seed by `body`, or merges `body` into it as a further seed file. Returns the refusal, or
+    /// `nil` if that succeeded.
     private func change(
         _ name: String, by body: LocatedJSON, _ bytes: [UInt8], isAddition: Bool
     ) throws -> Response? {
@@ -115,7 +116,7 @@ extension ControlAPI {
         }
     }
 
-    /// Names the source of an issue in what the world had before: its path isn't the body's.
+    /// Makes an issue in the seed that the world already had say so, because its path isn't one in the request's body.
     private static func placed(_ issue: Issue) -> Issue {
         guard issue.file != bodyName else { return issue }
         return Issue(file: issue.file, path: issue.path, message: "in the seed that the world has: \(issue.message)")

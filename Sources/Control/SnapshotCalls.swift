@@ -10,8 +10,9 @@ import JSON
 extension ControlAPI {
     private static let snapshotPath = "\(root)/snapshot"
 
-    /// Returns the greatest number of bytes of a request's body, if it is larger than for others. `target` is the path;
-    /// in worlds other than the default one it begins with `/~NAME`.
+    /// Returns the greatest number of bytes that the body of a request may have, if it is a snapshot and so may be
+    /// larger than other bodies, or else `nil`. `target` is the request's path, which begins with `/~NAME` for a world
+    /// other than the default one.
     package static func bodyLimit(_ method: String, _ target: String) -> Int? {
         guard method == "PUT", target.hasSuffix(snapshotPath) else { return nil }
         let world = target.dropLast(snapshotPath.count)
@@ -29,7 +30,7 @@ extension ControlAPI {
                 ]
             ) { try await snapshot($0) },
             .control(
-                "PUT", "snapshot", "Puts a world that was shown so in the place of this one.",
+                "PUT", "snapshot", "Replaces the world by a snapshot that GET snapshot gave.",
                 reads: .unread(ControlAPI.snapshotSchema),
                 answers: [
                     .json(
@@ -51,13 +52,13 @@ extension ControlAPI {
         "Snapshot",
         [
             .required("snapshot", .integer(1...1), "The format's version."),
-            .required("version", .string, "The version of the daemon that wrote it."),
+            .required("version", .string, "The version of the daemon that wrote the snapshot."),
             .required("world", .string, "The name of the world that was saved."),
             .required("time", .time, "The world's time then."),
             .required("seed", .string, "The world's seed, as the text of one file."),
             .required("keys", .sequence(of: .any), "The keys that sign."),
             .required("values", .map(of: .any), "The world's single values, such as its clock."),
-            .required("tables", .map(of: .sequence(of: .any)), "The rows of its tables."),
+            .required("tables", .map(of: .sequence(of: .any)), "The rows of the world's tables."),
         ])
 
     private func snapshot(_ exchange: Exchange) async throws -> Response {
@@ -77,8 +78,9 @@ extension ControlAPI {
         }
     }
 
-    /// Loads a snapshot, all of it or nothing. There is one exception: if it has another seed than the world, and the
-    /// store fails after the seed was changed, the world is a new one of that seed.
+    /// Loads a snapshot into a world, completely or not at all. There is one exception: if the snapshot has another
+    /// seed than the world, and the store fails after the seed was changed, the world is a fresh one with the
+    /// snapshot's seed.
     private func loadSnapshot(_ exchange: Exchange) async throws -> Response {
         try await exchange.onWorkThread { try load(exchange) }
     }
@@ -95,7 +97,7 @@ extension ControlAPI {
         return ControlAnswer.ok(["world": .string(world.name), "loaded": true, "rows": .integer(snapshot.rowCount)])
     }
 
-    /// Returns the world into which a snapshot is loaded, after giving it the snapshot's seed.
+    /// Returns the world into which a snapshot is loaded, after giving the world the snapshot's seed.
     private func begun(_ name: String, with snapshot: WorldSnapshot) throws -> World {
         let attempts = 5
         for _ in 0..<attempts {

@@ -79,7 +79,7 @@ extension ControlAPI {
     }
 }
 
-/// The parameters of `POST tokens`, which makes a token.
+/// The body of `POST tokens`, which describes the token to make.
 struct TokenOrder: Sendable {
     let provider: String
     let wanted: TokenRequest
@@ -123,7 +123,7 @@ extension ControlAPI {
             404, "noSuchToken",
             "no provider has given out this token here, or it has stopped working already"
                 + (isToken
-                    ? "; if it is an ID token, it is good until it expires: end the refresh token beside it" : ""),
+                    ? "; an ID token stays valid until it expires: end the refresh token that came with it" : ""),
             path: "$.token")
     }
 }

@@ -4,18 +4,18 @@ import HTTPServer
 import Recordings
 import Synchronization
 
-/// Waits for something that comes with news: with the exchanges of a recording, or the messages of an inbox. It looks
-/// again after each of them, on their queue.
+/// Waits until a recorded request or a message in an inbox meets a condition. It examines each new one on the queue of
+/// the recording or inbox.
 final class Waiter: Sendable {
-    /// The answer that no client reads.
+    /// A placeholder for the answer to a client that has disconnected, and so won't read it.
     static let unread = Response(status: 204)
 
     private struct State {
         var isSettled = false
         var done: (@Sendable () -> Void)?
-        /// The number under which the waiter listens for news, to stop listening by it.
+        /// The number under which the waiter is registered as a listener, needed to stop listening.
         var number: Int?
-        /// The waiting request's lease, released when the wait ends.
+        /// The waiting call's share of the limit on such calls, released when the wait ends.
         var lease: Allowance.Lease?
     }
 
@@ -23,13 +23,14 @@ final class Waiter: Sendable {
     private let queue: DispatchQueue
     private let listen: @Sendable (@escaping @Sendable () -> Void) -> Int
     private let stopListening: @Sendable (Int) -> Void
-    /// Examines what has come since the position, and moves the position.
+    /// Examines the requests or messages after a position, moves the position behind them, and returns whether the
+    /// wanted one is among them.
     private let isThere: @Sendable (inout Int?) -> Bool
     private let position = Mutex<Int?>(nil)
     private let state: Mutex<State>
 
-    /// Makes a waiter for exchanges. `isThere` gets those that have come since it was last called, at first those after
-    /// the exchange `id`.
+    /// Makes a waiter for recorded requests. `isThere` gets the exchanges that are new since its last call. Its first
+    /// call gets those after the exchange `id`.
     init(
         for world: World, _ lease: Allowance.Lease, after id: String?,
         until isThere: @escaping @Sendable ([KnownExchange]) -> Bool
@@ -48,8 +49,8 @@ final class Waiter: Sendable {
         state = Mutex(State(lease: lease))
     }
 
-    /// Makes a waiter for a message. `isThere` gets each one that has come since it was last called, at first those
-    /// after the message `number`.
+    /// Makes a waiter for messages in an inbox. `isThere` gets each new message, beginning with the first one after the
+    /// message `number`.
     init(
         inboxOf world: World, _ lease: Allowance.Lease, after number: Int,
         until isThere: @escaping @Sendable (InboxMessage) -> Bool
@@ -68,8 +69,8 @@ final class Waiter: Sendable {
         state = Mutex(State(lease: lease))
     }
 
-    /// Waits until the wanted exchange or message is there, the time is up, the world is removed, or the client has
-    /// disconnected. Returns `false` if the client has disconnected, so that nothing is looked up for it.
+    /// Waits until the wanted request or message is there, the time is up, the world is removed, or the client has
+    /// disconnected. Returns `false` in the last case, so that no answer is computed.
     func wait(atMost limit: Duration) async -> Bool {
         // It doesn't wait for the queue, in which hundreds of requests may look: its lease is free at once.
         let timer = Timer.after(limit) { [self] in settle() }

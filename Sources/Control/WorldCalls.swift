@@ -5,7 +5,7 @@ import EmulatorCore
 // The calls GET and POST /_understudy/v1/worlds; DELETE /_understudy/v1/worlds/NAME; POST
 // /_understudy/v1/worlds/NAME/reset
 
-/// A request for a world, with or without a port of its own.
+/// The body of a call that creates a world, with or without ports of its own.
 private struct WorldOrder: SchemaObject {
     let name: String
     let listen: UInt16?
@@ -118,13 +118,14 @@ extension ControlAPI {
         exchange.address.base(ofWorld: world, isUnnamed: world == worlds.unnamed, port: port, main: ports.main)
     }
 
-    /// Returns the address at which a world takes mail at a port of its own: `127.0.0.1:43124`.
+    /// Returns the address of the SMTP port that belongs to a world alone, such as `127.0.0.1:43124`; `nil` if the
+    /// world has none.
     private func smtp(of name: String, _ world: World?, _ exchange: Exchange) -> JSONValue? {
         guard let port = mailPorts.fixed(name) ?? world?.port(.smtp) else { return nil }
         return .string("\(exchange.address.daemonName):\(port)")
     }
 
-    /// Answers 201 for a world that is made, 200 for one that existed.
+    /// Creates a world. Answers 201 if the world is new, and 200 if it already existed.
     private func addWorld(_ exchange: Exchange, _ order: WorldOrder) throws -> Response {
         let isMissing = try worlds.existing(order.name) == nil
         guard let world = try worlds.world(order.name) else {
@@ -169,7 +170,7 @@ extension ControlAPI {
         case .other(let port):
             return ControlAnswer.error(
                 409, "otherPort",
-                "the world \(Diagnosis.quote(world)) has the port \(port): send \"\(member)\": 0 to be told so",
+                "the world \(Diagnosis.quote(world)) has the port \(port) already: send \"\(member)\": 0 to keep it",
                 path: path)
         case .tooMany:
             return ControlAnswer.error(
@@ -200,7 +201,8 @@ extension ControlAPI {
         return Response(status: 204)
     }
 
-    /// Resets another world: `POST reset`. A world that doesn't exist isn't made for it.
+    /// Resets the world that the path names, which may be another than the request's. If it doesn't exist, it isn't
+    /// created.
     private func resetWorld(_ exchange: Exchange) throws -> Response {
         let name = exchange.parameters["name"] ?? ""
         guard let world = try worlds.existing(name) else { return noSuchWorld(name) }

@@ -11,22 +11,23 @@ import Time
 // Quirks: parameters may be in the query, or in a body of any form: urlencoded, multipart/form-data as `curl -F` sends
 // it, JSON. An app's own token is APPID|SECRET.
 
-/// An issued token, which may have stopped working.
+/// A person's access token of Facebook. It was issued, but may have stopped working.
 struct AccessToken: Sendable {
     let token: Token<FacebookGrant>
     let grant: FacebookGrant
-    /// The account; `nil` if it doesn't exist any more.
+    /// The person's account; `nil` if it was deleted.
     let account: Account?
 
     /// The time from which the app may not read the person's data any more, unless the person signs in again.
     var dataAccessExpires: Instant { token.details.issuedAt + FacebookToken.dataAccess }
 
-    /// Whether the token was issued for weeks, not hours.
+    /// Whether the access token was issued for weeks, not just for hours.
     var isLongLived: Bool {
         token.expires.map { $0 > token.details.issuedAt + .days(1) } ?? true
     }
 
-    /// Returns the error of a token that doesn't work at `now`; `nil` if the token works.
+    /// Returns the Graph API's error for an access token that has expired or whose access to data has ended; `nil` if
+    /// it works.
     func fault(at now: Instant) -> GraphError? {
         if let expires = token.expires, expires <= now { return .expired(at: expires, now: now) }
         guard dataAccessExpires <= now else { return nil }
@@ -35,13 +36,13 @@ struct AccessToken: Sendable {
     }
 }
 
-/// The person that a call is about, and the person's grant to the calling app.
+/// The person whom a Graph API call is about, and this person's grant to the calling app.
 struct GraphPerson: Sendable {
     let account: Account
     let grant: FacebookGrant
 }
 
-/// The caller: an app with its own token, or a person's token.
+/// The caller of the Graph API: an app with its own token, or a person's token.
 enum GraphCaller: Sendable {
     case app(FacebookApp)
     case person(GraphPerson)
@@ -64,7 +65,8 @@ extension FacebookProvider {
             })
     }
 
-    /// Refuses a body that isn't a form but has more or longer parameters than a form may have.
+    /// Returns the error for a body that isn't an urlencoded form and has too many or too long parameters; `nil` if
+    /// they are within the limits of a form.
     func excess(_ exchange: Exchange) -> Response? {
         guard exchange.request.contentType != "application/x-www-form-urlencoded" else { return nil }
         let fields = FacebookProvider.bodyParameters(exchange.request).fields
@@ -81,15 +83,14 @@ extension FacebookProvider {
         }
     }
 
-    /// Returns the request's access token; empty if there is none.
+    /// Returns the access token of a request to the Graph API; an empty text if there is none.
     func callerToken(_ exchange: Exchange) -> String {
         parameter("access_token", exchange) ?? exchange.request.accessToken(schemes: ["bearer", "oauth"]) ?? ""
     }
 
-    /// Returns an issued token of a person.
+    /// Returns a person's access token that was issued, whether it still works or not.
     ///
-    /// - Throws: The Graph API's error for a text that isn't such a token, or for a token whose app the person has
-    ///   removed.
+    /// - Throws: The Graph API's error for an unknown token, or for a token whose app the person has removed.
     func issuedToken(_ text: String, _ exchange: Exchange) throws(GraphError) -> AccessToken {
         let (found, removed) = exchange.world.read { tables in
             let token = tables.find(Token<FacebookGrant>.self, text)
@@ -108,14 +109,17 @@ extension FacebookProvider {
             diagnosis: Diagnosis(reason))
     }
 
-    /// Returns a token of a person that works.
+    /// Returns a person's access token that works.
+    ///
+    /// - Throws: The Graph API's error for any other token.
     func accessToken(_ text: String, _ exchange: Exchange) throws(GraphError) -> AccessToken {
         let found = try issuedToken(text, exchange)
         if let fault = found.fault(at: exchange.world.now) { throw fault }
         return found
     }
 
-    /// Returns the app whose own token this is; `nil` if the text has the form of a person's token.
+    /// Returns the app whose own access token (APPID|SECRET) this is; `nil` if the text has the form of a person's
+    /// token.
     func app(ofToken text: String) throws(GraphError) -> FacebookApp? {
         guard let bar = text.firstIndex(of: "|") else { return nil }
         if let app = apps[String(text[..<bar])],
@@ -129,12 +133,13 @@ extension FacebookProvider {
                 "an app's token is APPID|SECRET, and the seed has no such app, or another secret for it"))
     }
 
-    /// Returns the person that a call is about: the token's own, or the one whose ID is in the path.
+    /// Returns the person whom a Graph API call is about: the person of the access token, or the one whose ID is in the
+    /// path.
     func person(_ exchange: Exchange) throws(GraphError) -> GraphPerson {
         try person(exchange, id: exchange.parameters["id"], for: caller(exchange))
     }
 
-    /// Returns the caller; `nil` without a token.
+    /// Returns the caller of the Graph API, by the access token; `nil` without a token.
     func caller(_ exchange: Exchange) throws(GraphError) -> GraphCaller? {
         let text = callerToken(exchange)
         guard !text.isEmpty else { return nil }
@@ -152,7 +157,7 @@ extension FacebookProvider {
         return .person(GraphPerson(account: account, grant: caller.grant))
     }
 
-    /// Returns the person that a call is about. An app's call needs an ID.
+    /// Returns the person whom a Graph API call is about. A call with an app's own token must have an ID.
     func person(_ exchange: Exchange, id: String?, for caller: GraphCaller?) throws(GraphError) -> GraphPerson {
         switch (caller, id == "me" ? nil : id) {
         case (nil, _?): throw .tokenMissing
@@ -170,10 +175,11 @@ extension FacebookProvider {
             }
             if let found { return found }
             throw noSuchObject(
-                id, exchange, Diagnosis("nobody of this ID has authorized the app: only its own people are served"))
+                id, exchange,
+                Diagnosis("nobody with this ID has authorized the app, and its token shows only people who have"))
         case (.person(let person), let id):
             guard let id, id != person.account.facebook.id else { return person }
-            throw noSuchObject(id, exchange, Diagnosis("only the token's own person is served: /me, or their ID"))
+            throw noSuchObject(id, exchange, Diagnosis("a person's token shows only this person: ask for /me"))
         }
     }
 
@@ -183,14 +189,15 @@ extension FacebookProvider {
             diagnosis: Diagnosis(reason))
     }
 
-    /// Returns the error of an unknown object. Numbers are objects; everything else is regarded as a name.
+    /// Returns the Graph API's error for an unknown object. An ID of digits is regarded as an object, everything else
+    /// as a name.
     func noSuchObject(_ id: String, _ exchange: Exchange, _ diagnosis: Diagnosis) -> GraphError {
         id.utf8.allSatisfy { (0x30...0x39).contains($0) }
             ? .unsupported(exchange.request.method, id: id, diagnosis) : .noSuchName(id, diagnosis)
     }
 
-    /// Checks `appsecret_proof`, which is optional unless the app requires it. With `appsecret_time`, it is valid for
-    /// five minutes from that time.
+    /// Checks the parameter `appsecret_proof` of a Graph API call, which is optional unless the app requires it. With
+    /// `appsecret_time`, the proof is valid for five minutes from that time.
     private func checkProof(_ exchange: Exchange, _ token: String, _ app: FacebookApp) throws(GraphError) {
         guard let proof = parameter("appsecret_proof", exchange) else {
             guard app.requiresAppSecret else { return }
@@ -217,7 +224,7 @@ extension FacebookProvider {
                     : "appsecret_time must be the world's time in seconds, at most five minutes off"))
     }
 
-    /// Returns the calling app, by its own token or a person's.
+    /// Returns the app that calls the Graph API, by its own access token or by a person's.
     func callingApp(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
         let text = callerToken(exchange)
         guard !text.isEmpty else { throw .tokenMissing }
@@ -233,8 +240,8 @@ extension FacebookProvider {
 }
 
 extension JSONValue {
-    /// Returns this value of a JSON body as a parameter's text; `nil` if a form couldn't have it. A batch may be an
-    /// array, as <https://github.com/facebook/facebook-nodejs-business-sdk> posts it.
+    /// Returns a member of a JSON body as the text of a parameter; `nil` if the value isn't possible in a form. The
+    /// parameter `batch` may be an array, as <https://github.com/facebook/facebook-nodejs-business-sdk> posts it.
     fileprivate func parameterText(of name: String) -> String? {
         switch self {
         case .string(let text): text.withoutEndlessMarks
@@ -281,7 +288,7 @@ extension FacebookProvider {
         }
     }
 
-    /// Returns the calling app, with its own token or a developer's.
+    /// Returns the app that calls debug_token, with its own access token or with that of one of its developers.
     private func viewingApp(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
         let text = callerToken(exchange)
         guard !text.isEmpty else { throw .tokenMissing }
@@ -328,7 +335,7 @@ extension FacebookProvider {
 }
 
 extension GraphError {
-    /// The error in the form of debug_token.
+    /// The error in the form in which debug_token reports an invalid token.
     fileprivate var inspected: JSONObject {
         var error = JSONObject([("code", .integer(code)), ("message", .string(message))])
         error["subcode"] = subcode.map { .integer($0) }
@@ -336,7 +343,8 @@ extension GraphError {
     }
 }
 
-/// Times in the Graph API's messages, which are in Pacific Time: `Wednesday, 14-Feb-18 18:00:00 PST`.
+/// The form of times in the Graph API's messages. They are in Pacific Time, such as `Wednesday, 14-Feb-18 18:00:00
+/// PST`.
 enum PacificTime {
     private static let days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

@@ -55,7 +55,7 @@ extension FacebookProvider {
 
     // MARK: - A code
 
-    /// The checks of a redeemed code, in the order in which they happen.
+    /// The checks of an authorization code at Facebook's token endpoint, in the order in which they happen.
     private static let redemption = Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier])
 
     private func redeem(_ exchange: Exchange, _ app: FacebookApp) throws -> Response {
@@ -79,7 +79,7 @@ extension FacebookProvider {
         guard let code = parameter("code", exchange), !code.isEmpty else {
             throw GraphError(
                 message: "Missing authorization code", code: 1,
-                diagnosis: Diagnosis("code is missing: the callback has none after a cancel"))
+                diagnosis: Diagnosis("code is missing: after a cancelled sign-in the callback has none"))
         }
         let request = Redemption.Request(
             code: code, client: app.id, redirectURI: isOfScript ? nil : redirectURI, codeVerifier: verifier,
@@ -116,7 +116,8 @@ extension FacebookProvider {
                 redeemed.code.account, redeemed.code.grant, nonce: details.nonce, redeemed.accessToken, exchange))
     }
 
-    /// Whether a page got the code by the SDK. Such codes have no redirect URI, and an empty one is sent with them.
+    /// Whether an authorization code was issued to a page through Facebook's SDK for JavaScript. Such a code has no
+    /// redirect URI, and is redeemed with an empty one.
     private func isOfScript(code: String, _ exchange: Exchange) -> Bool {
         exchange.world.read { tables in
             tables.find(AuthorizationCode<FacebookGrant>.self, code).map { $0.redirectURI == nil } ?? false
@@ -150,7 +151,7 @@ extension FacebookProvider {
             diagnosis: Diagnosis(reason ?? failure.reason))
     }
 
-    /// Returns the ID token of a sign-in with the scope `openid`.
+    /// Returns the ID token of a Facebook sign-in with the scope `openid`.
     func idToken(
         _ account: Account, _ grant: FacebookGrant, nonce: String?, _ accessToken: String?, _ exchange: Exchange
     ) throws -> String {
@@ -198,8 +199,8 @@ extension FacebookProvider {
 
     // MARK: - /oauth/access_token_info
 
-    /// Returns information on a token. `auth_nonce` shows an app that the person signed in again for that nonce; an
-    /// exchanged token doesn't have it.
+    /// Returns the lifetime and the app of an access token. `auth_nonce` shows the app that the person signed in again
+    /// for that nonce. A token that was exchanged for a longer-lived one doesn't have it.
     func tokenInfo(_ exchange: Exchange) throws(GraphError) -> Response {
         let caller = try accessToken(callerToken(exchange), exchange)
         let left = caller.token.expires.map { $0 - exchange.world.now } ?? FacebookToken.lifetime

@@ -8,7 +8,7 @@ import JSON
 // token uses the request's. Calls that refer to each other's answers aren't supported. A call without a complete answer
 // is null, like one that has timed out.
 
-/// A call of a batch.
+/// A single call in a batch of Graph API calls.
 private struct BatchCall {
     private let method: String
     private let path: String
@@ -18,7 +18,7 @@ private struct BatchCall {
 
     private static let methods = ["GET", "POST", "PUT", "DELETE"]
 
-    /// Reads a call. Returns `nil` if it has no method or no address.
+    /// Reads a call of a Graph API batch. Returns `nil` if it has no known method or no `relative_url`.
     init?(_ json: JSONValue) {
         guard let method = json["method"]?.string, let url = json["relative_url"]?.string,
             let known = BatchCall.methods.first(where: { $0.equalsIgnoringASCIICase(method) })
@@ -31,8 +31,9 @@ private struct BatchCall {
         isSilentOnSuccess = json["omit_response_on_success"]?.bool ?? false
     }
 
-    /// Makes the call. A call that names no version has the batch's, and a call without an access token has
-    /// `credentials`. The call and the URLs in its answer have the form of the batch's address.
+    /// Makes a call of a Graph API batch, and returns its answer. If the call's path has no version, it gets the
+    /// batch's, and if the call has no access token, it gets `credentials`. URLs in the answer have the form of the
+    /// batch's own address.
     func answer(
         _ exchange: Exchange, version: String?, credentials: String, withHeaders: Bool
     ) async -> JSONValue {
@@ -62,10 +63,11 @@ private struct BatchCall {
 
 extension FacebookProvider {
     private static let largestBatch = 50
-    /// The most bytes of all calls' credentials together, since each call gets them.
+    /// The greatest length of a batch's access token and proofs, in bytes. It is limited because each call of the batch
+    /// gets them.
     private static let largestCredentials = 4_096
 
-    /// Handles a POST to the Graph API's own address.
+    /// Handles a batch of Graph API calls, a POST request to the Graph API's root.
     func batch(_ exchange: Exchange) async -> Response {
         let calls: [BatchCall]
         let credentials: String
@@ -100,7 +102,7 @@ extension FacebookProvider {
 
     private func calls(_ exchange: Exchange) throws(GraphError) -> [BatchCall] {
         guard !exchange.isInternal else {
-            throw .unsupported(exchange.request.method, id: nil, Diagnosis("a batch holds no other batch"))
+            throw .unsupported(exchange.request.method, id: nil, Diagnosis("a batch can't contain another batch"))
         }
         let isAddress = exchange.parameters["id"].map(FacebookProvider.isVersion) ?? true
         guard isAddress, let text = parameter("batch", exchange) else { throw unserved(exchange) }

@@ -15,7 +15,7 @@ extension FacebookProvider {
     static let statusPath = "/x/oauth/status"
     static let logoutPath = "/x/oauth/logout"
 
-    /// The evidence for what the SDK asks Facebook.
+    /// The evidence for the requests of Facebook's SDK for JavaScript to Facebook.
     private static let ownScript = Evidence.chosen("what Facebook's SDK asks Facebook isn't public: our SDK asks this")
 
     var browserScript: [Endpoint] {
@@ -42,8 +42,8 @@ extension FacebookProvider {
         ]
     }
 
-    /// Returns the page's origin in the redirect URI of a dialog that the SDK opens:
-    /// `https://staticxx.facebook.com/x/connect/xd_arbiter/?version=46&origin=…`.
+    /// Returns the origin of the app's page from the redirect URI of a login dialog that Facebook's SDK for JavaScript
+    /// opens: `https://staticxx.facebook.com/x/connect/xd_arbiter/?version=46&origin=…`.
     static func origin(ofRelay uri: String) -> String? {
         guard let address = WebAddress(uri), address.host == "staticxx.facebook.com",
             address.path.hasPrefix("/x/connect/xd_arbiter")
@@ -52,7 +52,7 @@ extension FacebookProvider {
         return Form(parsing: Substring(query.prefix { $0 != UInt8(ascii: "#") }))["origin"] ?? ""
     }
 
-    /// Returns `authResponse.signedRequest`.
+    /// Returns the `authResponse.signedRequest` that Facebook's SDK for JavaScript gives to a page.
     func signedRequest(of account: Account, app: FacebookApp, code: String?, at time: Instant) -> SignedRequest {
         var payload = JSONObject([("user_id", .string(account.facebook.id))])
         payload["code"] = code.map { .string($0) }
@@ -61,7 +61,8 @@ extension FacebookProvider {
         return SignedRequest(payload, secret: app.secret)
     }
 
-    /// Handles `FB.getLoginStatus`.
+    /// Handles `FB.getLoginStatus` of Facebook's SDK for JavaScript: whether the person is signed in and has authorized
+    /// the app.
     private func loginStatus(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         let app: FacebookApp
@@ -94,7 +95,8 @@ extension FacebookProvider {
         ])
     }
 
-    /// Handles `FB.logout`: the access token ends, and the person's grant stays.
+    /// Handles `FB.logout` of Facebook's SDK for JavaScript. The access token stops working, and the person's grant
+    /// stays.
     private func logout(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         let app: FacebookApp
@@ -117,7 +119,9 @@ extension FacebookProvider {
         }
     }
 
-    /// Returns the app of a page's request, if the page may use the SDK for it.
+    /// Returns the app for which a page uses Facebook's SDK for JavaScript.
+    ///
+    /// - Throws: An error if the page's origin isn't registered for the app.
     private func page(_ exchange: Exchange, _ form: Form) throws(PageRefusal) -> FacebookApp {
         let id = form["client_id"] ?? ""
         guard let app = apps[id] else {
@@ -137,7 +141,7 @@ extension FacebookProvider {
 }
 
 extension SignedRequest {
-    /// Returns the payload of a signed request; `nil` if `secret` hasn't signed it.
+    /// Returns the payload of Facebook's signed request; `nil` if the signature isn't by `secret`.
     static func payload(of text: String, secret: String) -> JSONObject? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let signature = Base64URL.decode(String(parts[0])) else { return nil }

@@ -12,7 +12,7 @@ import Time
 // answered with an address and a code. An app that removes itself by DELETE /me/permissions isn't notified. A failed
 // request isn't repeated.
 
-/// A message that an app can verify to be Facebook's.
+/// Facebook's `signed_request`: a message to an app's server, signed with the app secret so that the app can verify it.
 struct SignedRequest: Sendable {
     let text: String
 
@@ -75,7 +75,8 @@ extension FacebookProvider {
         let dataDeletion: OutgoingMessage?
     }
 
-    /// Ends a grant, and returns the messages about it. Returns `nil` if it had ended before.
+    /// Ends a person's grant to an app, and returns the messages that the app's server gets about it. Returns `nil` if
+    /// the grant had ended before.
     private func remove(_ grant: FacebookGrant, in exchange: Exchange) throws -> Removal? {
         let reason = exchange.cause("the person removed \(Diagnosis.quote(grant.app))")
         let removed = try exchange.world.update { tables -> (account: Account?, at: Instant)? in
@@ -98,7 +99,8 @@ extension FacebookProvider {
             dataDeletion: message(to: app.dataDeletionURL, lasting: .hours(1)))
     }
 
-    /// Sends the data deletion request. The callback must answer JSON with `url` and `confirmation_code`.
+    /// Sends Facebook's data deletion request to an app's server, and returns a report. The server must answer JSON
+    /// with `url` and `confirmation_code`.
     private func askToDelete(_ message: OutgoingMessage, _ exchange: Exchange) async -> JSONObject {
         switch await exchange.ask(message, seconds: 5) {
         case .late:

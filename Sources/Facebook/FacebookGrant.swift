@@ -6,22 +6,23 @@ import OAuth
 import Time
 import Worlds
 
-/// A person's grant to an app, with the declined permissions.
+/// A person's grant to a Facebook app: the permissions that the person has granted and declined.
 struct FacebookGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
-        /// The time of the consent.
+        /// The time of the sign-in that issued the authorization code.
         let issuedAt: Instant
-        /// The nonce, if an ID token is requested.
+        /// The nonce for the ID token of the sign-in; `nil` if the request has none.
         let nonce: String?
         let isOpenID: Bool
-        /// The nonce that shows an app that the person signed in again for it.
+        /// The parameter `auth_nonce` of the sign-in, with which an app can check that the person signed in again;
+        /// `nil` if the request has none.
         var authNonce: String?
     }
 
     struct TokenDetails: Codable, Sendable {
-        /// The time of the consent.
+        /// The time of the sign-in from which the access token comes.
         let issuedAt: Instant
-        /// The nonce of the sign-in that issued the token.
+        /// The parameter `auth_nonce` of the sign-in from which the access token comes; `nil` if the request had none.
         var authNonce: String?
     }
 
@@ -29,9 +30,9 @@ struct FacebookGrant: GrantToClient {
 
     let account: String
     let app: String
-    /// The time of the first consent.
+    /// The time at which the person first signed in to the app.
     let since: Instant
-    /// The permissions, in the order in which they were granted.
+    /// The granted permissions, in the order in which they were granted.
     private(set) var granted = [FacebookPermission.always]
     private(set) var declined: [String] = []
 
@@ -43,7 +44,8 @@ struct FacebookGrant: GrantToClient {
 
     var client: String { app }
 
-    /// Grants the permissions of `asked` that are in `approved`, and declines the others.
+    /// Records the person's answer to a request for permissions. Of the permissions in `asked`, those in `approved` are
+    /// granted, and the rest is declined.
     mutating func answer(_ asked: [String], approving approved: [String]) {
         for permission in asked where !granted.contains(permission) {
             guard approved.contains(permission) else {
@@ -55,7 +57,7 @@ struct FacebookGrant: GrantToClient {
         }
     }
 
-    /// Withdraws a permission. The public profile can't be withdrawn.
+    /// Withdraws a granted permission. The permission `public_profile` can't be withdrawn.
     mutating func decline(_ permission: String) {
         guard permission != FacebookPermission.always, granted.contains(permission) else { return }
         granted.removeAll { $0 == permission }
@@ -63,24 +65,26 @@ struct FacebookGrant: GrantToClient {
     }
 }
 
-/// A token whose app the person has removed, because Facebook has an error for these.
+/// An access token that stopped working because the person removed the app. It is kept because Facebook has an error of
+/// its own for such tokens.
 struct RemovedToken: Row {
     static let table = Table<RemovedToken>("facebook.removedToken", limit: 1_000)
 
-    /// The token itself.
+    /// The text of the access token.
     let key: String
     let app: String
 }
 
 extension Transaction {
-    /// Removes the app: all tokens of the grant stop working. Returns `false` if the grant had ended before.
+    /// Removes an app from a person's Facebook account: all tokens of the grant stop working. Returns `false` if the
+    /// grant had ended before.
     mutating func remove(_ grant: FacebookGrant, because reason: String) -> Bool {
         guard find(FacebookGrant.self, grant.key) != nil else { return false }
         for token in end(grant, because: reason) { put(RemovedToken(key: token.key, app: grant.app)) }
         return true
     }
 
-    /// Records a person's answer to a request for permissions, and returns the new or changed grant.
+    /// Stores a person's answer to an app's request for permissions, and returns the new or changed grant.
     mutating func consent(
         _ account: String, to app: String, asked: [String], approving approved: [String]
     ) -> FacebookGrant {
@@ -92,7 +96,8 @@ extension Transaction {
         return grant
     }
 
-    /// Makes an access token for a consent at `issuedAt`.
+    /// Makes an access token of Facebook. `issuedAt` is the time of the sign-in, from which the app's access to data is
+    /// counted.
     mutating func makeAccessToken(
         _ grant: FacebookGrant, issuedAt: Instant, lasting lifetime: TimeSpan = FacebookToken.lifetime,
         authNonce: String? = nil
@@ -103,13 +108,13 @@ extension Transaction {
     }
 }
 
-/// Makes codes and tokens in Facebook's form.
+/// The forms and lifetimes of Facebook's authorization codes and access tokens.
 enum FacebookToken {
-    /// The lifetime of a long-lived token, about sixty days.
+    /// The lifetime of a long-lived access token of Facebook, about sixty days.
     static let lifetime = TimeSpan.seconds(5_183_944)
-    /// The lifetime of a token from a browser.
+    /// The lifetime of an access token of Facebook that a browser gets.
     static let shortLifetime = TimeSpan.hours(2)
-    /// The time for which an app may read a person's data after the consent.
+    /// The time for which an app can read a person's data after the person's sign-in.
     static let dataAccess = TimeSpan.days(90)
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
@@ -118,25 +123,26 @@ enum FacebookToken {
     static func access(from random: inout Randomness) -> String { "EAA" + random.text(180, from: alphabet) }
 }
 
-/// The permissions.
+/// The permissions of Facebook Login, which are its scopes.
 enum FacebookPermission {
-    /// The permission that every sign-in grants.
+    /// The permission that every Facebook sign-in grants.
     static let always = "public_profile"
 
-    /// The permissions, with the descriptions of those that have one. The dialog ignores others.
+    /// The known permissions of Facebook Login, each with its description or an empty text. The login dialog ignores
+    /// unknown ones.
     private static let known = Dictionary(
         uniqueKeysWithValues: TextTable.rows(Texts.permissions).map { ($0[0], $0[1]) })
 
-    /// Returns the valid permissions of a request, each once.
+    /// Returns the known permissions that a request asks for, each once, with `public_profile` first.
     static func asked(_ names: [String]) -> [String] {
         var seen: Set<String> = [always]
         return [always] + names.filter { known[$0] != nil && seen.insert($0).inserted }
     }
 
-    /// Returns the unknown names in a request.
+    /// Returns those names in a request's `scope` that aren't permissions of Facebook Login.
     static func unknown(_ names: [String]) -> [String] { names.filter { known[$0] == nil } }
 
-    /// Returns the names in a scope, which are separated by commas or blanks.
+    /// Returns the names in a parameter `scope` of Facebook, which are separated by commas or spaces.
     static func names(ofScope scope: String) -> [String] {
         scope.split { $0 == "," || $0 == " " }.map(String.init)
     }
@@ -170,7 +176,7 @@ extension FacebookProvider {
         return ["data": .array(shown.map { ["permission": .string($0.0), "status": .string($0.1)] })]
     }
 
-    /// Handles the JavaScript SDK's POST with `method=delete`.
+    /// Handles a POST request with `method=delete`, by which Facebook's SDK for JavaScript revokes permissions.
     func postPermissions(_ exchange: Exchange) throws -> Response {
         if parameter("method", exchange)?.lowercased() == "delete" { return try revoke(exchange) }
         throw unserved(exchange)

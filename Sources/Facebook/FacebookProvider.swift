@@ -6,7 +6,8 @@ import Recordings
 import Time
 import Worlds
 
-/// Facebook Login: the dialog, tokens, and the part of the Graph API that sign-in code calls.
+/// Facebook Login as Understudy plays it: the login dialog, the tokens, and the part of the Graph API that sign-in code
+/// calls.
 ///
 /// Quirks: every path may begin with a version, such as /v22.0, or not.
 package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, MintsIDTokens,
@@ -27,10 +28,10 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
     package static let host = "www.facebook.com"
     package static let graphHost = "graph.facebook.com"
     static let limitedHost = "limited.facebook.com"
-    /// The host without www, which the discovery document has for the dialog. Facebook redirects from it; here it
-    /// answers itself.
+    /// Facebook's host without `www`, which the discovery document names for the login dialog. The real host redirects
+    /// to `www`; here it serves the dialog itself.
     static let shortHost = "facebook.com"
-    /// The host of pictures.
+    /// The host of Facebook's profile pictures.
     static let pictureHost = "platform-lookaside.fbsbx.com"
     package static let issuer = "https://www.facebook.com"
     static let dialogPath = "/dialog/oauth"
@@ -43,7 +44,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         apps = seed[FacebookSection.self].apps
     }
 
-    /// Whether the issuer is Facebook's, or that of Limited Login's tokens.
+    /// Whether an ID token's issuer is Facebook, by its usual name or the one for Limited Login.
     package static func isIssuer(_ issuer: String) -> Bool {
         [self.issuer, "https://\(limitedHost)"].contains(issuer)
     }
@@ -95,7 +96,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         ]
     }
 
-    /// Returns the Graph API's endpoints. Every path may end with a slash, like those of Meta's own samples.
+    /// Returns the endpoints of the Graph API below a version. A path may also end with a slash, as in Meta's own
+    /// samples.
     private func graph(below version: String, _ slash: String = "") -> [Endpoint] {
         func call(
             _ method: String, _ path: String, _ page: String, title: String? = nil, step: Step? = nil,
@@ -169,8 +171,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         }
     }
 
-    /// Returns an endpoint of the Graph API. Its answer has the version, which clients read. The version for a call that
-    /// names none is the app's setting, and isn't in the answer here.
+    /// Returns an endpoint of the Graph API. Its answer names the version in a header, which clients read. A call
+    /// without a version gets no such header, because in production the version is a setting of the app.
     private func call(
         _ method: String, _ path: String, title: String?, step: Step?, partOf whole: String?, mints owner: KeyOwner?,
         run: @escaping @Sendable (Exchange) throws -> Response
@@ -196,8 +198,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         }
     }
 
-    /// Returns the endpoint for several calls in one, at the API's address with or without a version: `/:id` is then
-    /// the version.
+    /// Returns the endpoint for batches of Graph API calls, at the API's root. In the path, `/:id` is the version.
     private func batches(_ path: String) -> Endpoint {
         var traits = EndpointTraits.api(orderedErrors)
         traits.partOf = path.hasSuffix(":id/") ? "/:id" : nil
@@ -209,7 +210,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
 
     private static let document = DiscoveryDocument(Texts.discovery)
 
-    /// The discovery document, also at limited.facebook.com, and the keys. Scripts of other origins can't read them.
+    /// The endpoints of Facebook's discovery document and signing keys, which limited.facebook.com also has. Scripts of
+    /// other origins can't read them.
     private var discoveryDocuments: [Endpoint] {
         let hosts = [FacebookProvider.host, FacebookProvider.limitedHost]
         let validation = FacebookProvider.documented("facebook-login/limited-login/token/validating")
@@ -235,8 +237,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         return exchange.world.client(ofToken: token, FacebookGrant.self)
     }
 
-    /// Refuses a request that is too large: with the Graph API's error for an invalid parameter, or on the dialog's
-    /// page.
+    /// Returns the error for a request that is too large: the Graph API's error for an invalid parameter, or a page of
+    /// the login dialog.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard exchange.address.host != FacebookProvider.graphHost else {
             return GraphError(message: "Invalid parameter", code: 100, diagnosis: diagnosis).response
@@ -302,7 +304,8 @@ extension FacebookProvider: OffersTrials {
 // of the object.
 
 extension FacebookProvider {
-    /// Returns the Graph API's error, or a page.
+    /// Returns the answer to a path that doesn't exist: the Graph API's error, or one of Facebook's pages at its other
+    /// hosts.
     package func notServed(_ exchange: Exchange) -> Response? {
         switch exchange.address.host {
         case FacebookProvider.graphHost:
@@ -344,7 +347,7 @@ extension FacebookProvider {
             diagnosis: diagnosis)
     }
 
-    /// Whether a path without its version exists, with any method.
+    /// Whether the Graph API has a path, given without its version, for any HTTP method.
     private static func isServed(_ parts: [String]) -> Bool {
         switch parts.count {
         case 1:
@@ -358,13 +361,14 @@ extension FacebookProvider {
         }
     }
 
-    /// Whether the version in a path is valid, and the object isn't a version.
+    /// Whether the path of a Graph API call is valid: its version looks like a version, and its object ID doesn't.
     func hasVersion(_ exchange: Exchange) -> Bool {
         let (version, id) = (exchange.parameters["version"], exchange.parameters["id"])
         return version.map(FacebookProvider.isVersion) ?? !(id.map(FacebookProvider.isVersion) ?? false)
     }
 
-    /// Whether the text looks like a version, such as `v22.0`. Whether it was published isn't checked.
+    /// Whether a text looks like a version of the Graph API, such as `v22.0`. Any such number is accepted, whether it
+    /// was published or not.
     static func isVersion(_ text: String) -> Bool {
         let numbers = text.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
         return text.first == "v" && numbers.count == 2

@@ -2,20 +2,22 @@ import EmulatorCore
 import JSON
 import OAuth
 
-/// An app in the seed.
+/// A Facebook app in the seed.
 struct FacebookApp: SeededOAuthClient {
-    /// The accounts that may use an app: <https://developers.facebook.com/docs/development/build-and-test/app-modes>.
+    /// The mode of a Facebook app, which decides who can sign in:
+    /// <https://developers.facebook.com/docs/development/build-and-test/app-modes>.
     enum Mode: String, CaseIterable, Sendable {
         case live
-        /// Only accounts with a role in the app.
+        /// Only accounts with a role in the app can sign in.
         case development
     }
 
     private let client: RegisteredClient
-    /// The origins of pages that may use Facebook's SDK for this app.
+    /// The origins of the pages that may use Facebook's SDK for JavaScript with this app.
     let javaScriptOrigins: [String]
     let mode: Mode
-    /// The accounts with a role in the app. They may inspect its tokens.
+    /// The IDs of the accounts that have a role in the app. Their access tokens may inspect the app's tokens with
+    /// debug_token.
     let developers: Set<String>
     let requiresAppSecret: Bool
     let deauthorizeURL: String?
@@ -29,7 +31,7 @@ struct FacebookApp: SeededOAuthClient {
     /// Whether a person may sign in to the app.
     func admits(_ account: Account) -> Bool { mode == .live || developers.contains(account.id) }
 
-    /// Returns why an app in development doesn't admit a person.
+    /// Returns the diagnosis for a person who can't sign in to an app in development mode.
     func reason(againstAdmitting account: Account) -> Diagnosis {
         Diagnosis(
             received: "the account \(Diagnosis.quote(account.id))",
@@ -64,7 +66,7 @@ struct FacebookApp: SeededOAuthClient {
     }
 }
 
-/// The seed's section `facebook`.
+/// The section `facebook` of a seed.
 struct FacebookSection: SeedSection {
     static let name = "facebook"
     static let about = "Facebook."
@@ -98,12 +100,12 @@ extension KeyOwner {
     static let facebook = KeyOwner("facebook")
 }
 
-/// A person's profile at Facebook.
+/// A person's Facebook profile in the seed.
 struct FacebookProfile: AccountProfile {
     static let name = "facebook"
     static let about = "The person at Facebook."
 
-    /// The age ranges that Facebook has.
+    /// The age ranges that a Facebook profile can show.
     enum AgeRange: String, CaseIterable, Codable {
         case minor = "13-17"
         case young = "18-20"
@@ -124,7 +126,7 @@ struct FacebookProfile: AccountProfile {
     let ageRange: AgeRange?
     let hometown: String?
     let location: String?
-    /// The account IDs of the person's friends.
+    /// The IDs of the accounts that are the person's friends at Facebook.
     let friends: [String]
 
     init(_ fields: inout Fields, of account: Account) {
@@ -150,7 +152,8 @@ struct FacebookProfile: AccountProfile {
         for friend in profiles.flatMap({ $0["friends"]?.items ?? [] }) { references.expectAccount(friend) }
     }
 
-    /// A field of the profile, and the permission that it needs. A claim of Limited Login has the permission's name.
+    /// A detail of a Facebook profile, with the permission that an app needs to read it. In an ID token, the claim has
+    /// the name of the permission.
     struct Detail {
         let field: String
         let permission: String
@@ -171,14 +174,14 @@ struct FacebookProfile: AccountProfile {
         }
     }
 
-    /// Returns a Page that represents a place.
+    /// Returns the Graph API's form of a place: a Page with an ID and a name.
     private static func place(_ name: String) -> JSONValue {
         ["id": .string("1\(DerivedNumber.digits(of: "facebook.place:\(name)", width: 14))"), "name": .string(name)]
     }
 }
 
 extension TextRule {
-    /// A date of birth. People may hide the year, or everything but the year.
+    /// A date of birth as Facebook shows it. A person may hide the year, or everything except the year.
     fileprivate static let birthday = TextRule(
         about: "MM/DD/YYYY, MM/DD or YYYY", pattern: "^([0-9]{2}/[0-9]{2}(/[0-9]{4})?|[0-9]{4})$"
     ) { text in

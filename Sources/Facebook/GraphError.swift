@@ -4,16 +4,16 @@ import JSON
 import OAuth
 import Time
 
-/// An error answer of the Graph API.
+/// An error answer of Facebook's Graph API.
 ///
-/// Quirks: most have status 400. Too many calls and missing permissions have 403, Facebook's own failures 500, and
-/// unknown names 404. WWW-Authenticate repeats the error.
+/// Quirks: most errors have status 400. Errors for too many calls and for missing permissions have 403, Facebook's
+/// internal failures 500, and unknown names 404. The header WWW-Authenticate repeats the error.
 struct GraphError: Error, Sendable {
     enum Kind: String, Sendable {
         case oauth = "OAuthException"
-        /// The requested object isn't available, whoever asks.
+        /// The requested object isn't available to any caller.
         case method = "GraphMethodException"
-        /// A batch can't be carried out. Such an error has no code.
+        /// A batch of Graph API calls can't be carried out. Such an error has no code.
         case batch = "GraphBatchException"
     }
 
@@ -22,11 +22,11 @@ struct GraphError: Error, Sendable {
     var subcode: Int64?
     var kind = Kind.oauth
     var status = 400
-    /// Whether the call may succeed when it is made again a little later.
+    /// Whether the Graph API call may succeed if it is repeated a little later.
     var isTransient = false
     var diagnosis: Diagnosis
 
-    /// The message for a code that the app didn't get. The error has no subcode.
+    /// The error message for an authorization code that wasn't issued to the app. This error has no subcode.
     static let wrongCode = "Invalid verification code format."
 
     private static let trace = "AUnderstudyTraceUndrstd"
@@ -50,12 +50,13 @@ struct GraphError: Error, Sendable {
         return response.diagnosed(diagnosis).known(by: FacebookProvider.evidence.ofError(name, message))
     }
 
-    /// The code, or the code and the subcode, or the kind of an error without a code.
+    /// The name of a Graph API error in the table of evidence and in tests' orders: the code, or the code and the
+    /// subcode; for an error without a code, its type.
     fileprivate var name: String {
         kind == .batch ? kind.rawValue : "\(code)" + (subcode.map { "/\($0)" } ?? "")
     }
 
-    /// The value of `WWW-Authenticate`, in which quotes of the message are escaped:
+    /// The value of the header `WWW-Authenticate` in a Graph API error, in which quotes of the message are escaped:
     /// <https://github.com/tobilg/facebook-events-by-location-core/issues/30>.
     private var challenge: String {
         let name =
@@ -102,8 +103,8 @@ extension GraphError {
     private static let documentation =
         "Please read the Graph API documentation at https://developers.facebook.com/docs/graph-api"
 
-    /// Returns the error of an object that the caller can't see, or that doesn't support the method. `id` is `nil` if
-    /// the request names no object.
+    /// Returns the Graph API's error for an object that the caller can't see, or that doesn't support the HTTP method.
+    /// `id` is `nil` if the request names no object.
     static func unsupported(_ method: String, id: String?, _ diagnosis: Diagnosis) -> GraphError {
         let object = id.map { id in
             " Object with ID '\(id)' does not exist, cannot be loaded due to missing permissions, or does not support this operation."
@@ -113,7 +114,7 @@ extension GraphError {
             subcode: 33, kind: .method, diagnosis: diagnosis)
     }
 
-    /// Returns the error of an unknown name.
+    /// Returns the Graph API's error for an unknown name in place of an object ID.
     static func noSuchName(_ name: String, _ diagnosis: Diagnosis) -> GraphError {
         GraphError(
             message: "(#803) Some of the aliases you requested do not exist: \(name)", code: 803, status: 404,
@@ -124,15 +125,15 @@ extension GraphError {
 // MARK: - Errors that can be ordered
 
 extension FacebookProvider {
-    /// The errors that can be ordered at the Graph API: codes, or codes and subcodes. Their messages are in
-    /// `Assets/errors.tsv`; an order's `description` replaces them.
+    /// The Graph API errors that a test can order, by code, or by code and subcode. Their messages are in
+    /// `Assets/errors.tsv`; a test may order a different one as `description`.
     private static let orderable = TextTable.rows(Texts.errors).map { row in
         GraphError(
             message: row[4], code: Int64(row[0]) ?? 0, subcode: Int64(row[1]), status: Int(row[2]) ?? 400,
             isTransient: !row[3].isEmpty, diagnosis: Diagnosis(""))
     }
 
-    /// Returns the error of a token whose access to data has ended, for checks and for orders.
+    /// Returns the Graph API's error for an access token whose access to the person's data has ended.
     static func dataAccessEnded(_ diagnosis: Diagnosis) -> GraphError {
         var error = orderable.first { $0.subcode == 493 } ?? orderable[0]
         error.diagnosis = diagnosis

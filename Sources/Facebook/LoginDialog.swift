@@ -13,26 +13,26 @@ import Worlds
 // error_message, without error. The callback of a code ends with the fragment #_=_; tokens are in the fragment.
 // redirect_uri is compared exactly, apart from its query. PKCE is optional.
 
-/// A checked request to the login dialog.
+/// A request to Facebook's login dialog whose parameters have been checked.
 struct DialogRequest: CheckedAuthorization {
     let client: FacebookApp
-    /// The redirect URI; empty if a page opened the dialog by the SDK.
+    /// The redirect URI of the request; empty if a page opened the dialog through Facebook's SDK for JavaScript.
     let redirectURI: String
-    /// The origin of that page.
+    /// The origin of the page that opened the dialog through Facebook's SDK for JavaScript; `nil` for other requests.
     let page: JavaScriptOrigin?
     let responseTypes: Set<String>
     let permissions: [String]
     let challenge: CodeChallenge?
-    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
+    /// The parameters of the request, unchanged. The sign-in page sends them again with the person's answer.
     let form: Form
 
     var nonce: String? { form["nonce"].flatMap { $0.isEmpty ? nil : $0 } }
     var authNonce: String? { form["auth_nonce"].flatMap { $0.isEmpty ? nil : $0 } }
-    /// Whether declined permissions are requested again.
+    /// Whether the dialog asks again for permissions that the person has declined before.
     var asksAgain: Bool { form["auth_type"]?.split(separator: ",").contains("rerequest") ?? false }
     var givesTokens: Bool { !responseTypes.isDisjoint(with: ["token", "id_token"]) }
 
-    /// The error in a request, which Facebook's own page shows.
+    /// The error in a request to the login dialog, which is shown on Facebook's own page and not sent to the app.
     struct Refusal: Error {
         let title: String
         let diagnosis: Diagnosis
@@ -95,7 +95,9 @@ struct DialogRequest: CheckedAuthorization {
         }
     }
 
-    /// Returns the page that opened the dialog by the SDK, if it may.
+    /// Returns the origin of the page that opened the login dialog through Facebook's SDK for JavaScript.
+    ///
+    /// - Throws: An error if the page may not use the SDK with this app.
     private static func page(_ origin: String, of app: FacebookApp) throws(Refusal) -> JavaScriptOrigin {
         guard !app.javaScriptOrigins.isEmpty else {
             throw Refusal(
@@ -115,7 +117,7 @@ struct DialogRequest: CheckedAuthorization {
         return page
     }
 
-    /// Returns the response types; by default a code.
+    /// Returns the response types that a request to the login dialog names; a code if it names none.
     private static func responseTypes(_ form: Form) throws(Refusal) -> Set<String> {
         let text = form["response_type"] ?? ""
         let types = Set(text.split { $0 == " " || $0 == "," }.map(String.init))
@@ -132,7 +134,7 @@ struct DialogRequest: CheckedAuthorization {
 }
 
 extension FacebookProvider {
-    /// The messages of Facebook's failures for the callback, by code.
+    /// The error messages that Facebook sends to the redirect URI when the sign-in fails on its side, by error code.
     static let dialogErrors = [
         "901":
             "This app is in sandbox mode.  Edit the app configuration at http://developers.facebook.com/apps to make the app publicly visible.",
@@ -140,7 +142,7 @@ extension FacebookProvider {
     ]
 }
 
-/// The sign-in at the login dialog.
+/// The steps of a sign-in at Facebook's login dialog.
 struct FacebookSignIn: PersonPagesFlow {
     private static let codeLifetime = TimeSpan.minutes(10)
 
@@ -184,7 +186,8 @@ struct FacebookSignIn: PersonPagesFlow {
             choices: asked.filter { !granted.contains($0) }, exchange)
     }
 
-    /// Returns the permissions that the dialog requests of a person, and those granted before.
+    /// Returns the permissions that the login dialog asks the person for, and the permissions that the person has
+    /// granted before.
     private func permissions(
         of account: Account, _ request: DialogRequest, _ exchange: Exchange
     ) -> (asked: [String], granted: [String]) {
@@ -195,8 +198,8 @@ struct FacebookSignIn: PersonPagesFlow {
         }
     }
 
-    /// Returns Facebook's page for a person who may not use this app, or who has a role in it and therefore sees an
-    /// error; otherwise `nil`.
+    /// Returns Facebook's error page for a person who can't sign in to the app, or who has a role in the app and sees
+    /// the error in its `scope`; `nil` for all others.
     private func blocked(_ request: DialogRequest, _ account: Account) -> Response? {
         let app = request.client
         guard app.admits(account) else {
@@ -208,11 +211,12 @@ struct FacebookSignIn: PersonPagesFlow {
             400, "Invalid Scopes: \(unknown.prefix(20).joined(separator: ", "))",
             Diagnosis(
                 received: "scope \(Diagnosis.quote(request.form["scope"] ?? ""))",
-                "only accounts in the app's \"developers\" see this page; for others, Facebook ignores what is no permission"
+                "only accounts in the app's \"developers\" see this page; for others, Facebook ignores such permissions"
             ))
     }
 
-    /// Returns the permissions that the dialog requests: not those declined before, unless `auth_type` asks for them.
+    /// Returns the permissions that the login dialog asks for. Permissions that the person has declined before are left
+    /// out, unless `auth_type` is `rerequest`.
     private static func asked(
         _ request: DialogRequest, of account: String, _ tables: borrowing some TableReading & ~Copyable
     ) -> [String] {
@@ -223,7 +227,8 @@ struct FacebookSignIn: PersonPagesFlow {
 
     // MARK: - Answers
 
-    /// The result of an approval, limited to what the request asked for.
+    /// The grant, and the code and the access token that were issued, after a person has approved a sign-in at the
+    /// login dialog. The request decides which of the two are issued.
     private struct Approved: Sendable {
         let grant: FacebookGrant
         let code: String?

@@ -83,7 +83,7 @@ extension FacebookProvider {
         return ControlAnswer.ok(["userID": userID, "authenticationToken": .string(try mint(token, exchange))])
     }
 
-    /// Makes an access token; `nil` if the account doesn't exist any more.
+    /// Makes an access token for a sign-in with Facebook's SDK on a device; `nil` if the person's account was deleted.
     private func makeAccessToken(
         of account: Account, app: String, _ permissions: [String], _ exchange: Exchange
     ) throws -> String? {
@@ -100,22 +100,22 @@ extension FacebookProvider {
     }
 }
 
-/// The claims of Limited Login's ID token, and of the one for a sign-in with the scope `openid`.
+/// The content of Facebook's ID token, both for Limited Login and for a sign-in with the scope `openid`.
 struct LimitedLogin: Sendable {
     static let lifetime = TimeSpan.hours(1)
 
     let app: String
     let account: Account
     let permissions: [String]
-    /// The URL of the person's picture.
+    /// The URL of the person's Facebook profile picture.
     let picture: String
     let nonce: String?
-    /// The `jti`, unique to the token.
+    /// The claim `jti` of the ID token, which is unique to it.
     let identifier: [UInt8]
     let issuedAt: Instant
-    /// The access token beside it, for `at_hash`.
+    /// The access token that is issued together with the ID token, for the claim `at_hash`; `nil` if there is none.
     var accessToken: String?
-    /// The IDs of the friends that the app may see.
+    /// The Facebook user IDs of those friends of the person whom the app may see.
     var friends: [String] = []
 
     var claims: JSONObject {
@@ -140,7 +140,7 @@ struct LimitedLogin: Sendable {
 }
 
 extension FacebookProvider {
-    /// Returns the claims of a person's token now.
+    /// Returns the content of a new Facebook ID token for a person.
     func limitedLogin(
         _ account: Account, app: String, permissions: [String], nonce: String?, accessToken: String? = nil,
         in exchange: Exchange

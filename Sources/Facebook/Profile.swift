@@ -11,11 +11,12 @@ import Worlds
 // The picture of a person named by ID needs no access token.
 
 extension FacebookProvider {
-    /// Handles `/app`, or an app by its ID. Servers such as Parse's use it to find out whose token they have.
+    /// Handles `/app` of the Graph API, or an app's ID. Servers such as Parse's call it to find out to which app an
+    /// access token belongs.
     func application(_ exchange: Exchange) throws(GraphError) -> Response {
         let app = try callingApp(exchange)
         if let id = exchange.parameters["id"], id != app.id {
-            throw noSuchObject(id, exchange, Diagnosis("only the token's own app is served: /app, or its ID"))
+            throw noSuchObject(id, exchange, Diagnosis("an access token shows only its own app: ask for /app"))
         }
         let all: [(String, JSONValue)] = [
             ("link", .string("https://www.facebook.com/games/?app_id=\(app.id)")), ("name", .string(app.name)),
@@ -25,7 +26,7 @@ extension FacebookProvider {
         return FacebookProvider.json(.object(JSONObject(all.filter { names?.contains($0.0) ?? true })))
     }
 
-    /// Returns the requested fields; `nil` if the call has none.
+    /// Returns the fields that a Graph API call asks for (`fields`); `nil` if the call doesn't have the parameter.
     private func fields(_ exchange: Exchange) throws(GraphError) -> [ProfileField]? {
         guard let text = parameter("fields", exchange) else { return nil }
         if let fault = ProfileField.fault(in: text) {
@@ -39,7 +40,9 @@ extension FacebookProvider {
         return ProfileField.list(text)
     }
 
-    /// Returns the requested fields of people.
+    /// Returns the fields of a person that a Graph API call asks for (`fields`).
+    ///
+    /// - Throws: The Graph API's error for a field that a person doesn't have.
     private func personFields(_ exchange: Exchange) throws(GraphError) -> [ProfileField]? {
         guard let fields = try fields(exchange) else { return nil }
         let ofFriends = fields.first { $0.name == "friends" }.flatMap(ProfileField.inner) ?? []
@@ -59,7 +62,7 @@ extension FacebookProvider {
         return FacebookProvider.json(.object(profile(of: try person(exchange), try personFields(exchange), exchange)))
     }
 
-    /// Handles a call for several people by their IDs: `/?ids=1,2`.
+    /// Handles a Graph API call for several people by their IDs: `/?ids=1,2`.
     func objects(_ exchange: Exchange) throws(GraphError) -> Response {
         let isAddress =
             exchange.parameters["id"].map(FacebookProvider.isVersion) ?? (exchange.parameters["version"] == nil)
@@ -81,7 +84,7 @@ extension FacebookProvider {
         return FacebookProvider.json(.object(people))
     }
 
-    /// The most IDs of a call.
+    /// The greatest number of IDs in a Graph API call for several people.
     private static let mostIDs = 50
 
     private func profile(
@@ -94,7 +97,8 @@ extension FacebookProvider {
         return document(person.account, fields, person.grant.granted, edges: edges, reached: exchange.reachable)
     }
 
-    /// Returns a person's list, for a call of its own or within a profile; `nil` if it isn't shown.
+    /// Returns a list that belongs to a person, such as `friends`. It is the answer to a call for this list, or a
+    /// member of a profile. Returns `nil` if the app may not see it.
     private func edge(
         _ name: String, of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange
     ) -> JSONValue? {
@@ -115,25 +119,26 @@ extension FacebookProvider {
         }
     }
 
-    /// Returns the friends who also use the app and allow it to list them.
+    /// Returns those friends of a person who use the same app and allow the app to list them.
     private func friends(of person: GraphPerson, _ exchange: Exchange) -> [Account] {
         exchange.world.read { $0.friends(of: person.account, in: person.grant.app) }
     }
 
-    /// Handles the list of friends. Without the permission, it is empty. With it, there is also a count of all friends.
-    /// There is only one page.
+    /// Handles a Graph API call for a person's friends. Without the permission `user_friends` the list is empty. With
+    /// the permission there is also the number of all friends. The list has only one page.
     func friends(_ exchange: Exchange) throws(GraphError) -> Response {
         let person = try person(exchange)
         return FacebookProvider.json(edge("friends", of: person, try personFields(exchange), exchange) ?? ["data": []])
     }
 
-    /// Handles the list of a person's Pages, which is always empty.
+    /// Handles a Graph API call for the Pages that a person manages (`/me/accounts`). The list is always empty.
     func accounts(_ exchange: Exchange) throws(GraphError) -> Response {
         let person = try person(exchange)
         return FacebookProvider.json(edge("accounts", of: person, try fields(exchange), exchange) ?? ["data": []])
     }
 
-    /// Returns a person's profile. `reached` returns the address at which a client reaches one of Facebook's.
+    /// Returns a person's Facebook profile as JSON. `reached` turns a URL of Facebook into one that the client can
+    /// reach.
     func document(
         _ account: Account, _ fields: [ProfileField], _ permissions: [String], edges: [String: JSONValue] = [:],
         reached: (String) -> String = { $0 }
@@ -160,7 +165,8 @@ extension FacebookProvider {
         return document
     }
 
-    /// Handles a picture. Without `redirect=false`, it redirects to the image.
+    /// Handles a Graph API call for a profile picture. It redirects to the image, or with `redirect=false` it answers
+    /// JSON.
     func picture(_ exchange: Exchange) throws(GraphError) -> Response {
         let account = try pictured(exchange)
         let picture = Picture(
@@ -172,8 +178,8 @@ extension FacebookProvider {
         return FacebookProvider.json(["data": .object(picture.document(account, exchange.reachable))])
     }
 
-    /// Returns the image at a picture's address, of at most 720 pixels a side. Facebook's images also may be smaller
-    /// than requested.
+    /// Returns the image at the URL of a Facebook profile picture. Its sides have at most 720 pixels. Facebook's images
+    /// may also be smaller than requested.
     static func image(_ exchange: Exchange) -> Response {
         let query = exchange.request.queryForm
         let id = query["asid"] ?? ""
@@ -186,8 +192,8 @@ extension FacebookProvider {
         return Avatar.response(of: "facebook.picture:\(id)", width: side("width"), height: side("height"))
     }
 
-    /// Returns the person of a picture. An app's own ID for a person needs no access token; but a token that is sent
-    /// must be valid. Any other ID is refused like a missing token.
+    /// Returns the person whose Facebook profile picture is requested. A known user ID needs no access token, but a
+    /// token that is sent must be valid. An unknown ID is refused like a missing token.
     private func pictured(_ exchange: Exchange) throws(GraphError) -> Account {
         let named = exchange.parameters["id"].flatMap { id in
             exchange.world.read { $0.account(facebookID: id) }
@@ -205,7 +211,7 @@ extension TableReading where Self: ~Copyable {
         first(Account.byIdentifier, FacebookProvider.identifier(ofSubject: id))
     }
 
-    /// Returns the friends that an app may see.
+    /// Returns those friends of a person at Facebook who let the app see them.
     borrowing func friends(of account: Account, in app: String) -> [Account] {
         account.facebook.friends.compactMap { id in
             let grant = self.grant(FacebookGrant.self, of: id, to: app)
@@ -214,12 +220,12 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
-/// A field in a list of fields: `picture.type(large){url,width}`.
+/// A field in the Graph API's parameter `fields`, such as `picture.type(large){url,width}`.
 struct ProfileField: Sendable {
     let name: String
-    /// The text after the name: `.type(large){url,width}`.
+    /// The part of the field after its name, such as `.type(large){url,width}`.
     let rest: String
-    /// The requested size and members, if the field is a picture.
+    /// The requested size and members of the profile picture, if the field is `picture`.
     let picture: Picture
 
     private init(_ text: Substring) {
@@ -229,7 +235,7 @@ struct ProfileField: Sendable {
         picture = Picture(asked: rest)
     }
 
-    /// Reads a list of fields. Each is kept once, at its first position.
+    /// Reads the Graph API's parameter `fields`. A field that occurs several times is kept once, at its first position.
     static func list(_ text: String) -> [ProfileField] {
         var fields: [ProfileField] = []
         var names: Set<String> = []
@@ -249,8 +255,8 @@ struct ProfileField: Sendable {
         return fields
     }
 
-    /// Returns a list of fields up to a position, without arguments: the text that a faulty client writes after it may
-    /// be a token.
+    /// Returns the beginning of the Graph API's parameter `fields`, up to a position, for a diagnosis. It ends before
+    /// any argument, because the text that a faulty client sends there may be a token.
     static func beginning(of text: String, to place: Int) -> String {
         var rest = text.unicodeScalars.prefix(place).makeIterator()
         var beginning = ""
@@ -264,9 +270,9 @@ struct ProfileField: Sendable {
         character.isASCII && character.properties.isAlphabetic || ("0"..."9").contains(character) || character == "_"
     }
 
-    /// Returns the error in a list of fields, in the Graph API's words, with its character position from 0: a repeated
-    /// name, a field that doesn't end with a comma, or an argument without an end. Errors within braces, and others,
-    /// aren't found.
+    /// Returns the error in the Graph API's parameter `fields`, with the API's message and the position of the
+    /// character, from 0. It finds a repeated name, a field that doesn't end with a comma, and an argument without an
+    /// end. It doesn't find errors within braces.
     static func fault(in text: String) -> (message: String, place: Int)? {
         var (braces, parentheses) = (0, 0)
         var (isInField, isClosed) = (false, false)
@@ -305,7 +311,7 @@ struct ProfileField: Sendable {
         return parentheses > 0 ? ("Expected \")\", got end of string", place) : repetition()
     }
 
-    /// Returns the fields requested within another: `friends{id,name}`.
+    /// Returns the fields that are requested within a field, as in `friends{id,name}`; `nil` if there are none.
     static func inner(_ field: ProfileField) -> [ProfileField]? {
         guard let start = field.rest.firstIndex(of: "{"), let end = field.rest.lastIndex(of: "}"), start < end else {
             return nil
@@ -313,10 +319,11 @@ struct ProfileField: Sendable {
         return list(String(field.rest[field.rest.index(after: start)..<end]))
     }
 
-    /// The names that a misspelt name is compared with.
+    /// The names of a person's fields that are suggested for a misspelt name.
     static let common = ["email", "first_name", "id", "last_name", "middle_name", "name", "picture", "short_name"]
 
-    /// The fields and edges of a person in all versions that still answer. Many of them are empty here.
+    /// The names of a person's fields and lists in all versions of the Graph API that still work. Many of them are
+    /// always empty in Understudy.
     static let known: Set<String> = Set(common).union([
         "about", "accounts", "adaccounts", "address", "age_range", "albums", "apprequests", "assigned_ad_accounts",
         "assigned_pages", "bio", "birthday", "books", "business_users", "businesses", "client_business_id", "context",
@@ -334,11 +341,11 @@ struct ProfileField: Sendable {
     ])
 }
 
-/// A profile picture in the requested size.
+/// The size and the members of a Facebook profile picture that a call requests.
 struct Picture: Sendable {
     private let width: Int
     private let height: Int
-    /// The requested members; `nil` means all.
+    /// The members of the picture's JSON that the call requests; `nil` if it requests all.
     private var members: Set<String>?
 
     private static let sizes = ["album": 50, "small": 50, "square": 50, "normal": 100, "large": 200]
@@ -352,7 +359,8 @@ struct Picture: Sendable {
         self.height = number(height) ?? number(width) ?? size
     }
 
-    /// Reads a picture in a list of fields: `.type(large){url,width}`.
+    /// Reads the requested size and members of a picture from the parameter `fields`, such as
+    /// `.type(large){url,width}`.
     init(asked text: String) {
         func argument(_ name: String) -> String? {
             text.firstRange(of: ".\(name)(").map { String(text[$0.upperBound...].prefix { $0 != ")" }) }

@@ -1,7 +1,7 @@
 import EmulatorCore
 import JSON
 
-/// A value that a member of a document may have.
+/// A Swift value that can be a member of a JSON answer.
 protocol DocumentValue {
     var json: JSONValue { get }
 }
@@ -34,7 +34,7 @@ extension Array: DocumentValue where Element: DocumentValue {
     var json: JSONValue { .array(map(\.json)) }
 }
 
-/// The members of a document with their values, in order. Members that are `nil` are left out.
+/// The members of a JSON object in their order. A member whose value is `nil` is left out.
 typealias Members = KeyValuePairs<String, (any DocumentValue)?>
 
 extension JSONValue {
@@ -48,12 +48,12 @@ extension JSONObject {
 }
 
 extension FirebaseAnswer {
-    /// Makes an answer. `others` are further members, such as a sign-in's tokens.
+    /// Makes an answer from its members. `others` are more members, such as the tokens of a sign-in.
     init(_ members: Members, and others: JSONObject = JSONObject(), diagnosis: Diagnosis? = nil, note: Note? = nil) {
         self.init(body: JSONObject(members), diagnosis: diagnosis, note: note)
         body.merge(others)
     }
 
-    /// The answer to a call that has nothing to tell.
+    /// The answer of an API method that returns nothing: an empty JSON object.
     static let empty = FirebaseAnswer(body: JSONObject())
 }

@@ -3,9 +3,10 @@ import JSON
 import EmulatorCore
 import Recordings
 
-/// The endpoints, under the names by which clients call them.
+/// The endpoints of the Firebase API, under the names by which clients call them.
 extension FirebaseProvider {
-    /// The code of an endpoint: it takes an authorized call and returns the answer.
+    /// The code of an API method. It takes a call whose API key or credentials have been checked, and returns the
+    /// answer.
     typealias Method = @Sendable (FirebaseCall) async throws -> FirebaseAnswer
 
     package var endpoints: [Endpoint] {
@@ -25,15 +26,16 @@ extension FirebaseProvider {
             + exportCalls
     }
 
-    /// Version 3 of the API isn't documented any more; Firebase's SDKs, whose code is public, call it.
+    /// The evidence for version 3 of the Firebase API. It isn't documented any more, but Firebase's SDKs call it, and
+    /// their code is public.
     static let inSDKs = Evidence.documented(
         "https://github.com/firebase/firebase-ios-sdk/tree/main/FirebaseAuth/Sources/Swift/Backend/RPC")
 
-    /// The answers of the Emulator Suite's own addresses.
+    /// The evidence for the answers at addresses that only the Firebase Emulator Suite has.
     static let inEmulator = Evidence.documented(
         "https://github.com/firebase/firebase-tools/blob/master/src/emulator/auth/handlers.ts")
 
-    /// Returns a page of the API's reference, such as `v1/accounts/signUp`.
+    /// Returns the evidence for a method: a page of Google's API reference, such as `v1/accounts/signUp`.
     private static func reference(_ page: String) -> Evidence {
         .documented("https://cloud.google.com/identity-platform/docs/reference/rest/\(page)")
     }
@@ -119,8 +121,8 @@ extension FirebaseProvider {
         Step(.service, "sign in by \(exchange.notes.request["providerid"] ?? "a provider's credential")")
     }
 
-    /// The paths of administrators' methods. Production answers at both; many public scripts use the second. Recorded
-    /// as `config/read#admin-get` and `#admin-get-v2-path` (https://github.com/t-k/fireemu,
+    /// The path prefixes of administrators' API methods. Production answers at both, and many public scripts use the
+    /// second. Recorded as `config/read#admin-get` and `#admin-get-v2-path` (https://github.com/t-k/fireemu,
     /// conformance/auth-config-sdk-production.json).
     static let adminVersions = ["/v2", "/admin/v2"]
 
@@ -185,8 +187,8 @@ extension FirebaseProvider {
             + certificates.map { endpoint($0, .certificates(.firebase)) { self.certificates($0) } }
     }
 
-    /// The web handler and the page to which links in e-mails lead: at a project's own domain, and at the daemon's address
-    /// as in the Emulator Suite.
+    /// The endpoints for browsers: Firebase's sign-in handler, and the page to which links in mails lead. They are at a
+    /// project's own domain, and as in the Emulator Suite at the daemon's address.
     private var pages: [Endpoint] {
         let domains = ["*.firebaseapp.com"]
         let inSDKs =
@@ -197,18 +199,21 @@ extension FirebaseProvider {
             + actionEndpoints(at: [], "/emulator/action").known(by: FirebaseProvider.inEmulator)
     }
 
-    /// A method of Firebase's API: its path, title, step and code.
+    /// A method of the Firebase API: its path, its title, the step of a sign-in that it is, and its code.
     fileprivate struct Served {
         let method: String
         let path: String
-        /// The name in version 3, if apps may call it by that.
+        /// The name of the API method in version 3; `nil` if version 3 has the same name, or apps can't call the method
+        /// there.
         let legacyName: String?
-        /// The action in a few words, such as "redeem a code"; `nil` if it isn't part of a sign-in.
+        /// The API method's action in a few words, such as "redeem a code"; `nil` if the method isn't part of a
+        /// sign-in.
         let title: String?
         let step: Step?
         let run: Method
 
-        /// Makes a method. Its step is a call of an API, `api`, or of the service, `service`.
+        /// Makes an API method. In a recorded sign-in, `api` names its step as a call of an API, and `service` as one
+        /// of the service itself.
         init(
             _ path: String, legacy legacyName: String? = nil, method: String = "POST", title: String? = nil,
             api: String? = nil, service: String? = nil, _ run: @escaping Method
@@ -218,7 +223,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// The methods that apps call: below `accounts:` in version 1, and by other names in version 3.
+    /// The API methods that apps call. They are below `accounts:` in version 1, and have other names in version 3.
     private var clientMethods: [Served] {
         [
             Served(
@@ -264,7 +269,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// The methods that apps call and that only version 2 has.
+    /// The API methods that apps call and that exist only in version 2.
     private var secondMethods: [Served] {
         [
             Served(":revokeToken", title: "revoke a provider's token", api: "revoke the provider's token", revokeToken),
@@ -284,7 +289,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// The methods that administrators call, below a project or one of its tenants.
+    /// The API methods for administrators, with paths below a project or a tenant.
     private var adminMethods: [Served] {
         [
             Served("/accounts", createAsAdmin),
@@ -299,7 +304,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// The methods that administrators call by their names in version 3.
+    /// The API methods for administrators in version 3, by name.
     private var legacyAdminMethods: [(name: String, run: Method)] {
         [
             ("uploadAccount", batchCreate),
@@ -309,7 +314,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// The methods for a project's settings and tenants, in version 2.
+    /// The API methods for administrators that read and change a project's settings and tenants, in version 2.
     private var configMethods: [(method: String, path: String, run: Method)] {
         [
             ("GET", "/config", config),
@@ -322,7 +327,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// The methods for the providers of a project or one of its tenants, in version 2.
+    /// The API methods for administrators that configure the identity providers of a project or tenant, in version 2.
     private var idpConfigMethods: [(method: String, path: String, run: Method)] {
         [
             ("GET", "/oauthIdpConfigs", listOAuthIdpConfigs),
@@ -333,7 +338,7 @@ extension FirebaseProvider {
         ] + providerConfigMethods
     }
 
-    /// The paths that the service has and Understudy doesn't play: they answer 501, as the official emulator does.
+    /// The API methods that production has and Understudy doesn't. They answer 501, as in the official emulator.
     static let unplayed: [String] =
         ["/v1/accounts:issueSamlResponse", "/v1/accounts:signInWithGameCenter"]
         + adminVersions.map { "\($0)/projects/:project/identityPlatform:initializeAuth" }
@@ -352,15 +357,16 @@ extension FirebaseProvider {
             by: .documented("https://github.com/firebase/firebase-tools/blob/master/src/emulator/auth/server.ts"))
     }
 
-    /// Answers that the app is verified. Production verifies an iOS app by a silent push; here every app counts as
-    /// verified.
+    /// Answers that an iOS app is verified. Production verifies an app by a silent push notification; Understudy
+    /// regards every app as verified.
     private static func verifyClient() -> FirebaseAnswer {
         FirebaseAnswer(["receipt": "understudy-receipt", "suggestedTimeout": "5"])
     }
 }
 
 extension Endpoint {
-    /// Returns the endpoint with the step of a sign-in that its credential decides, if the method takes one.
+    /// Returns the endpoint for an API method. In a recorded sign-in, the step of `signInWithIdp` names the identity
+    /// provider.
     fileprivate func step(of served: FirebaseProvider.Served) -> Endpoint {
         served.path == "signInWithIdp" ? step(FirebaseProvider.credentialStep) : self
     }

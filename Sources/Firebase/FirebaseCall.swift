@@ -5,8 +5,8 @@ import JSON
 import Time
 import Worlds
 
-/// A method's answer: a body, a diagnosis if it refuses something with status 200, and a note if something surprises in
-/// it.
+/// The answer of an API method: its body, a diagnosis if the method refuses something with status 200, and a note if
+/// something in the answer may surprise.
 struct FirebaseAnswer: Sendable {
     var body: JSONObject
     var diagnosis: Diagnosis?
@@ -14,23 +14,26 @@ struct FirebaseAnswer: Sendable {
 }
 
 extension Exchange {
-    /// Whether the request came to an emulator's address, as from SDKs in emulator mode.
+    /// Whether the request came to the daemon's own address, as SDKs in emulator mode send it, and not to a provider's
+    /// host.
     var isInEmulatorMode: Bool { address.form == .prefix }
 }
 
-/// A call of a method: its project and its body.
+/// A call of a Firebase API method: the request with its project, its users, the caller's rights, and the fields of the
+/// body.
 struct FirebaseCall: Sendable {
     let exchange: Exchange
     let project: Project
-    /// The users that the call is about: the project's own, or a tenant's.
+    /// The set of users that the call is about: a project's own users, or those of a tenant.
     let pool: UserPool
-    /// Whether an administrator makes the call.
+    /// Whether the caller is an administrator.
     let isAdmin: Bool
     let fields: MessageFields
-    /// The body's `idToken`, decoded earlier to find the tenant.
+    /// The ID token in the request's body. It is decoded before the other fields, because its claims may name the
+    /// tenant.
     let idToken: DecodedIDToken?
 
-    /// Makes a call. The names in `body` must be in camel case.
+    /// Makes a call of an API method. The names of the fields in `body` must be in camel case.
     init(
         _ exchange: Exchange, project: Project, tenant: String? = nil, isAdmin: Bool = false, body: JSONObject,
         idToken: DecodedIDToken? = nil
@@ -43,17 +46,17 @@ struct FirebaseCall: Sendable {
         self.idToken = idToken
     }
 
-    /// The tenant whose users the call is about; `nil` for the project's own users.
+    /// The ID of the tenant whose users the call is about; `nil` if it is about the project's own users.
     var tenant: String? { pool.tenant }
 
     var mfa: MFA { project.mfa }
 
-    /// Whether the request came to an emulator's address, as from SDKs in emulator mode. Only there do we do what only
-    /// the official emulator does.
+    /// Whether the request came to the daemon's own address, as SDKs in emulator mode send it. Only then do answers
+    /// have what only the official emulator does.
     var isInEmulatorMode: Bool { exchange.isInEmulatorMode }
 
-    /// The prefix of the names of the project's resources: with its number, as in production, or its ID, as in the
-    /// official emulator. Recorded as `tenant/manage#create-minimal` and `provider-config/oidc#create`
+    /// The prefix of the names of a project's resources. It has the project's number, as in production, or in emulator
+    /// mode the project's ID. Recorded as `tenant/manage#create-minimal` and `provider-config/oidc#create`
     /// (https://github.com/t-k/fireemu, conformance).
     var resourceName: String { "projects/\(isInEmulatorMode ? project.id : project.number)" }
 
@@ -64,7 +67,8 @@ struct FirebaseCall: Sendable {
             : "\(exchange.address.base(of: project.host))/__/auth/action"
     }
 
-    /// Returns the body with names in camel case. Google's API takes camel case and underscores alike.
+    /// Returns the request's JSON body with the names of its members in camel case. Google's API takes names with
+    /// underscores, too.
     static func body(of exchange: Exchange) throws(FirebaseError) -> JSONObject {
         guard !exchange.request.body.isEmpty else { return JSONObject() }
         let value: JSONValue
@@ -82,19 +86,21 @@ struct FirebaseCall: Sendable {
 
     // MARK: - Tables
 
-    /// Reads the world's tables. `body` must be quick.
+    /// Reads the tables of the request's world (an isolated test environment). `body` must be quick.
     func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try exchange.world.read(body)
     }
 
-    /// Changes the world's tables. `body` must be quick: it holds the world's lock.
+    /// Changes the tables of the request's world (an isolated test environment). `body` must be quick, because it holds
+    /// the world's lock.
     func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try exchange.world.update(body)
     }
 
-    /// Changes the world's tables, or leaves them as they were if `body` throws.
+    /// Changes the tables of the request's world (an isolated test environment). If `body` throws, the tables stay
+    /// unchanged.
     func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
         try exchange.world.update(body)
     }
@@ -105,17 +111,17 @@ struct FirebaseCall: Sendable {
 extension FirebaseCall {
     func text(_ name: String) throws(FirebaseError) -> String? { try fields.text(name) }
     func given(_ name: String) throws(FirebaseError) -> String? { try fields.given(name) }
-    /// Returns a truth value. If the request named the real host, a text such as "yes" is taken, too, as in production:
-    /// recorded as `tenant/manage#create-bad-type`. The official emulator takes no texts.
+    /// Returns the Boolean in a field of the request's body. At a real host, a text such as "yes" counts as a Boolean,
+    /// too, as in production (recorded as `tenant/manage#create-bad-type`). The official emulator doesn't accept texts.
     func flag(_ name: String) throws(FirebaseError) -> Bool? {
         guard !isInEmulatorMode, let text = fields.value(name)?.lowercased() else { return try fields.flag(name) }
         if ["true", "t", "yes", "y", "1"].contains(text) { return true }
         if ["false", "f", "no", "n", "0"].contains(text) { return false }
         return try fields.flag(name)
     }
-    /// Returns a text that the request must have.
+    /// Returns the text in a field that the request must have.
     ///
-    /// - Throws: `MISSING_` and the field's name, such as `MISSING_LOCAL_ID`.
+    /// - Throws: An error whose code is `MISSING_` and the field's name, such as `MISSING_LOCAL_ID`.
     func required(_ name: String) throws(FirebaseError) -> String {
         guard let text = try text(name) else { throw .missing(name) }
         return text
@@ -123,7 +129,7 @@ extension FirebaseCall {
 
     /// Returns `text` if it is an e-mail address.
     ///
-    /// - Throws: `INVALID_EMAIL`, or `code`.
+    /// - Throws: An error with the code `INVALID_EMAIL`, or with the given `code`.
     @discardableResult
     static func checked(email text: String, or code: String = "INVALID_EMAIL") throws(FirebaseError) -> String {
         guard TextRule.email.holds(text) else {
@@ -150,24 +156,25 @@ extension FirebaseCall {
 /// null counts as missing. <https://protobuf.dev/programming-guides/json/>
 struct MessageFields: Sendable {
     private let body: JSONObject
-    /// The path of the message in the request, with a dot, as refusals name it: `users[0].`.
+    /// The path of a nested message in the request, which ends with a dot, such as `users[0].`. Errors name fields by
+    /// it.
     private let path: String
 
-    /// Reads an object whose names are in camel case or have underscores: Google's API takes both.
+    /// Reads the fields of a JSON object whose names are in camel case or have underscores. Google's API takes both.
     init(_ object: JSONObject, at path: String = "") {
         self.init(named: JSONObject(object.members.map { (MessageFields.camelCase($0.key), $0.value) }), at: path)
     }
 
-    /// Reads an object whose names are in camel case already.
+    /// Reads the fields of a JSON object whose names are already in camel case.
     init(named object: JSONObject, at path: String = "") {
         body = object
         self.path = path
     }
 
-    /// Returns a field's name as refusals give it.
+    /// Returns the name of a field as error texts have it: with its path and with underscores.
     func place(_ name: String) -> String { path + MessageFields.snakeCase(name) }
 
-    /// Returns the text of a value. Google's API takes a number as a text, too.
+    /// Returns the text of a JSON value. A number counts as a text, as in Google's API.
     static func text(of value: JSONValue) -> String? {
         switch value {
         case .integer, .number: value.text
@@ -187,7 +194,8 @@ struct MessageFields: Sendable {
         name.map { $0.isUppercase ? "_\($0.lowercased())" : String($0) }.joined()
     }
 
-    /// Returns a text; `nil` if the field is missing, null or empty, which is the same to Google's API.
+    /// Returns the text in a field; `nil` if the field is missing, null or empty. Google's API treats these cases
+    /// alike.
     func text(_ name: String) throws(FirebaseError) -> String? {
         guard let value = body[name], !value.isNull else { return nil }
         guard let text = MessageFields.text(of: value) else { throw .wrongType(place(name), "TYPE_STRING", value) }
@@ -195,7 +203,7 @@ struct MessageFields: Sendable {
         return text.isEmpty ? nil : text
     }
 
-    /// Returns a text, or an empty one if the field is empty: that clears a name, for example.
+    /// Returns the text in a field; an empty text if the field is empty, by which a request clears a name, for example.
     func given(_ name: String) throws(FirebaseError) -> String? {
         body[name]?.string == "" ? "" : try text(name)
     }
@@ -224,20 +232,20 @@ struct MessageFields: Sendable {
         return object.members
     }
 
-    /// Returns the name or the number of an enumeration's value.
+    /// Returns the value of an enumeration in a field: its name, or its number as a text.
     func value(_ name: String) -> String? {
         body[name].flatMap { value in value.string ?? value.integer.map(String.init) }
     }
 
-    /// Returns the fields of a nested message.
+    /// Returns the fields of the message that is nested in a field.
     func nested(_ name: String) throws(FirebaseError) -> MessageFields? {
         guard let value = body[name], !value.isNull else { return nil }
         guard let object = value.object else { throw .wrongType(place(name), "TYPE_MESSAGE", value) }
         return MessageFields(object, at: "\(place(name)).")
     }
 
-    /// Refuses a message that has two members of a `oneof`, as Google's API frontend does. The refusal names the second
-    /// of them. Recorded as `interactions#start-both-kinds`.
+    /// Refuses a message that has two members of a protobuf `oneof`, as Google's API does. The error names the second
+    /// member. Recorded as `interactions#start-both-kinds`.
     func checkOneOf(_ name: String, _ members: [String]) throws(FirebaseError) {
         let given = body.keys.filter { members.contains($0) && has($0) }
         guard given.count > 1 else { return }
@@ -246,7 +254,7 @@ struct MessageFields: Sendable {
             because: "the body has \(given.joined(separator: " and ")): send one of them")
     }
 
-    /// Returns the elements of a list of messages.
+    /// Returns the messages in a field that is a list of messages.
     func list(_ name: String) throws(FirebaseError) -> [MessageFields] {
         guard let value = body[name], !value.isNull else { return [] }
         guard let items = value.array else { throw .wrongType(place(name), "TYPE_MESSAGE", value) }
@@ -262,7 +270,7 @@ struct MessageFields: Sendable {
 
     func isNull(_ name: String) -> Bool { body[name]?.isNull ?? false }
 
-    /// Returns a whole number, given as a number or a text.
+    /// Returns the whole number in a field. The request may write the number as a text.
     func integer(_ name: String) throws(FirebaseError) -> Int64? {
         guard let value = body[name], !value.isNull else { return nil }
         guard let number = value.integer ?? value.string.flatMap({ Int64($0) }) else {
@@ -271,8 +279,8 @@ struct MessageFields: Sendable {
         return number
     }
 
-    /// Returns a time, in the unit that `read` takes. The service's answer to a time that is out of range isn't
-    /// documented.
+    /// Returns the time in a field, which is a number in the unit that `read` takes. Production's answer to a time out
+    /// of range isn't documented.
     func instant(_ name: String, _ read: (Int64) -> Instant?) throws(FirebaseError) -> Instant? {
         guard let number = try integer(name) else { return nil }
         guard let instant = read(number) else {

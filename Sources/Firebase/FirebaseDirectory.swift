@@ -3,8 +3,8 @@ import JOSE
 import JSON
 import Time
 
-/// The users of a project or of one of its tenants, for the inspector. Changes are made as by an administrator, with
-/// the service's own methods; no exchange is recorded, because no app has sent one.
+/// The users of a project or tenant for the inspector (the daemon's web pages), which shows and changes them. Changes
+/// use the API's own methods for administrators. They aren't recorded as requests, because no app has sent any.
 struct FirebaseDirectory: UserDirectory {
     let provider: FirebaseProvider
     let exchange: Exchange
@@ -14,7 +14,8 @@ struct FirebaseDirectory: UserDirectory {
     var fields: Schema { FirebaseUserFields.schema }
     let keyField = "localId"
 
-    /// Returns the ID `firebase:PROJECT` or `firebase:PROJECT:TENANT`: neither name has a colon.
+    /// Returns the ID of a set of users in the inspector: `firebase:PROJECT` or `firebase:PROJECT:TENANT`. Project and
+    /// tenant IDs contain no colon.
     static func id(of pool: UserPool) -> String {
         (["firebase", pool.project] + (pool.tenant.map { [$0] } ?? [])).joined(separator: ":")
     }
@@ -70,7 +71,7 @@ struct FirebaseDirectory: UserDirectory {
         _ = try await run(on: id) { (call) throws in try provider.deleteAsAdmin(call) }
     }
 
-    /// Runs a method of the service for an administrator, even in a tenant whose sign-in is disabled.
+    /// Runs an API method with the rights of an administrator. It works even in a tenant whose sign-in is disabled.
     func run(
         _ fields: JSONObject = JSONObject(), on id: String? = nil,
         _ method: (FirebaseCall) async throws -> FirebaseAnswer
@@ -88,7 +89,8 @@ struct FirebaseDirectory: UserDirectory {
 }
 
 extension FirebaseProvider {
-    /// Returns the projects of the seed in its order, then those that requests have made.
+    /// Returns a page of Firebase projects for the inspector: the seed's projects in their order, then those that
+    /// requests have created.
     package func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) throws -> UserDirectoryPage {
         let world = exchange.world
         let seeded = world.seed[FirebaseSection.self].projects.map(\.id)
@@ -148,7 +150,7 @@ extension User {
             methods: methods, lastSignIn: lastLoginAt)
     }
 
-    /// The ways to sign in, by the names of providers.
+    /// The names of the ways in which the user can sign in, such as `password` or an identity provider's ID.
     private var methods: [String] {
         let all =
             signInMethods + (phoneNumber == nil ? [] : ["phone"]) + (passkeys.isEmpty ? [] : ["passkey"])
@@ -300,7 +302,7 @@ extension FirebaseDirectory {
     }
 }
 
-/// The fields of a form for a user, with the names they have in seeds.
+/// The fields of the inspector's form for a Firebase user. They have the same names as in seeds.
 struct FirebaseUserFields: SchemaObject {
     init(_ fields: inout Fields) {
         _ = fields.optional("localId", .text(.nonEmpty), "The user ID; random by default.")
@@ -323,7 +325,7 @@ struct FirebaseUserFields: SchemaObject {
         ])
     }
 
-    /// Returns the fields as a message to the service. Fields that are `null` are deleted.
+    /// Returns the fields of the inspector's form as the body of an API request. A field that is `null` is deleted.
     static func message(_ fields: JSONObject) -> JSONObject {
         var body = JSONObject()
         var (attributes, providers): ([JSONValue], [JSONValue]) = ([], [])
@@ -346,7 +348,7 @@ struct FirebaseUserFields: SchemaObject {
         return body
     }
 
-    /// The fields to which the service's error codes refer.
+    /// The fields of the inspector's form to which the API's error codes refer.
     private static let faulty = [
         "EMAIL_EXISTS": "email", "INVALID_EMAIL": "email", "PHONE_NUMBER_EXISTS": "phoneNumber",
         "INVALID_PHONE_NUMBER": "phoneNumber", "WEAK_PASSWORD": "password", "CLAIMS_TOO_LARGE": "customClaims",
@@ -360,8 +362,8 @@ struct FirebaseUserFields: SchemaObject {
     }
 }
 
-/// A search for the users of a pool whose ID, address or phone number begins with a text, or for all users in the order
-/// of their IDs, in pages. It only reads indexes, so it costs the same however many users there are.
+/// A search for those users of a project or tenant whose ID, address or phone number begins with a text. With an empty
+/// text it finds all users, ordered by ID. It only reads indexes, so it costs the same however many users there are.
 struct UserSearch: Sendable {
     private static let fields: [User.Field] = [.localId, .email, .providerEmail, .phoneNumber]
 
@@ -370,17 +372,17 @@ struct UserSearch: Sendable {
 
     struct Found: Sendable {
         let users: [User]
-        /// The cursor of the next page.
+        /// The cursor of the next page of found users; `nil` if there is none.
         let next: String?
     }
 
-    /// Returns the prefix of the index texts that match in a field.
+    /// Returns the prefix that the index entries of matching users have for a field.
     private func prefix(_ field: User.Field) -> String {
         let isAddress = field == .email || field == .providerEmail
         return User.place(field, pool, beginningWith: isAddress ? text.lowercased() : text)
     }
 
-    /// Returns a page. `cursor` is the index text of the last user of the page before.
+    /// Returns a page of found users. `cursor` is the index entry of the last user on the previous page.
     func page(after cursor: String?, limit: Int, in world: World) -> Found {
         let place = cursor.flatMap { Base64URL.decode($0) }.map { String(decoding: $0, as: UTF8.self) }
         let start = UserSearch.fields.firstIndex { place?.hasPrefix("\($0.rawValue)\0") ?? false } ?? 0
@@ -404,7 +406,8 @@ struct UserSearch: Sendable {
         }
     }
 
-    /// Whether this index text is the first at which the search finds the user.
+    /// Whether the index entry `place` is the first by which the search finds the user, because a user can match in
+    /// several fields.
     private func isFirst(_ place: String, of user: User) -> Bool {
         let texts = User.order.texts(user)
         for field in UserSearch.fields {

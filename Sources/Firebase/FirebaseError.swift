@@ -3,29 +3,30 @@ import JOSE
 import JSON
 import EmulatorCore
 
-/// A refusal by Identity Toolkit or the token service: a code, and often a detail behind ` : `.
+/// An error answer of Identity Toolkit or the token service: a code, and often a detail behind ` : `.
 /// <https://cloud.google.com/identity-platform/docs/error-codes>
 struct FirebaseError: Error, Sendable {
-    /// The two shapes of Google's error document.
+    /// The two JSON shapes of Google's error answers.
     enum Dialect: Sendable {
-        /// Identity Toolkit v1 and v3: a list of errors.
+        /// The error answer of Identity Toolkit v1 and v3, which contains a list of errors.
         case list
-        /// Version 2 and the token service: a status.
+        /// The error answer of Identity Toolkit v2 and the token service, which contains the name of a status.
         case status
     }
 
     let status: Int
     let message: String
     let diagnosis: Diagnosis
-    /// Google's canonical name of the status. The list of errors has it only if there are details.
+    /// Google's canonical name of the HTTP status, such as `INVALID_ARGUMENT`. Errors of Identity Toolkit v1 and v3
+    /// contain it only if there are details or the name is a different one.
     let statusName: String
     let reason: String
-    /// Whether the list of errors has the domain `global`, as it does for the service's own errors.
+    /// Whether the error in the list of errors has the domain `global`, as the service's own errors do.
     var isGlobal = true
-    /// The message in the list of errors, if it differs from the one outside the list.
+    /// The error in the list of errors; `nil` if it has the same message as the answer as a whole.
     var listed: JSONValue?
     var details: [JSONValue] = []
-    /// Whether a list of errors is sent beside the status, as some methods of version 2 do.
+    /// Whether the error answer has a list of errors beside the status, as for some methods of version 2.
     var listsError = false
 
     init(
@@ -46,17 +47,18 @@ struct FirebaseError: Error, Sendable {
         self.init(code, detail, status: status, named: statusName, reason: reason, diagnosis: Diagnosis(diagnosis))
     }
 
-    /// The part of the message before the detail.
+    /// The error code: the part of the message before the detail.
     var code: String { message.firstRange(of: " : ").map { String(message[..<$0.lowerBound]) } ?? message }
 
-    /// The evidence for the answer. Messages that aren't codes have the name `message` in the table.
+    /// The evidence for the error answer. Messages that aren't codes are found under the name `message` in the table of
+    /// evidence.
     private var evidence: Evidence? {
         let detail = message.firstRange(of: " : ").map { String(message[$0.upperBound...]) }
         return FirebaseProvider.evidence.ofError(code, detail)
             ?? FirebaseProvider.evidence.ofError("message", message)
     }
 
-    /// The codes that can be ordered beside those of the documentation: all that the table of evidence has.
+    /// The error codes that a test can order in addition to the documented ones: all codes in the table of evidence.
     private static let furtherCodes = FirebaseProvider.evidence.names(of: .error)
         .subtracting(documentedCodes + ["message"]).sorted()
     private static let documentedCodes = [
@@ -67,9 +69,8 @@ struct FirebaseError: Error, Sendable {
         "WEAK_PASSWORD", "EXPIRED_OOB_CODE", "INVALID_OOB_CODE", "INTERNAL_ERROR",
     ]
 
-    /// Returns the errors that a fault may ask for: the codes of the service's documentation, and all further codes for
-    /// which there is evidence.
-    /// <https://cloud.google.com/identity-platform/docs/error-codes>
+    /// Returns the errors that a test can order for an endpoint: the codes in the service's documentation, and all
+    /// other codes for which there is evidence. <https://cloud.google.com/identity-platform/docs/error-codes>
     static func ordered(_ dialect: Dialect) -> EndpointTraits.Errors {
         EndpointTraits.Errors(
             documentedCodes, others: furtherCodes
@@ -97,7 +98,7 @@ struct FirebaseError: Error, Sendable {
 }
 
 extension FirebaseError {
-    /// Returns Google's error for a wrong request, if no field has an error of its own for it.
+    /// Returns Google's general error for a wrong request, for faults that have no error code of their own.
     static func invalidArgument(_ reason: String) -> FirebaseError { invalidArgument(Diagnosis(reason)) }
 
     static func invalidArgument(_ diagnosis: Diagnosis) -> FirebaseError {
@@ -106,7 +107,7 @@ extension FirebaseError {
 }
 
 extension FirebaseError {
-    /// Returns the error for a field that the request lacks.
+    /// Returns the error for a missing field of a request.
     static func missing(_ name: String) -> FirebaseError {
         FirebaseError("MISSING_\(MessageFields.snakeCase(name).uppercased())", because: "\(name) is missing")
     }
@@ -119,7 +120,7 @@ extension FirebaseError {
         FirebaseError("USER_DISABLED", because: "the user \"\(user.localId)\" is disabled")
     }
 
-    /// Returns production's error for a failure of its own.
+    /// Returns production's error for an internal failure of the service (status 500).
     static func internalError(because reason: String) -> FirebaseError {
         FirebaseError(
             "Internal error encountered.", status: 500, named: "INTERNAL", reason: "backendError", because: reason)
@@ -141,14 +142,14 @@ extension FirebaseError {
             because: "administrators send Authorization: Bearer owner")
     }
 
-    /// The refusal of a method that takes API keys, but doesn't let them name a project.
+    /// The error of an API method that accepts API keys, when a request with only an API key names a project.
     static var foreignProject: FirebaseError {
         FirebaseError(
             "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.",
             because: "targetProjectId is for administrators, who send Authorization: Bearer owner")
     }
 
-    /// The refusal of a method that takes no API keys at all.
+    /// The error of an API method that accepts no API keys.
     private static var keyIsNotEnough: FirebaseError {
         var error = FirebaseError(
             "API keys are not supported by this API. Expected OAuth2 access token or other authentication credentials that "
@@ -181,8 +182,8 @@ extension FirebaseError {
             reason: "forbidden", because: reason)
     }
 
-    /// Returns the refusal of an unknown API key, as production words it today: without `keyInvalid` among the errors,
-    /// so the iOS SDK shows 17999, not 17023.
+    /// Returns the error for an unknown API key, in production's present form. Its list of errors lacks `keyInvalid`,
+    /// so the iOS SDK reports the code 17999 instead of 17023.
     static func badAPIKey(_ key: String, hint: String, host: String = FirebaseProvider.host) -> FirebaseError {
         let message = "API key not valid. Please pass a valid API key."
         var error = FirebaseError(
@@ -201,7 +202,7 @@ extension FirebaseError {
         return error
     }
 
-    /// Returns the refusal of a field of the wrong type, as Google's API frontend words it.
+    /// Returns the error for a field of the wrong type, with the text of Google's API.
     static func wrongType(
         _ field: String, _ type: String, _ value: JSONValue, because fault: String? = nil
     ) -> FirebaseError {
@@ -211,7 +212,7 @@ extension FirebaseError {
             field, description, because: "the field \"\(MessageFields.camelCase(field))\" has the wrong type")
     }
 
-    /// Returns the refusal of a field that can't be read, as Google's API frontend words it.
+    /// Returns the error for a field that can't be read, with the text of Google's API.
     static func invalidField(_ field: String, _ description: String, because reason: String) -> FirebaseError {
         var error = FirebaseError(description, because: reason)
         error.isGlobal = false

@@ -6,11 +6,11 @@ import OAuth
 import Time
 import Worlds
 
-/// Firebase Authentication: Identity Toolkit, the token service, and the web sign-in handler.
-/// <https://cloud.google.com/identity-platform/docs/reference/rest>
+/// Firebase Authentication as Understudy plays it: Identity Toolkit, the token service, and the sign-in handler for
+/// browsers. <https://cloud.google.com/identity-platform/docs/reference/rest>
 ///
-/// It asks the providers over their own endpoints, in process, as the real service asks the real ones: what a provider
-/// refuses here, it refuses for its own reasons.
+/// Like the real service, it checks credentials by requests to the identity providers' endpoints, here inside the same
+/// process. So it refuses a credential for the same reasons as the provider itself.
 package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUnsigned, HasUserDirectories, ExportsData,
     ExtendsWorlds, TakesUnseeded, ExplainsValues, StartsSeeds
 {
@@ -38,7 +38,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
     package static let host = "identitytoolkit.googleapis.com"
     package static let tokenHost = "securetoken.googleapis.com"
     package static let legacyHost = "www.googleapis.com"
-    /// The issuer of ID tokens, without the project's ID that follows.
+    /// The issuer of Firebase ID tokens. In a token, the project's ID follows.
     static let issuerPrefix = "https://securetoken.google.com/"
     static let handlerPath = "/__/auth/handler"
     static let legacyPrefix = "/identitytoolkit/v3/relyingparty"
@@ -60,8 +60,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
 
     package static func isIssuer(_ issuer: String) -> Bool { issuer.hasPrefix(issuerPrefix) }
 
-    /// Returns Google's page for an unknown path. At `www.googleapis.com`, which other providers serve as well,
-    /// Firebase refuses only paths below its version 3.
+    /// Returns Google's page for an unknown path. The host `www.googleapis.com` also serves other providers, so there
+    /// the page is only for unknown paths of Firebase's API, version 3.
     package func notServed(_ exchange: Exchange) -> Response? {
         switch exchange.address.host {
         case FirebaseProvider.host, FirebaseProvider.tokenHost: FirebaseProvider.unknownMethod(exchange)
@@ -73,7 +73,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
     }
 
-    /// Returns the ID of the project that the address or an API key names.
+    /// Returns the ID of the Firebase project that a request names by its path, its host or its API key.
     package func client(of exchange: Exchange) -> String? {
         if let project = exchange.parameters["project"] {
             let id = String(project.prefix { $0 != ":" })
@@ -98,7 +98,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
 
     // MARK: - Serving a method
 
-    /// Makes the endpoint of a method that apps call. Its errors have the shape `dialect`.
+    /// Makes the endpoint of an API method that apps call. `dialect` is the JSON shape of its errors.
     func method(
         _ method: String, _ host: String, _ path: String, title: String? = nil, step: Step? = nil,
         in dialect: FirebaseError.Dialect = .list, run: @escaping Method
@@ -111,7 +111,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
     }
 
-    /// Makes the endpoint of a method that only administrators may call.
+    /// Makes the endpoint of an API method that only administrators may call.
     func adminMethod(
         _ method: String, _ path: String, step: Step? = nil, in dialect: FirebaseError.Dialect = .list,
         run: @escaping Method
@@ -138,8 +138,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
     }
 
-    /// Reads an app's call; its API key names the project. An administrator may call it, too, and name the project in
-    /// the body.
+    /// Reads the call of an API method for apps. The API key names the project. An administrator may call the method,
+    /// too, and name the project in the body.
     private func clientCall(_ exchange: Exchange) throws -> FirebaseCall {
         let isAdmin = FirebaseProvider.isAdministrator(exchange)
         let body = try FirebaseCall.body(of: exchange)
@@ -156,7 +156,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         return call
     }
 
-    /// Reads an administrator's call; its address names the project.
+    /// Reads the call of an API method for administrators. The path names the project.
     func adminCall(_ exchange: Exchange, isOpen: Bool = false) throws -> FirebaseCall {
         guard isOpen || FirebaseProvider.isAdministrator(exchange) else {
             throw FirebaseError.notAdministrator(exchange)
@@ -181,14 +181,15 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
             exchange, project, tenant: tenant, isAdmin: true, takesDisabled: isOpen || isSecond, body, idToken: idToken)
     }
 
-    /// Returns the action on a project or tenant: the part of the last segment behind the colon.
+    /// Returns the action in a path such as `projects/P:createSessionCookie`: the part of the last segment after the
+    /// colon; `nil` if there is no known action.
     static func scopeMethod(of exchange: Exchange) -> String? {
         let method = exchange.address.path.split(separator: ":").last.map(String.init)
         return method.flatMap { ["createSessionCookie", "queryAccounts"].contains($0) ? $0 : nil }
     }
 
-    /// Whether an administrator sent the request: with `Bearer owner`, as Admin SDKs send it to an emulator, a token
-    /// that looks like a service account's, or the daemon's control token.
+    /// Whether an administrator sent the request. Its token is `owner`, which Admin SDKs send to an emulator, or looks
+    /// like a service account's access token, or is the daemon's control token.
     static func isAdministrator(_ exchange: Exchange) -> Bool {
         if exchange.showsControlToken { return true }
         let words = (exchange.request.header("Authorization") ?? "").split(separator: " ")
@@ -196,7 +197,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         return words[1].lowercased() == "owner" || words[1].hasPrefix("ya29.")
     }
 
-    /// Returns the project of the request's API key; for an administrator without a key, the default project.
+    /// Returns the project of the request's API key. An administrator's request without a key is for the default
+    /// project.
     func project(of exchange: Exchange) throws -> Project {
         let key = exchange.request.queryForm["key"] ?? exchange.request.header("X-Goog-Api-Key") ?? ""
         guard key.isEmpty else { return try project(apiKey: key, in: exchange) }
@@ -215,8 +217,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Whether a client's tokens are unsigned: those of SDKs in emulator mode are, and all those of a project whose
-    /// seed says so.
+    /// Whether ID tokens of a project can be unsigned. They can unless the seed's `idTokenSignature` is `RS256`, since
+    /// by default SDKs in emulator mode get unsigned tokens.
     package func leavesUnsigned(tokensFor client: String, in world: World) -> Bool {
         projects.project(id: client)?.idTokenSignature != .rs256
     }
@@ -225,8 +227,8 @@ extension FirebaseProvider {
 // The services' refusals before any endpoint is called.
 
 extension FirebaseProvider {
-    /// Returns the refusal of a request that is too large. The services' hosts answer as for an unreadable body, a
-    /// project's domain with a page; `nil` at the daemon's own address.
+    /// Returns the error for a request that is too large: the API's error at the API's hosts, or a page at other hosts.
+    /// Returns `nil` at the daemon's own address if the path names no host.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard let host = exchange.address.host else { return nil }
         guard [FirebaseProvider.host, FirebaseProvider.legacyHost, FirebaseProvider.tokenHost].contains(host) else {
@@ -243,20 +245,20 @@ extension FirebaseProvider {
         adminVersions.contains { exchange.address.path.hasPrefix("\($0)/") }
     }
 
-    /// Returns Google's page for a path that doesn't exist: HTML, not JSON.
+    /// Returns Google's answer for an API method that doesn't exist, which is an HTML page and not JSON.
     static func unknownMethod(_ exchange: Exchange) -> Response {
         let place = "\(exchange.request.method) \(exchange.address.path)"
         let page =
             "<!DOCTYPE html>\n<html lang=en>\n<meta charset=utf-8>\n<title>Error 404 (Not Found)!!1</title>\n"
             + "<p><b>404.</b> The requested URL was not found on this server.\n"
         return Response(status: 404, contentType: "text/html; charset=UTF-8", body: page)
-            .diagnosed(Diagnosis(received: Diagnosis.quote(place), "no such method, or this operation isn't played"))
+            .diagnosed(Diagnosis(received: Diagnosis.quote(place), "Firebase or Understudy has no such method"))
     }
 }
 
 extension FirebaseProvider {
-    /// Drafts an ID token for a user of the project, found by local ID or e-mail address, or made from the seeded
-    /// person with this e-mail address.
+    /// Makes the claims of an ID token that a test wants for a user. The user is found by user ID, by address, or by
+    /// the ID of a person in the seed whose address the user has.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
         guard
             let project = projects.project(id: wanted.client) ?? projects.existing(wanted.client, in: exchange.world)

@@ -49,8 +49,9 @@ extension FirebaseProvider {
 extension FirebaseProvider {
     private static let exampleProject = "demo-app"
 
-    /// Returns the project's ID. `PROJECT_ID` and `project_id` are Firebase's only in its own files, which have other
-    /// members, too. <https://firebase.google.com/docs/projects/learn-more#config-files-objects>
+    /// Returns the ID of the Firebase project in an app's configuration files. The names `PROJECT_ID` and `project_id`
+    /// count only in Firebase's own files, which are known by other members.
+    /// <https://firebase.google.com/docs/projects/learn-more#config-files-objects>
     private static func project(of app: AppConfiguration) -> String? {
         let isOwnList = app["GCM_SENDER_ID", "GOOGLE_APP_ID"] != nil
         return app["FIREBASE_PROJECT_ID", "FIREBASE_PROJECT", "projectId"]
@@ -77,7 +78,8 @@ extension FirebaseProvider {
                 + "`--import` begins with those of an export.")
     }
 
-    /// Returns every method that needs nothing else, and those whose provider is in the seed.
+    /// Returns the sign-in methods for the project of a new seed: all that need no identity provider, and the providers
+    /// that the seed has.
     private static func providers(_ start: StartingSeed) -> JSONValue {
         var methods = JSONObject([
             "password": ["enabled": true] as JSONValue, "emailLink": ["enabled": true] as JSONValue,

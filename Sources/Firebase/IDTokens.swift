@@ -13,7 +13,7 @@ import Worlds
 // for five minutes after they have expired.
 
 extension FirebaseCall {
-    /// The tokens in the answer to a sign-in.
+    /// The ID token and the refresh token in the answer to a sign-in.
     struct Tokens: Sendable {
         let idToken: String
         let refreshToken: String
@@ -26,7 +26,7 @@ extension FirebaseCall {
 
     private var lifetime: TimeSpan { exchange.world.seed[FirebaseSection.self].idTokenLifetime }
 
-    /// The result of a correct first factor: tokens, or a request for a second factor.
+    /// The result of a sign-in with a correct first factor: tokens, or the demand for a second factor.
     enum SignInResult: Sendable {
         case tokens(Tokens)
         case secondFactor(pending: String, factors: [JSONValue])
@@ -40,7 +40,8 @@ extension FirebaseCall {
         }
     }
 
-    /// Signs in with a first factor. A user who has enrolled a second factor is asked for it.
+    /// Signs a user in who has passed the first factor. A user with second factors gets no tokens yet, but the list of
+    /// these factors.
     func signIn(
         _ user: User, provider: String, customClaims: JSONObject = JSONObject(),
         attributes: CustomClaims = CustomClaims()
@@ -68,22 +69,22 @@ extension FirebaseCall {
         }
     }
 
-    /// The result of the transaction that checks the first factor.
+    /// The result of the transaction in which a sign-in begins: a session, or the demand for a second factor.
     private enum BegunSignIn: Sendable {
         case session(OpenedSession)
         case secondFactor(PendingSecondFactor, [SecondFactor])
     }
 
-    /// Returns the user's second factors, one of which must follow this first one. As in the official emulator, a user
-    /// with any is asked while second factors are on, whichever kinds may be enrolled; nothing public says what
-    /// production does.
+    /// Returns the user's second factors, one of which must be passed after signing in with `provider`. While
+    /// multi-factor sign-in is on, a user with any factor is asked, whichever kinds may be enrolled. The official
+    /// emulator does the same; production's behaviour isn't documented.
     func secondFactors(of user: User, after provider: String) -> [SecondFactor] {
         guard !["phone", "custom", "passkey"].contains(provider) else { return [] }
         return mfa.isOn ? user.factors : []
     }
 
-    /// Begins a session. After a change of the profile, which is no new sign-in, `authTime` is that of the last
-    /// sign-in.
+    /// Begins a session of the user. If only the profile was changed, which is no new sign-in, `authTime` is the time
+    /// of the last sign-in.
     func openSession(
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject = JSONObject(), attributes: CustomClaims = CustomClaims()
@@ -113,14 +114,14 @@ extension FirebaseCall {
 
     static let legacyIssuer = "https://identitytoolkit.google.com/"
 
-    /// Whether the client wants a session: an ID token and a refresh token. The official emulator always begins one. So
-    /// do tenants here, as what production does there isn't documented.
+    /// Whether the answer has a refresh token (`returnSecureToken`). The official emulator always sends one. In a
+    /// tenant one is always sent here, because production's behaviour there isn't documented.
     func wantsSession() throws(FirebaseError) -> Bool {
         guard !isInEmulatorMode, tenant == nil else { return true }
         return try flag("returnSecureToken") ?? false
     }
 
-    /// Signs in without a session.
+    /// Signs a user in who wants no refresh token (`returnSecureToken` is false), and returns a legacy ID token.
     func signInWithoutSession(
         _ user: User, provider: String, customClaims: JSONObject = JSONObject()
     ) throws -> String {
@@ -185,7 +186,8 @@ extension FirebaseCall {
         return claims
     }
 
-    /// Returns the IDs by provider, then the address and the number.
+    /// Returns the claim `firebase.identities`: the user's IDs by identity provider, then the address and the phone
+    /// number.
     private func identities(of user: User) -> JSONObject {
         var identities = JSONObject()
         for link in user.links {
@@ -198,27 +200,28 @@ extension FirebaseCall {
 
     // MARK: - Reading tokens
 
-    /// A user who is signed in, as the token tells.
+    /// The user of a verified ID token, with the token's claims about the sign-in.
     struct SignedIn: Sendable {
         let user: User
         let authTime: Instant
         let provider: String
         let secondFactor: SecondFactorUse?
-        /// The provider's claims about the person that Firebase doesn't have itself.
+        /// The non-standard claims of the identity provider that the ID token carries.
         let attributes: CustomClaims
 
-        /// Returns the user as they are now. Code that changes the user calls this again.
+        /// Returns the present state of the signed-in user. A transaction that changes the user calls this, because
+        /// other requests may have changed the user.
         ///
-        /// - Throws: The error for a token of this sign-in, if the session has ended since.
+        /// - Throws: An error if the session has ended, or the user is disabled or deleted.
         func user(in tables: borrowing Transaction) throws(FirebaseError) -> User {
             try tables.user(user.key, signedInAt: authTime)
         }
     }
 
-    /// The time after `exp` during which ID tokens and custom tokens are still accepted.
+    /// The time for which ID tokens and custom tokens are still accepted after they have expired.
     static let leeway = TimeSpan.seconds(300)
 
-    /// Returns the user of the body's `idToken`.
+    /// Verifies the ID token of a request, and returns its user.
     func signedIn(
         _ idToken: String?, missing code: String = "MISSING_ID_TOKEN", takesLegacy: Bool = true
     ) throws(FirebaseError) -> SignedIn {
@@ -271,7 +274,7 @@ extension FirebaseCall {
             secondFactor: use, attributes: CustomClaims(firebase?["sign_in_attributes"]?.object ?? JSONObject()))
     }
 
-    /// Returns the user of the body's `idToken`; `nil` if it has none.
+    /// Verifies the ID token in the request's body, and returns its user; `nil` if the body has no token.
     func signedInIfGiven() throws(FirebaseError) -> SignedIn? {
         guard let idToken = try text("idToken") else { return nil }
         return try signedIn(idToken)
@@ -279,7 +282,7 @@ extension FirebaseCall {
 
     func signatureFault(of token: JWS) -> String? {
         if token.algorithm == "none" {
-            guard !signsTokens else { return "idToken is unsigned, but this project's tokens are signed here" }
+            guard !signsTokens else { return "idToken is unsigned, but this project signs its tokens at this address" }
             return token.signature.isEmpty ? nil : "idToken says alg none, but carries a signature"
         }
         guard let key = exchange.world.keys[.firebase].key(of: token) else {
@@ -308,7 +311,7 @@ extension FirebaseCall {
 extension TableReading where Self: ~Copyable {
     /// Returns a user who signed in at `time`.
     ///
-    /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED`, `TOKEN_EXPIRED`.
+    /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED`, or `TOKEN_EXPIRED` if the session has ended.
     fileprivate func user(_ key: User.Key, signedInAt time: Instant) throws(FirebaseError) -> User {
         guard let user = find(User.self, key) else {
             throw FirebaseError(
@@ -325,11 +328,11 @@ extension TableReading where Self: ~Copyable {
         return user
     }
 
-    /// Returns the user who was `seen` when a credential was checked, as they are now. What production answers if the
-    /// user changes during a sign-in isn't documented.
+    /// Returns the present state of a user whose credential was checked earlier, when the user was as in `seen`. What
+    /// production answers to a change during a sign-in isn't documented.
     ///
-    /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED` or `TOKEN_EXPIRED`, if something has happened since then that ends
-    ///   sessions.
+    /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED` or `TOKEN_EXPIRED`, if the user's sessions have been ended since the
+    ///   check.
     func current(_ seen: User) throws(FirebaseError) -> User {
         guard let user = find(User.self, seen.key) else { throw .userIsGone }
         guard seen.disabled || !user.disabled else { throw .userIsDisabled(user) }
@@ -344,7 +347,7 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
-/// A new session, and its user with the time of the sign-in set.
+/// A session that has just begun, and its user with the time of the sign-in set.
 private struct OpenedSession: Sendable {
     let session: Session
     let user: User
@@ -352,7 +355,8 @@ private struct OpenedSession: Sendable {
 }
 
 extension Transaction {
-    /// Begins a session of a user. `authTime` is `nil` for a new sign-in.
+    /// Begins a session of a user. `authTime` is the time of the sign-in that the session continues; `nil` for a new
+    /// sign-in.
     fileprivate mutating func open(
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject, attributes: CustomClaims

@@ -4,7 +4,7 @@ import EmulatorCore
 import Time
 import Worlds
 
-/// A request to sign in with an identity, or to link it to the signed-in user.
+/// A request to sign in with an identity at an identity provider, or to link the identity to the signed-in user.
 /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>
 struct IdpRequest: Sendable {
     let identity: FederatedIdentity
@@ -13,9 +13,11 @@ struct IdpRequest: Sendable {
     let createsUsers: Bool
 
     enum Decision: Sendable {
-        /// The request is refused, with a pending token if the client can try the credential again.
+        /// The sign-in or link is refused with an error. If the client can try the credential again, there is a pending
+        /// token that stands for it.
         case refused(FirebaseError, pendingToken: String?)
-        /// A different user has the address, and the provider isn't trusted to have verified the address.
+        /// A different user has the identity's address, and Firebase doesn't trust the identity provider to have
+        /// verified the address. The client must confirm who the user is.
         case unconfirmed(User, pendingToken: String)
         case done(User, isNew: Bool, pendingToken: String)
     }
@@ -45,7 +47,7 @@ struct IdpRequest: Sendable {
         return .done(user, isNew: true, pendingToken: keep(&tables, call))
     }
 
-    /// Stores the credential, and returns a token that can be used in its place.
+    /// Stores the credential for a while, and returns a pending token that the client can send in its place.
     private func keep(_ tables: inout Transaction, _ call: FirebaseCall) -> String {
         let token = Base64URL.encode(tables.random.bytes(48))
         let lifetime = call.exchange.world.seed[FirebaseSection.self].pendingTokenLifetime
@@ -55,8 +57,8 @@ struct IdpRequest: Sendable {
 
     // MARK: - Signing in
 
-    /// Replaces the stored profile by what the provider says now, as the official emulator does. What production does
-    /// isn't documented; there the profile stays.
+    /// In emulator mode, replaces the user's stored profile of the identity provider by the provider's present one, as
+    /// the official emulator does. At a real host the stored profile stays; production's behaviour isn't documented.
     private func refreshed(_ known: User, _ tables: inout Transaction, _ call: FirebaseCall) -> User {
         let link = identity.link
         guard identity.isFake, call.isInEmulatorMode,
@@ -84,7 +86,8 @@ struct IdpRequest: Sendable {
         return user
     }
 
-    /// Adds the identity to the user who has its address.
+    /// Links the identity to the existing user with the same address, if the identity provider is trusted to have
+    /// verified the address.
     private func merge(into owner: User, _ tables: inout Transaction, _ call: FirebaseCall) -> Decision {
         guard !owner.disabled else { return .refused(.userIsDisabled(owner), pendingToken: nil) }
         guard identity.isTrusted else { return .unconfirmed(owner, pendingToken: keep(&tables, call)) }
@@ -163,7 +166,8 @@ struct IdpRequest: Sendable {
     }
 }
 
-/// The credential of a sign-in or a link, which may be used again for some time.
+/// The credential of a sign-in or link for which the client got a pending token. Until the token expires, it stands for
+/// the credential.
 struct PendingCredential: TokenRow {
     static let table = Table<PendingCredential>(
         "firebase.pendingCredential", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })

@@ -3,20 +3,20 @@ import JOSE
 import JSON
 import Time
 
-/// A user's password, in the form in which the official emulator keeps and exports it: `fakeHash:salt=…:password=…`. It
-/// isn't hashed, so that people see that no secret belongs here.
+/// A user's password in the form in which the official emulator stores and exports it: `fakeHash:salt=…:password=…`.
+/// The readable form shows that a real password doesn't belong here.
 struct Password: Codable, Equatable, Sendable {
-    /// The base64 of REDACTED, which callers without administrator's rights get.
+    /// The base64 of the text REDACTED, which callers who aren't administrators get in place of a password's hash.
     static let redacted = "UkVEQUNURUQ="
     static let minimumLength = 6
 
     let hash: String
     let salt: String?
     let updatedAt: Instant
-    /// Whether the password was imported with a hash that isn't in the official emulator's form.
+    /// Whether the password was imported as a real hash, which isn't in the official emulator's readable form.
     let isForeign: Bool
-    /// The parameters with which it was hashed before the import, as far as they are known. Without them nobody can
-    /// sign in with it.
+    /// The parameters with which an imported password was hashed; `nil` if they are unknown. Without them nobody can
+    /// sign in with the password.
     let scheme: ImportedHash?
 
     init(_ text: String, salt: String, now: Instant) {
@@ -27,7 +27,8 @@ struct Password: Codable, Equatable, Sendable {
         scheme = nil
     }
 
-    /// Makes a password from an imported hash. With `takesFakes` it may be in the official emulator's form.
+    /// Makes a password from an imported hash. If `takesFakes` is true, a hash in the official emulator's readable form
+    /// counts as such.
     init(importedHash hash: String, salt: String?, now: Instant, takesFakes: Bool, scheme: ImportedHash? = nil) {
         self.hash = hash
         self.salt = salt
@@ -38,19 +39,19 @@ struct Password: Codable, Equatable, Sendable {
 
     /// Compares a text with the password.
     ///
-    /// - Returns: the reason why it isn't the password; `nil` if it is.
+    /// - Returns: The reason why the text isn't the password; `nil` if it is the password.
     func mismatch(_ text: String) -> String? {
         guard isForeign else {
             let own = Password.hash(text, salt: salt ?? "")
             return constantTimeEquals(Array(hash.utf8), Array(own.utf8)) ? nil : "the password is wrong"
         }
         guard let scheme, let hash = ImportedHash.bytes(hash) else {
-            return "the user was imported with a hash that is only kept: set a new password"
+            return "the parameters of the imported password hash aren't known: set a new password"
         }
         return scheme.mismatch(text, hash, salt: ImportedHash.bytes(salt ?? "") ?? [])
     }
 
-    /// Returns the base64 of the bytes of a hash or a salt.
+    /// Returns the hash or the salt of a password as base64.
     func encoded(_ text: String) -> String { isForeign ? text : Base64.encode(Array(text.utf8)) }
 
     private static let prefix = "fakeHash:"
@@ -64,7 +65,7 @@ struct Password: Codable, Equatable, Sendable {
 }
 
 extension FirebaseCall {
-    /// Returns a password with a new salt.
+    /// Returns a new password with a random salt.
     func hashed(_ password: String) throws -> Password {
         let (salt, now) = try update { tables in (Password.randomSalt(&tables.random), tables.now) }
         return Password(password, salt: salt, now: now)
@@ -97,7 +98,7 @@ struct ImportedHash: Codable, Equatable, Sendable {
         case bcrypt = "BCRYPT"
         case argon2 = "ARGON2"
 
-        /// The hash function, if the algorithm has one that OpenSSL computes.
+        /// The digest function with which the password hashing algorithm works; `nil` for an algorithm without one.
         var function: PasswordHashing.Function? {
             switch self {
             case .hmacSHA512, .sha512: .sha512
@@ -118,10 +119,10 @@ struct ImportedHash: Codable, Equatable, Sendable {
     private let parallelization: Int
     private let order: String
     private let argon2: Argon2?
-    /// The length in bytes of a hash of ARGON2; `nil` for that of each hash.
+    /// The length of an ARGON2 hash in bytes, as the import gives it; `nil` if each hash has its own length.
     private let argon2Length: Int?
 
-    /// Reads the parameters from the request; `nil` if it has none.
+    /// Reads the parameters of imported password hashes from the request; `nil` if it names no algorithm.
     init?(_ call: FirebaseCall) throws(FirebaseError) {
         guard let name = try call.text("hashAlgorithm") else { return nil }
         guard let algorithm = Algorithm(rawValue: name) else {
@@ -152,7 +153,7 @@ struct ImportedHash: Codable, Equatable, Sendable {
         "ARGON2_D": .d, "ARGON2_ID": .id, "ARGON2_I": .i, "1": .d, "2": .id, "3": .i,
     ]
 
-    /// Reads the parameters of ARGON2:
+    /// Reads the parameters of imported ARGON2 hashes:
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/Argon2Parameters>
     private static func argon2(_ fields: MessageFields) throws(FirebaseError) -> Argon2 {
         func number(_ name: String, in range: ClosedRange<Int>, _ code: String) throws(FirebaseError) -> Int {
@@ -208,7 +209,7 @@ struct ImportedHash: Codable, Equatable, Sendable {
         }
     }
 
-    /// The numbers of rounds that production imports; all for the algorithms that have none.
+    /// The numbers of hashing rounds that production accepts in an import. Algorithms without rounds accept any number.
     private var allowedRounds: ClosedRange<Int> {
         switch algorithm {
         case .md5: 0...8_192
@@ -219,12 +220,12 @@ struct ImportedHash: Codable, Equatable, Sendable {
         }
     }
 
-    /// Whether production fails at each sign-in with this hash.
+    /// Whether production answers each sign-in with such a hash with an internal error: HMAC_SHA512 without a key.
     var isBroken: Bool { algorithm == .hmacSHA512 && key.isEmpty }
 
-    /// Compares a text with the hash of a password.
+    /// Compares a text with an imported hash of a password.
     ///
-    /// - Returns: the reason why it isn't the password; `nil` if it is.
+    /// - Returns: The reason why the text isn't the password; `nil` if it is the password.
     func mismatch(_ text: String, _ hash: [UInt8], salt: [UInt8]) -> String? {
         // An import has been checked, but a snapshot may hold any number.
         guard allowedRounds.contains(rounds) else {
@@ -245,7 +246,8 @@ struct ImportedHash: Codable, Equatable, Sendable {
         return hashes.contains { constantTimeEquals($0, hash) } ? nil : "the password is wrong"
     }
 
-    /// Returns the hashes that the password may have.
+    /// Returns the hashes of a password that count as correct. There are several if the order of salt and password is
+    /// unknown, for example.
     private func hashes(_ password: [UInt8], _ salt: [UInt8], length: Int) -> [[UInt8]] {
         switch algorithm {
         case .scrypt:
@@ -297,7 +299,7 @@ struct ImportedHash: Codable, Equatable, Sendable {
         }
     }
 
-    /// Decodes base64, of either alphabet.
+    /// Decodes base64 in the standard or the URL-safe alphabet.
     static func bytes(_ text: String) -> [UInt8]? {
         Base64.decode(text.replacing("-", with: "+").replacing("_", with: "/"))
     }

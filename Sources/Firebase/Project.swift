@@ -5,11 +5,11 @@ import JSON
 import Time
 import Worlds
 
-/// A Firebase project.
+/// A Firebase project in the seed, with its settings, users and tenants.
 package struct Project: SchemaObject {
-    /// The signature of Firebase ID tokens.
+    /// Whether Firebase ID tokens are signed.
     enum IDTokenSignature: String, CaseIterable, Sendable {
-        /// RS256 for requests to a real host, no signature for those in emulator mode.
+        /// ID tokens are signed with RS256 for requests to a real host, and unsigned for SDKs in emulator mode.
         case auto
         case rs256 = "RS256"
         case none
@@ -19,20 +19,20 @@ package struct Project: SchemaObject {
     let number: String
     private(set) var apiKeys: [String]
     let authorizedDomains: [String]
-    /// The custom domains of Firebase Hosting on which links in e-mails may open an app.
+    /// The project's custom domains of Firebase Hosting. Links in mails that open an app may be on these domains.
     let linkDomains: [String]
-    /// The domains that an administrator has set; they replace all others.
+    /// The authorized domains that an administrator has set in place of all others; `nil` if nobody has.
     var domains: [String]?
     /// Whether the project may have tenants.
     var allowsTenants = true
     var otherSettings = OtherSettings()
-    /// An administrator's changes to the sign-in methods.
+    /// An administrator's changes to the project's sign-in methods.
     var signInSettings = SignInSettings()
-    /// The app's name in mails and texts.
+    /// The app's name in the project's mails and text messages.
     let appName: String
     var oneAccountPerEmail: Bool
     var hidesEmails: Bool
-    /// The seed's `emailEnumerationProtection`.
+    /// The value of `emailEnumerationProtection` in the seed; `nil` if the seed doesn't have it.
     let seededProtection: Bool?
     var mfaConfig: MFAConfig
     var blockingFunctions: BlockingFunctions
@@ -41,33 +41,34 @@ package struct Project: SchemaObject {
     let takesFakes: Bool
     package internal(set) var providers: SignInMethods
     let idTokenSignature: IDTokenSignature
-    /// The score of the tokens that our reCAPTCHA script gives out.
+    /// The score of the reCAPTCHA tokens that the daemon's own reCAPTCHA script makes.
     let recaptchaScore: Double
-    /// Tokens that count as reCAPTCHA's, with their scores.
+    /// Texts of the seed that count as reCAPTCHA tokens, each with its score.
     let recaptchaTokens: [String: Double]
     let appCheck: AppCheck
-    /// The mode that an administrator has set: `OFF`, `UNENFORCED` or `ENFORCED`.
+    /// The enforcement mode of App Check that an administrator has set: `OFF`, `UNENFORCED` or `ENFORCED`; `nil` if
+    /// nobody has.
     var appCheckMode: String?
-    /// The site keys in the seed.
+    /// The reCAPTCHA site keys that the seed gives to the project.
     let seededSiteKeys: Set<String>
     let users: [SeededUser]
     let tenants: [SeededTenant]
     private let tenantPlaces: [String: Int]
-    /// Whether the project is in a seed.
+    /// Whether the seed has the project. Other projects are made when a request first names them.
     private(set) var isSeeded: Bool
-    /// The accounts that were imported into the project.
+    /// The users and settings that were imported into the project from an export of the official emulator.
     var imported: AccountExport?
 
-    /// Whether the project has contents when a world begins.
+    /// Whether the project has users or settings from the start, from the seed or an import.
     var hasContents: Bool { isSeeded || imported != nil }
 
     var mfa: MFA { mfaConfig.effect }
 
     var issuer: String { FirebaseProvider.issuerPrefix + id }
     var host: String { "\(id).firebaseapp.com" }
-    /// The project's own users, without those of its tenants.
+    /// The set of the project's own users, without the users of its tenants.
     var pool: UserPool { UserPool(project: id, tenant: nil) }
-    /// The URL to which providers redirect.
+    /// The URL to which identity providers redirect the browser after a sign-in.
     var handler: String { "https://\(host)\(FirebaseProvider.handlerPath)" }
 
     package init(_ fields: inout Fields) {
@@ -130,8 +131,8 @@ package struct Project: SchemaObject {
         isSeeded = true
     }
 
-    /// Makes a project that isn't in a seed, as the Emulator Suite does: all methods that need no provider are enabled,
-    /// fake credentials are accepted, and answers tell which addresses exist.
+    /// Makes a project that isn't in the seed, with the Emulator Suite's defaults. All sign-in methods that need no
+    /// identity provider are enabled, fake credentials are accepted, and answers reveal which addresses exist.
     init(unseeded id: String) {
         self = Project.unseeded
         self.id = id
@@ -149,8 +150,8 @@ package struct Project: SchemaObject {
         return project
     }()
 
-    /// The parameters with which production would hash passwords: a new project's, with a key derived from the
-    /// project's ID. Nothing is hashed here.
+    /// The password hashing parameters in the project's configuration. They are those of a new project, with a key
+    /// derived from the project's ID. The daemon itself hashes no passwords.
     var hashConfig: JSONValue {
         let key = Digest.sha256("firebase:hash:\(id)") + Digest.sha256("firebase:hash:\(id):")
         return [
@@ -166,7 +167,8 @@ package struct Project: SchemaObject {
 
     func seededTenant(_ id: String) -> SeededTenant? { tenantPlaces[id].map { tenants[$0] } }
 
-    /// Whether a sign-in method or provider is enabled; `nil` if the project doesn't have it.
+    /// Whether a sign-in method or an identity provider is enabled in the project; `nil` if the project doesn't have
+    /// it.
     func isEnabled(_ method: String) -> Bool? {
         switch method {
         case "password": providers.password
@@ -178,11 +180,12 @@ package struct Project: SchemaObject {
     }
 }
 
-/// The multi-factor authentication of a project.
+/// The settings of multi-factor sign-in in a project or tenant.
 struct MFA: SchemaObject {
     let state: String
     let providers: [String]
-    /// The number of time steps before and after the present one whose authenticator app codes are accepted.
+    /// The tolerance for codes of authenticator apps: the number of time steps before and after the present one whose
+    /// codes are accepted.
     private(set) var adjacentIntervals = TOTP.adjacentIntervals
 
     init(state: String, providers: [String], adjacentIntervals: Int64 = TOTP.adjacentIntervals) {
@@ -201,7 +204,7 @@ struct MFA: SchemaObject {
     func allows(_ provider: String) -> Bool { isOn && providers.contains(provider) }
 }
 
-/// An administrator's changes to a project's settings, made at run time.
+/// The changes to a project's settings that administrators have made by requests.
 struct ProjectSettings: Row {
     static let table = Table<ProjectSettings>("firebase.projectSettings", size: { $0.size })
 
@@ -241,8 +244,9 @@ struct ProjectSettings: Row {
     }
 }
 
-/// An administrator's changes to a project's sign-in methods: `signIn` of its configuration. A member that is `nil` is
-/// as in the seed. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SignInConfig>
+/// An administrator's changes to the sign-in methods of a project, in the form of `signIn` of the project's
+/// configuration. A member that is `nil` is as in the seed.
+/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SignInConfig>
 struct SignInSettings: Codable, Sendable {
     private(set) var password: Bool?
     private(set) var emailLinks: Bool?
@@ -250,7 +254,8 @@ struct SignInSettings: Codable, Sendable {
     private(set) var phone: Bool?
     private(set) var testNumbers: [String: String]?
 
-    /// Sets the members that the mask names; without a mask, those that the body has.
+    /// Sets the members of `signIn` that the update mask names. Without a mask, it sets the members that the request's
+    /// body has.
     mutating func change(_ given: MessageFields?, _ mask: UpdateMask?) throws(FirebaseError) {
         func isMeant(_ path: String, _ isGiven: Bool) -> Bool {
             guard let mask, !mask.isFullUpdate else { return isGiven }
@@ -278,7 +283,7 @@ extension FirebaseProvider {
         evidence: "https://cloud.google.com/identity-platform/docs/admin/email-enumeration-protection")
 }
 
-/// The seed's section `firebase`.
+/// The section `firebase` of a seed.
 package struct FirebaseSection: SeedSection {
     package static let name = "firebase"
     package static let about = "Firebase Authentication."
@@ -290,7 +295,7 @@ package struct FirebaseSection: SeedSection {
     package let projects: [Project]
     let defaultProject: String?
     let unknownKeys: UnknownKeys
-    /// The host and port of the Emulator Suite's Functions emulator.
+    /// The host and port of the Emulator Suite's Functions emulator; `nil` if the seed names none.
     let functionsEmulator: String?
 
     package init(_ fields: inout Fields) {
@@ -326,14 +331,14 @@ package struct FirebaseSection: SeedSection {
         return text.contains(":") && !text.contains { "/?#@ ".contains($0) } && !address.host.isEmpty
     }
 
-    /// Returns a seed that only names the Functions emulator.
+    /// Returns a seed that contains only the address of the Emulator Suite's Functions emulator.
     package static func seed(functionsEmulator address: String) -> JSONValue {
         [name: [functionsEmulatorField: .string(address)]]
     }
 
     private static let defaultProjectField = "defaultProject"
 
-    /// Returns a seed that only names the default project.
+    /// Returns a seed that contains only the ID of the default Firebase project.
     package static func seed(defaultProject id: String) -> JSONValue {
         [name: [defaultProjectField: .string(id)]]
     }
@@ -347,8 +352,9 @@ package struct FirebaseSection: SeedSection {
         }
     }
 
-    /// Whether this project exists or may be made at its first use: one with a `demo-` ID always, and another where
-    /// unknown projects are taken, unless its ID is nearly that of a seeded one.
+    /// Whether a project with this ID exists or can be made by a request that names it. A project whose ID begins with
+    /// `demo-` always can. Another project can if the seed's `unknownKeys` allows it, unless its ID looks like a
+    /// misspelled ID of the seed.
     package func knows(client id: String) -> Bool {
         let seeded = projects.map(\.id)
         if seeded.contains(id) || id == defaultProject || ProjectDirectory.isDemo(id) { return true }
@@ -387,11 +393,12 @@ extension KeyOwner {
     static let firebase = KeyOwner("firebase")
 }
 
-/// The sign-in methods of a project. A method that the seed leaves out isn't configured, which differs from disabled.
+/// The sign-in methods of a project or tenant. A method that the seed leaves out isn't configured, which is different
+/// from disabled.
 package struct SignInMethods: SchemaObject {
     struct Phone: SchemaObject {
         let isEnabled: Bool
-        /// The code for each test number.
+        /// The fixed code for each phone number that is for tests only.
         let testNumbers: [String: String]
 
         init(isEnabled: Bool, testNumbers: [String: String]) {
@@ -417,9 +424,10 @@ package struct SignInMethods: SchemaObject {
     private(set) var phone: Phone?
     let passkey: PasskeySettings?
     private var sources: [any KnownSource]
-    /// Whether a link in an e-mail signs in, if passwords are enabled as well; `nil` if the seed doesn't say.
+    /// Whether people can sign in with a link that is mailed to them, if passwords are enabled, too; `nil` if the seed
+    /// doesn't say.
     private(set) var emailLink: Bool?
-    /// The OpenID providers with their IDs, such as `oidc.corp`.
+    /// The OpenID providers of the project, each with its ID, such as `oidc.corp`.
     let openID: [(id: String, provider: SeededOpenIDProvider)]
 
     package init(_ fields: inout Fields) {
@@ -459,8 +467,8 @@ package struct SignInMethods: SchemaObject {
         }
     }
 
-    /// Returns the methods of a tenant. Its identity providers are the project's, unless the seed gives the tenant
-    /// others.
+    /// Returns the sign-in methods of a tenant. Its identity providers are those of the project, unless the seed gives
+    /// the tenant its own.
     func within(_ tenant: Tenant, _ own: TenantProviders?) -> SignInMethods {
         var methods = self
         methods.password = tenant.allowsPasswords
@@ -472,10 +480,10 @@ package struct SignInMethods: SchemaObject {
         return methods
     }
 
-    /// Returns a provider by its ID, a domain; `nil` if it isn't configured.
+    /// Returns the identity provider with this ID, such as `google.com`; `nil` if the project doesn't have it.
     func source(_ id: String) -> (any KnownSource)? { sources.first { type(of: $0).id == id } }
 
-    /// The bundle IDs of the first provider that has any, and that provider's ID.
+    /// The bundle IDs of the first identity provider whose settings have any, and this provider's ID.
     var bundleIDs: (ids: [String], source: String) {
         sources.lazy.filter { !$0.bundleIDs.isEmpty }.map { ($0.bundleIDs, type(of: $0).id) }.first ?? ([], "")
     }

@@ -5,15 +5,15 @@ import Synchronization
 import Time
 import Worlds
 
-/// The treatment of API keys and project IDs that aren't in the seed.
+/// The treatment of API keys and project IDs that aren't in the seed: they are accepted or refused.
 enum UnknownKeys: String, CaseIterable, Sendable {
-    /// Unknown keys and IDs are accepted from SDKs in emulator mode, and refused at the real hosts.
+    /// Unknown API keys and project IDs are accepted from SDKs in emulator mode, and refused at real hosts.
     case auto
     case accept
     case refuse
 }
 
-/// The projects of a seed, found by what a request names.
+/// The Firebase projects of a seed, which are found by ID, number or API key.
 struct ProjectDirectory: Sendable {
     private let projects: [String: Project]
     private let keys: [String: String]
@@ -23,7 +23,8 @@ struct ProjectDirectory: Sendable {
     private let imported: AccountExport?
     private let functionsEmulator: String?
 
-    /// Makes the directory. `hidesEmails` is for projects whose seed doesn't say.
+    /// Makes the directory of a seed's Firebase projects. `hidesEmails` is the default for projects whose seed doesn't
+    /// set `emailEnumerationProtection`.
     init(_ section: FirebaseSection, imported: AccountExport?, hidesEmails: Bool) {
         self.imported = imported
         functionsEmulator = section.functionsEmulator
@@ -43,18 +44,18 @@ struct ProjectDirectory: Sendable {
         unknownKeys = section.unknownKeys
     }
 
-    /// The project of requests that name none, and of API keys that are taken on trust; `nil` if the seed has no
-    /// project and names no default.
+    /// The Firebase project for requests that name none, and for unknown API keys that are accepted; `nil` if the seed
+    /// has no project and names no default.
     var defaultProject: Project? { defaultID.flatMap { project(id: $0) } }
 
-    /// Returns a seeded project, by its ID or number, the default project, or one whose ID begins with `demo-`.
+    /// Returns the Firebase project with this ID or number. It is in the seed, is the default project, or has an ID
+    /// that begins with `demo-`.
     func project(id: String) -> Project? {
         projects[id] ?? numbers[id].flatMap { projects[$0] }
             ?? (id == defaultID || ProjectDirectory.isDemo(id) ? unseeded(id) : nil)
     }
 
-    /// Returns the project of an API key. The ID is the API key of a project that isn't in the seed or has no keys
-    /// there.
+    /// Returns the Firebase project of an API key. A project without API keys in the seed has its ID as its key.
     func project(apiKey: String) -> Project? {
         if let id = keys[apiKey] { return projects[id] }
         if let project = projects[apiKey], project.apiKeys.isEmpty { return project }
@@ -62,18 +63,20 @@ struct ProjectDirectory: Sendable {
         return isUnseededDefault || ProjectDirectory.isDemo(apiKey) ? project(id: apiKey) : nil
     }
 
-    /// Returns an unknown project, if it is taken on trust at this address.
+    /// Returns a Firebase project with the Emulator Suite's defaults for an unknown ID, if unknown projects are
+    /// accepted at this address.
     func trustedProject(id: String, at address: Address) -> Project? {
         takesUnknown(at: address) && ProjectDirectory.isID(id) ? unseeded(id) : nil
     }
 
-    /// Returns the project for an unknown API key, if it is taken on trust at this address.
+    /// Returns the default Firebase project for an unknown API key, if unknown keys are accepted at this address.
     func trustedProject(forKey key: String, at address: Address) -> Project? {
         let isKey = (1...200).contains(key.utf8.count) && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         return isKey && takesUnknown(at: address) ? defaultProject : nil
     }
 
-    /// Returns a project that is in the seed, is the default one, or was made by requests in this world.
+    /// Returns the Firebase project with this ID if it is in the seed, is the default project, or was made by requests
+    /// in this world (an isolated test environment).
     func existing(_ id: String, in world: World) -> Project? {
         if let project = projects[id] { return project }
         let pool = UserPool(project: id, tenant: nil)
@@ -87,8 +90,8 @@ struct ProjectDirectory: Sendable {
         return project
     }
 
-    /// Whether naming an unknown tenant creates it, as in the official emulator: only in projects that aren't seeded or
-    /// whose ID begins with `demo-`, at addresses where unknown projects are taken.
+    /// Whether a request that names an unknown tenant creates it, as in the official emulator. This is so at addresses
+    /// where unknown projects are accepted, in projects that aren't in the seed or whose ID begins with `demo-`.
     func takesUnknownTenant(_ id: String, of project: Project, at address: Address) -> Bool {
         let isOpen = !project.isSeeded || ProjectDirectory.isDemo(project.id)
         return isOpen && takesUnknown(at: address) && ProjectDirectory.isID(id)
@@ -117,13 +120,14 @@ struct ProjectDirectory: Sendable {
 // suite with a key of its own passes there: https://firebase.google.com/docs/emulator-suite/connect_auth. A misspelled
 // ID passes, too. So we tell the user which names were taken on trust.
 
-/// A key, project or tenant that isn't in the seed and was accepted all the same.
+/// A notice that an API key, a project or a tenant was accepted though the seed doesn't have it.
 struct TakenOnTrust: Row {
     static let table = Table<TakenOnTrust>("firebase.takenOnTrust")
-    /// The greatest number in one world.
+    /// The greatest number of such notices in one world (an isolated test environment): after 50 accepted keys,
+    /// projects and tenants that aren't in the seed, no more are noted.
     static let limit = 50
 
-    /// A sentence that says what was accepted, and as what.
+    /// The text of the notice: which API key, project or tenant was accepted, and as what.
     let text: String
 
     var key: String { text }
@@ -134,7 +138,10 @@ extension FirebaseProvider {
         world.read { $0.rows(TakenOnTrust.self, limit: TakenOnTrust.limit) }.map(\.text)
     }
 
-    /// Returns the project with this API key, or the one to which an unknown key is taken to belong.
+    /// Returns the Firebase project of an API key. If unknown keys are accepted, an unknown key belongs to the default
+    /// project.
+    ///
+    /// - Throws: An error if there is no such project.
     func project(apiKey key: String, in exchange: Exchange) throws -> Project {
         if let project = projects.project(apiKey: key) { return try exchange.trusting(project) }
         guard let project = projects.trustedProject(forKey: key, at: exchange.address) else {
@@ -146,7 +153,9 @@ extension FirebaseProvider {
         return try exchange.trusting(project)
     }
 
-    /// Returns the project with this ID.
+    /// Returns the Firebase project with this ID.
+    ///
+    /// - Throws: An error if there is no such project, and unknown projects aren't accepted.
     func project(id: String, in exchange: Exchange) throws -> Project {
         guard let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address) else {
             throw FirebaseError(
@@ -158,7 +167,7 @@ extension FirebaseProvider {
 }
 
 extension Exchange {
-    /// Records the use of a tenant that nobody has created.
+    /// Stores the notice that a request used a tenant that nobody has created.
     func takeTenant(_ id: String, of project: Project) throws {
         try take("tenant \(Diagnosis.quote(id)) of \(Diagnosis.quote(project.id)), which nobody has created")
     }
@@ -170,7 +179,8 @@ extension Exchange {
         return project
     }
 
-    /// Records what is taken on trust, and logs it the first time.
+    /// Stores the notice that an API key, project or tenant outside the seed was accepted. The first time it is logged,
+    /// too.
     fileprivate func take(_ text: String) throws {
         guard world.read({ $0.takes(text) }) else { return }
         let isNew = try world.update { tables in
@@ -184,7 +194,7 @@ extension Exchange {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Whether this text is new, and the table isn't full.
+    /// Whether the notice with this text is new, and the table of notices isn't full.
     fileprivate func takes(_ text: String) -> Bool {
         find(TakenOnTrust.self, text) == nil && count(TakenOnTrust.self) < TakenOnTrust.limit
     }
@@ -202,7 +212,8 @@ extension FirebaseError {
     }
 }
 
-/// A seeded project whose users are in the world's tables. They are put there when the project is first used.
+/// A mark that the seeded users of a Firebase project are in the tables of a world (an isolated test environment). They
+/// are put there when a request first uses the project.
 struct PopulatedProject: Row {
     static let table = Table<PopulatedProject>("firebase.populatedProject")
 
@@ -211,29 +222,31 @@ struct PopulatedProject: Row {
     var key: String { id }
 }
 
-/// A project or tenant that isn't in a seed and that requests have made.
+/// A Firebase project or tenant that isn't in the seed and that a request has made by naming it.
 struct UnseededPool: Row {
     static let table = Table<UnseededPool>("firebase.unseededPool", indexes: [byMayBeEmpty])
     static let byMayBeEmpty = Index<UnseededPool, Bool>("mayBeEmpty") { $0.mayBeEmpty }
-    /// The greatest number in one world.
+    /// The greatest number of Firebase projects and tenants outside the seed in one world (an isolated test
+    /// environment).
     static let limit = 5_000
 
     let pool: UserPool
-    /// A hint: `false` means that it had contents when last checked. The deletion of the last user sets it to `true`
-    /// again.
+    /// Whether the project or tenant may have no contents, and so may be removed for a new one. It is `false` after a
+    /// check that found contents, and `true` again when the last user is deleted.
     var mayBeEmpty = true
 
     var key: UserPool { pool }
 }
 
-/// The leases that count a world's unseeded pools among those of all worlds, each held while its pool exists.
+/// The leases by which the daemon counts the Firebase projects and tenants outside the seed in all worlds together. A
+/// lease is held while its project or tenant exists.
 final class UnseededPoolLeases: WorldCache {
     private let leases = Mutex<[Allowance.Lease]>([])
     let followsSeed = false
 
     init() {}
 
-    /// Stores a new lease, and releases those of pools that have been removed.
+    /// Stores the lease of a new project or tenant, and releases the leases of those that have been removed.
     func settle(_ lease: Allowance.Lease? = nil, in world: World) {
         leases.withLock { leases in
             if let lease { leases.append(lease) }
@@ -243,7 +256,7 @@ final class UnseededPoolLeases: WorldCache {
     }
 }
 
-/// The rows that a project's seed puts into the world's tables.
+/// The tenants, users and OpenID providers that the seed gives to a Firebase project.
 private struct SeededContents: Sendable {
     private(set) var tenants: [Tenant]
     private(set) var users: [User]
@@ -261,7 +274,8 @@ private struct SeededContents: Sendable {
         }
     }
 
-    /// Returns the contents without those of an earlier seed. A tenant that the earlier seed has keeps its providers.
+    /// Returns the seeded contents that an earlier version of the seed doesn't have. A tenant in the earlier seed keeps
+    /// its providers.
     func without(_ earlier: SeededContents?) -> SeededContents {
         guard let earlier else { return self }
         let (pools, userKeys) = (Set(earlier.tenants.map(\.key)), Set(earlier.users.map(\.key)))
@@ -275,8 +289,8 @@ private struct SeededContents: Sendable {
 }
 
 extension World {
-    /// Makes a project or tenant that isn't in a seed, unless it exists. If there are too many, an empty one is removed
-    /// for it; returns `false` if none is empty.
+    /// Makes a Firebase project or tenant that isn't in the seed, unless it exists. If there are too many, an empty one
+    /// is removed first. Returns `false` if none is empty.
     func admit(_ pool: UserPool, counting allowance: Allowance) throws -> Bool {
         guard read({ $0.find(UnseededPool.self, pool) == nil }) else { return true }
         let lease = allowance.take()
@@ -292,8 +306,8 @@ extension World {
         return isAdmitted
     }
 
-    /// Puts the users and OpenID providers of the project and its tenants into the world's tables, with those that were
-    /// imported, unless it was done before.
+    /// Puts the seeded and imported users, tenants and OpenID providers of a Firebase project into the world's tables.
+    /// It does so once in a world (an isolated test environment).
     func populate(_ project: Project) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) == nil }) else { return }
         // Passwords are hashed here, outside the lock.
@@ -308,8 +322,8 @@ extension World {
         }
     }
 
-    /// Adds what this seed has and the earlier one hadn't, if the project's users are in the tables already. Existing
-    /// users stay as the world has made them.
+    /// Adds the tenants, users and OpenID providers that a new version of the seed has and the earlier one doesn't
+    /// have. Existing users stay unchanged. It does nothing before the project is first used.
     func populate(_ project: Project, after earlier: Project?) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) != nil }) else { return }
         let known = earlier.map { SeededContents($0, now: now) }
@@ -323,8 +337,8 @@ extension World {
         }
     }
 
-    /// Removes a tenant with its contents, and remembers that it was deleted. Returns `false` if another request has
-    /// removed it.
+    /// Removes a tenant with its contents, and stores the fact that it was deleted. Returns `false` if a different
+    /// request has removed the tenant.
     func remove(_ tenant: UserPool) throws -> Bool {
         try deleteUsers(of: tenant)
         let isRemoved = try update { tables in
@@ -336,7 +350,7 @@ extension World {
         return isRemoved
     }
 
-    /// Deletes all users of a pool, in batches, so that other requests don't have to wait for long.
+    /// Deletes all users of a project or tenant. It does so in batches, so that other requests don't wait for long.
     func deleteUsers(of pool: UserPool) throws {
         let count = 100
         while try update({ $0.deleteUsers(of: pool, limit: count) }) == count {}
@@ -344,7 +358,8 @@ extension World {
 }
 
 extension Transaction {
-    /// Removes the oldest pool that is still empty. Returns `false` if there is none.
+    /// Removes the oldest project or tenant outside the seed that has no contents. Returns `false` if all have
+    /// contents.
     fileprivate mutating func dropEmptyPool() -> Bool {
         while var candidate = first(UnseededPool.byMayBeEmpty, true) {
             let pool = candidate.pool
@@ -358,13 +373,14 @@ extension Transaction {
         return false
     }
 
-    /// Whether an administrator has changed the pool's settings.
+    /// Whether an administrator has changed the settings of the project or tenant.
     private func isSetUp(_ pool: UserPool) -> Bool {
         if find(ProjectSettings.self, pool.project) != nil { return true }
         return pool.tenant != nil && !(find(Tenant.self, pool)?.isImplicit ?? true)
     }
 
-    /// Removes a pool with its contents. Returns `false` if it isn't a tenant, or was removed before.
+    /// Removes all contents of a project or tenant, and a tenant itself. Returns `false` if it isn't a tenant, or was
+    /// removed before.
     @discardableResult
     mutating func remove(_ pool: UserPool) -> Bool {
         _ = deleteUsers(of: pool, limit: .max)
@@ -375,9 +391,11 @@ extension Transaction {
 }
 
 extension Exchange {
-    /// Makes sure that a project or tenant exists, with its seeded users.
+    /// Makes sure that a Firebase project or tenant exists in the request's world (an isolated test environment), with
+    /// its seeded users.
     ///
-    /// - Throws: `QUOTA_EXCEEDED` if it isn't in a seed, and there are too many of them.
+    /// - Throws: `QUOTA_EXCEEDED` if the seed doesn't have it, and there are too many projects and tenants outside the
+    ///   seed.
     func admit(_ project: Project, tenant: String? = nil) throws {
         if project.hasContents { try world.populate(project) }
         guard tenant != nil || !project.isSeeded else { return }
@@ -395,13 +413,15 @@ extension Exchange {
             "Exceeded the number of projects.",
             Diagnosis(
                 received: "project \(Diagnosis.quote(project.id))",
-                "no seed holds it, and of such projects and tenants a world has \(UnseededPool.limit) and all "
-                    + "worlds together \(allowance.limit) at most: use fewer, reset the world, or seed them"))
+                "the seed doesn't have it, and of projects and tenants outside the seed a world may have "
+                    + "\(UnseededPool.limit), and all worlds together \(allowance.limit): use fewer, reset the world, "
+                    + "or add them to the seed"))
     }
 }
 
 extension FirebaseCall {
-    /// Checks that the world may have more users. Code that makes users checks it again, in the same transaction.
+    /// Checks that the limit of a world (an isolated test environment) allows `count` more users. The transaction that
+    /// creates the users checks this again.
     func checkRoom(for count: Int = 1) throws(FirebaseError) {
         try read { (tables) throws(FirebaseError) in try tables.checkRoom(for: count, in: exchange.world) }
     }

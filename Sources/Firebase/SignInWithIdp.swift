@@ -18,8 +18,8 @@ extension FirebaseProvider {
         // The fake credentials: https://firebase.google.com/docs/emulator-suite/connect_auth#third-party_authentication
         let reason =
             takesFakes
-            ? "the credential is none of the Emulator Suite's fake ones (unsigned, or claims as JSON), so it is judged, and for that "
-                + isMissing
+            ? "the credential isn't one of the Emulator Suite's fake ones (unsigned, or claims as JSON), so it must be "
+                + "verified, and for that \(isMissing)"
             : isMissing
         return FirebaseError(
             "OPERATION_NOT_ALLOWED", "The identity provider configuration is not found.", because: reason)
@@ -94,8 +94,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Returns the answer's members about the identity. Production adds `emailVerified` even if there is no address
-    /// (`accounts/new#without-email`).
+    /// Returns the members of the answer that are about the identity at the identity provider. Production adds
+    /// `emailVerified` even if there is no address (`accounts/new#without-email`).
     private func document(of identity: FederatedIdentity, _ call: FirebaseCall) -> JSONObject {
         var body = identity.document
         if body["emailVerified"] == nil, !call.isInEmulatorMode { body["emailVerified"] = false }
@@ -110,7 +110,7 @@ extension FirebaseProvider {
             // once.
             let pending = call.read { $0.valid(PendingCredential.self, pendingToken, in: call.pool) }
             guard let pending else {
-                throw FirebaseError("INVALID_PENDING_TOKEN", because: "pendingToken is unknown, or its time is over")
+                throw FirebaseError("INVALID_PENDING_TOKEN", because: "pendingToken is unknown or has expired")
             }
             return pending.identity
         }
@@ -153,7 +153,7 @@ extension FirebaseProvider {
         return try await source.identity(of: credential, in: call)
     }
 
-    /// Whether a URL begins with a scheme. Apps have schemes of their own.
+    /// Whether a URL begins with a scheme, which may be an app's own.
     /// <https://www.rfc-editor.org/rfc/rfc3986#section-3.1>
     private static func hasScheme(_ url: String) -> Bool {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), let first = url.utf8.first else { return false }
@@ -163,13 +163,13 @@ extension FirebaseProvider {
             && url.utf8.index(after: colon) < url.utf8.endIndex
     }
 
-    /// Ends the web flow that `state` names, and returns it.
+    /// Ends the sign-in in the browser to which `state` belongs, and returns the sign-in. A `state` works once.
     private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws -> WebFlow {
         let state = fields["state"] ?? ""
         guard let flow = try call.update({ $0.pop(WebFlow.self, state, in: call.pool) }) else {
             throw FirebaseError.invalidIdP(
                 "Invalid state.",
-                Diagnosis("requestUri's state belongs to no sign-in under way: each may be finished once"))
+                Diagnosis("requestUri's state belongs to no sign-in under way: a sign-in can be finished once"))
         }
         let sessionID = try call.text("sessionId")
         guard flow.isBegunWith(sessionID) else {

@@ -4,9 +4,9 @@ import JSON
 import Time
 import Worlds
 
-/// A user of a project, or of one of its tenants.
+/// A Firebase user, in a project or in one of its tenants.
 struct User: Codable, Sendable {
-    /// An identity at a provider.
+    /// The user's identity at an identity provider, such as a Google account.
     struct Link: Codable, Equatable, Sendable {
         let providerId: String
         let rawId: String
@@ -18,13 +18,14 @@ struct User: Codable, Sendable {
 
     let pool: UserPool
     let localId: String
-    /// The address in lower case.
+    /// The user's address in lower case.
     var email: String?
-    /// The first address that the user had. The owner of that address can take the account back (`RECOVER_EMAIL`).
+    /// The first address that the user had, if it was changed. The owner of that address can take the account back
+    /// (`RECOVER_EMAIL`).
     var initialEmail: String?
     var emailVerified = false
-    /// Whether lookups have `emailVerified` even if there is no address: because it was set once, or there was an
-    /// address.
+    /// Whether answers contain `emailVerified` even while the user has no address, because it was once set, or the user
+    /// once had an address.
     var statesEmailVerified: Bool?
     var displayName: String?
     var photoUrl: String?
@@ -34,27 +35,28 @@ struct User: Codable, Sendable {
             if password == nil, let oldValue { formerPasswordUpdatedAt = oldValue.updatedAt }
         }
     }
-    /// The time when the user's last password was set, after the password was removed.
+    /// The time at which the user's last password was set, kept after the password is removed.
     var formerPasswordUpdatedAt: Instant?
-    /// The identities, in the order in which they were linked.
+    /// The user's identities at identity providers, in the order in which they were linked.
     var links: [Link] = []
     var disabled = false
-    /// Whether lookups have `disabled` even if it is false: because an administrator, an import or a function has set
-    /// it.
+    /// Whether answers contain `disabled` even if it is false, because an administrator, an import or a blocking
+    /// function has set it.
     var statesDisabled: Bool?
     var isCustom = false
     /// Whether a link sent by e-mail has signed the user in.
     var hasEmailLink = false
     var factors: [SecondFactor] = []
-    /// Whether a second factor has been withdrawn. Lookups then list the factors even if none is left.
+    /// Whether the user has withdrawn a second factor. Answers then contain the list of second factors even if it is
+    /// empty.
     var hasWithdrawnFactors = false
     var passkeys: [Passkey] = []
     let createdAt: Instant
-    /// The time of the last sign-in; `nil` before the first, and so is `lastRefreshAt`.
+    /// The time of the user's last sign-in. This and `lastRefreshAt` are `nil` before the first sign-in.
     var lastLoginAt: Instant?
     var lastRefreshAt: Instant?
-    /// The time before which sessions have ended: a whole second, as the tokens' `auth_time` is. Anonymous users, and
-    /// those who began with a number, have none until they have an address.
+    /// The time before which sessions count as ended. It is a whole second, like `auth_time` in ID tokens. Users who
+    /// began anonymously or with a phone number have none until they get an address.
     var validSince: Instant?
     var customClaims = CustomClaims()
 
@@ -83,17 +85,17 @@ struct User: Codable, Sendable {
         }
     }
 
-    /// The ways of signing in with the address, as createAuthUri lists them.
+    /// The ways to sign in with the user's address, as the API method createAuthUri lists them.
     var signInMethods: [String] {
         (password != nil ? ["password"] : []) + (hasEmailLink ? ["emailLink"] : []) + links.map(\.providerId)
     }
 
-    /// Whether a session that began at this time has ended.
+    /// Whether a session that began at `authTime` has been ended since, for example by a new password.
     func hasEnded(sessionOf authTime: Instant) -> Bool { validSince.map { authTime < $0 } ?? false }
 
     func link(_ provider: String) -> Link? { links.first { $0.providerId == provider } }
 
-    /// Whether Firebase trusts the provider to have verified the address.
+    /// Whether Firebase trusts an identity provider to have verified the person's address.
     static func isTrusted(_ provider: String, email: String?, isVerified: Bool) -> Bool {
         // Firebase believes the claim `email_verified` of OpenID providers.
         IdentitySources.source(provider)?.isTrusted(email: email, isVerified: isVerified)
@@ -105,7 +107,7 @@ struct User: Codable, Sendable {
         statesDisabled = true
     }
 
-    /// Removes what `deleteAttribute` and `deleteProvider` name.
+    /// Deletes the attributes and identity providers that a request names in `deleteAttribute` and `deleteProvider`.
     mutating func delete(attributes: [String], providers: [String]) {
         for attribute in attributes {
             switch attribute {
@@ -127,9 +129,9 @@ struct User: Codable, Sendable {
 
     // MARK: - Documents
 
-    /// The ways to sign in, as lookups list them: the providers in the order of linking, then the number, then the
-    /// address. The number before the address was recorded; the providers before the number:
-    /// <https://github.com/firebase/firebase-admin-node/issues/481>
+    /// The user's ways to sign in, as answers list them: the identity providers in the order of linking, then the phone
+    /// number, then the address. The number's place before the address was recorded; the providers' place before the
+    /// number is from <https://github.com/firebase/firebase-admin-node/issues/481>
     var providerUserInfo: [JSONValue] {
         var list = links.map { link -> JSONValue in
             .document([
@@ -151,7 +153,7 @@ struct User: Codable, Sendable {
         return list
     }
 
-    /// The answer to a change of the user.
+    /// The members of the answer to a change of the user.
     var changed: JSONObject {
         let providers = providerUserInfo
         return JSONObject([
@@ -165,23 +167,24 @@ struct User: Codable, Sendable {
 
     private var statesVerification: Bool { email != nil || statesEmailVerified ?? false }
 
-    /// The user as lookups show them, to the user and to administrators. Numbers of second factors are masked only for
-    /// callers who have passed just the first factor.
+    /// The user as JSON for answers to the user and to administrators. The phone numbers of second factors aren't
+    /// masked, as they are for callers who have passed only the first factor.
     var document: JSONValue { document(in: nil) }
 
-    /// Returns the user as lookups show them in this call. At an emulator's address that includes the password's hash,
-    /// as in the official emulator.
+    /// Returns the user as JSON for the answer to `call`. In emulator mode it contains the password's hash, as in the
+    /// official emulator.
     func document(in call: FirebaseCall?) -> JSONValue {
         let isInEmulatorMode = call?.isInEmulatorMode ?? false
         return document(isInEmulatorMode ? .shown : .redacted, inEmulatorMode: isInEmulatorMode)
     }
 
-    /// The forms in which a password's hash is shown.
+    /// The forms in which answers show a password's hash.
     enum Hash: Sendable {
         case redacted
-        /// The hash in the form in which it is stored.
+        /// The hash is shown as it is stored, in the official emulator's readable form.
         case shown
-        /// The hash in base64, with the version of the parameters: as production lists users for an export.
+        /// The hash is shown in base64, with the version of the hashing parameters, as in production's list of users
+        /// for an export.
         case encoded
 
         fileprivate func document(of password: Password) -> JSONObject {
@@ -227,10 +230,10 @@ struct User: Codable, Sendable {
 }
 
 extension Instant {
-    /// The time with three digits after the second, as Google writes it. Apple's SDK reads no other form.
+    /// The time with three digits after the second, as Google's API writes it. Apple's SDK can't read any other form.
     var textWithMilliseconds: String { text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())Z" }
 
-    /// The time with six digits after the second, or none, as protobuf writes it.
+    /// The time with six digits after the second if it isn't a whole second, as protobuf writes it.
     /// <https://protobuf.dev/reference/protobuf/google.protobuf/#timestamp>
     var textOfTimestamp: String {
         milliseconds % 1000 == 0 ? text : text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())000Z"
@@ -245,7 +248,7 @@ extension User: PoolRow {
         var keyText: String { String(keyParts: pool.project, pool.tenant, localId) }
     }
 
-    /// An identity at a provider, within a pool.
+    /// The index key of an identity at an identity provider, in a project or tenant.
     struct Identity: TableKey {
         let pool: UserPool
         let providerId: String
@@ -275,7 +278,8 @@ extension User: PoolRow {
         each: { user in
             user.links.map { Identity(pool: user.pool, providerId: $0.providerId, rawId: $0.rawId) }
         })
-    /// The users of a pool by their IDs, and by age those who share an address, a number or a provider.
+    /// The sorted index of users in a project or tenant: by ID, and by address, phone number and identity provider.
+    /// Users with the same value are in the order of their age.
     static let order = SortedIndex<User>("order") { user in
         let age = "\(String(user.createdAt.milliseconds + 1_000_000_000_000_000))\(user.localId)"
         var texts = [place(.localId, user.pool) + user.localId]
@@ -293,20 +297,21 @@ extension User: PoolRow {
     enum Field: String {
         case localId
         case email
-        /// The address at a provider, where it isn't the user's own.
+        /// The user's address at an identity provider, if it differs from the user's own address.
         case providerEmail
         case phoneNumber
-        /// The provider of one of the user's identities.
+        /// The ID of an identity provider to which the user is linked.
         case provider
     }
 
-    /// Returns the common prefix of the texts of all users in a pool who have this value.
+    /// Returns the prefix by which the sorted index finds all users of a project or tenant who have this value in a
+    /// field; all users with any value if it is `nil`.
     static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
         value.map { "\(place(field, pool, beginningWith: $0))\0\u{1}" } ?? place(field, pool, beginningWith: "")
     }
 
-    /// Returns the common prefix of the texts of all users in a pool whose value begins so. An ID ends its text, and
-    /// holds no zero.
+    /// Returns the prefix by which the sorted index finds all users of a project or tenant whose value in a field
+    /// begins with a text.
     static func place(_ field: Field, _ pool: UserPool, beginningWith value: String) -> String {
         // A zero within the value must not be taken for its end.
         let escaped = value.utf8.contains(0) ? value.replacing("\0", with: "\0\u{2}") : value
@@ -321,25 +326,27 @@ extension User: PoolRow {
 extension TableReading where Self: ~Copyable {
     func user(_ localId: String, in pool: UserPool) -> User? { find(User.self, User.Key(pool: pool, localId: localId)) }
 
-    /// Returns at most `limit` users who have this value, the oldest first.
+    /// Returns at most `limit` users who have this value in a field, the oldest first.
     func users(_ field: User.Field, _ value: String, in pool: UserPool, limit: Int = .max) -> [User] {
         rows(User.order, prefix: User.place(field, pool, value), limit: limit).map(\.row)
     }
 
-    /// Returns the user with this address; the oldest, if there are several.
+    /// Returns the user with this address; the oldest one if several users have it.
     func user(email: String, in pool: UserPool) -> User? {
         users(.email, email.lowercased(), in: pool, limit: 1).first
     }
 
-    /// Returns the user with this phone number; the oldest, if there are several.
+    /// Returns the user with this phone number; the oldest one if several users have it.
     func user(phoneNumber: String, in pool: UserPool) -> User? {
         users(.phoneNumber, phoneNumber, in: pool, limit: 1).first
     }
 
-    /// Returns the user with this identity. An import can give it to several; then it is the one who got it last.
+    /// Returns the user with this identity at an identity provider. If imports gave it to several users, the one who
+    /// got it last is returned.
     func user(_ identity: User.Identity) -> User? { last(User.byIdentity, identity) }
 
-    /// Returns at most `limit` users, ordered by their IDs, after the ID `localId`.
+    /// Returns at most `limit` users of a project or tenant, in the order of their IDs, beginning after the ID
+    /// `localId`.
     func users(of pool: UserPool, after localId: String, limit: Int) -> [User] {
         let prefix = User.place(.localId, pool)
         return rows(User.order, prefix: prefix, after: prefix + localId, limit: limit).map(\.row)
@@ -347,7 +354,7 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Deletes a user. Their sessions end, and their codes stop working.
+    /// Deletes a user. The user's sessions end, and mailed codes of the user stop working.
     mutating func delete(_ user: User) {
         remove(User.self, user.key)
         for session in rows(Session.byUser, user.key) {
@@ -359,7 +366,7 @@ extension Transaction {
         change(UnseededPool.self, user.pool) { $0.mayBeEmpty = true }
     }
 
-    /// Deletes at most `limit` users of a pool, and returns how many it deleted.
+    /// Deletes at most `limit` users of a project or tenant, and returns how many were deleted.
     mutating func deleteUsers(of pool: UserPool, limit: Int) -> Int {
         let users = rows(User.byPool, pool, limit: limit)
         for user in users { delete(user) }
@@ -367,23 +374,23 @@ extension Transaction {
     }
 }
 
-/// A set of users in which addresses, numbers and identities are unique: a project's own users, or those of one of its
-/// tenants. <https://cloud.google.com/identity-platform/docs/multi-tenancy>
+/// A set of users in which addresses, phone numbers and identities are unique: a project's own users, or the users of
+/// one of its tenants. <https://cloud.google.com/identity-platform/docs/multi-tenancy>
 struct UserPool: TableKey {
     let project: String
-    /// The tenant's ID; `nil` for the project's own users.
+    /// The ID of the tenant whose users these are; `nil` for a project's own users.
     let tenant: String?
 
     var keyText: String { String(keyParts: project, tenant) }
 }
 
-/// A row that belongs to a pool of users, and is removed with it.
+/// A stored row that belongs to the users of a project or tenant. It is deleted when the project or tenant is.
 protocol PoolRow: Row {
     static var byPool: Index<Self, UserPool> { get }
     var pool: UserPool { get }
 }
 
-/// The data behind a token that a client has, until the token is used or expires.
+/// A stored row that is the data behind a token of a client. It is kept until the token is used or expires.
 protocol TokenRow: PoolRow where Key == String {
     var token: String { get }
     var expires: Instant { get }
@@ -394,7 +401,8 @@ extension TokenRow {
 }
 
 extension UserPool {
-    /// The types of the rows that belong to a pool. Sessions belong to their users.
+    /// The types of the stored rows that belong to the users of a project or tenant. Sessions aren't among them,
+    /// because they are deleted with their users.
     static var rowTypes: [any PoolRow.Type] {
         [
             User.self, SpentNonce.self, PendingCredential.self, WebFlow.self, KeptAnswer.self, OutOfBandCode.self,
@@ -403,7 +411,7 @@ extension UserPool {
         ]
     }
 
-    /// Whether the pool has no rows.
+    /// Whether the project or tenant has no stored rows.
     func isEmpty(_ tables: borrowing Transaction) -> Bool {
         for type in UserPool.rowTypes where holdsRows(type, tables) { return false }
         return true
@@ -413,7 +421,7 @@ extension UserPool {
         tables.count(R.byPool, self) > 0
     }
 
-    /// Removes the pool's rows.
+    /// Deletes all stored rows of the project or tenant.
     func removeAll(_ tables: inout Transaction) {
         for type in UserPool.rowTypes { removeRows(type, &tables) }
     }
@@ -424,7 +432,7 @@ extension UserPool {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the row of the token in this pool, unless it has expired.
+    /// Returns the stored row of a token in a project or tenant; `nil` if the token is unknown or has expired.
     func valid<R: TokenRow>(_ type: R.Type, _ token: String, in pool: UserPool) -> R? {
         guard let row = find(type, token), row.pool == pool, row.expires > now else { return nil }
         return row
@@ -432,25 +440,26 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Adds a row of a pool, unless the pool's tenant has been deleted meanwhile.
+    /// Stores a row of a project or tenant. It does nothing if the tenant has been deleted.
     mutating func put<R: PoolRow>(_ row: R) {
         guard row.pool.tenant == nil || find(Tenant.self, row.pool) != nil else { return }
         tables.put(row)
     }
 
-    /// Removes the row of the token in this pool and returns it, unless it has expired.
+    /// Deletes the stored row of a token in a project or tenant, and returns the row; `nil` if the token is unknown or
+    /// has expired.
     mutating func pop<R: TokenRow>(_ type: R.Type, _ token: String, in pool: UserPool) -> R? {
         let now = self.now
         return pop(type, token) { $0.pool == pool && $0.expires > now }
     }
 }
 
-/// A user in a project's seed.
+/// A user that the seed gives to a Firebase project or tenant.
 package struct SeededUser: SchemaObject {
     struct Factor: SchemaObject {
         let id: String
         let displayName: String?
-        /// The kind of factor; `nil` if the seed has neither a valid number nor a valid secret.
+        /// The phone number or the authenticator app's secret of the second factor; `nil` if the seed has no valid one.
         let kind: SecondFactor.Kind?
 
         init(_ fields: inout Fields) {
@@ -494,7 +503,8 @@ package struct SeededUser: SchemaObject {
 }
 
 extension User.Link {
-    /// Reads a link to a provider's identity from the seed. Without an address of its own, it has `email`, the user's.
+    /// Reads a user's identity at an identity provider from the seed. If the seed gives it no address, it gets `email`,
+    /// the user's own address.
     fileprivate init(_ fields: inout Fields, of email: String?) {
         let providerId = fields("providerId", .text(.nonEmpty), "Such as github.com.")
         let rawId = fields("rawId", .text(.nonEmpty), "The provider's identifier of the person.")
@@ -507,16 +517,16 @@ extension User.Link {
     }
 }
 
-/// The greatest lengths of texts in a request.
+/// The greatest lengths of the texts in a request.
 ///
-/// Documented: 256 characters of `displayName`
+/// Three are documented: 256 characters of `displayName`
 /// (<https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update>), 4,096 of a password
-/// (<https://cloud.google.com/identity-platform/docs/password-policy>), 1,000 of `customAttributes`
-/// (`AdminChange.claims`). As recorded, production counts these in UTF-16 code units, and takes user IDs longer than
-/// the 128 characters that custom tokens may have. An e-mail address has at most 254 bytes (`TextRule.email`). The
-/// other limits and the answers to longer texts aren't documented.
+/// (<https://cloud.google.com/identity-platform/docs/password-policy>), and 1,000 of `customAttributes`
+/// (`AdminChange.claims`). As was recorded, production counts these in UTF-16 code units, and accepts user IDs longer
+/// than the 128 characters that custom tokens may have. An e-mail address has at most 254 bytes (`TextRule.email`). The
+/// other limits, and the answers to longer texts, aren't documented.
 enum TextLimits {
-    /// Returns the limit in bytes; for names and passwords, in UTF-16 code units.
+    /// Returns the greatest length of the text in a field, in bytes; for names and passwords, in UTF-16 code units.
     private static func limit(of field: String) -> Int {
         switch field {
         case "displayName": 256

@@ -9,12 +9,13 @@ import Worlds
 // Quirks: an app may have ten tokens for the same person and scopes; the eleventh revokes the oldest. If ten were made
 // within an hour, GitHub asks the person again. A token that isn't used for a year is revoked.
 
-/// A person's authorization of an app.
+/// A person's authorization of a GitHub app.
 struct GitHubGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
         let scopes: GitHubScopes
         let wantsRefreshToken: Bool
-        /// Whether an outcome was ordered that makes the exchange fail as if the person's address weren't verified.
+        /// Whether redeeming the code fails as if the person's address weren't verified, because a test has ordered
+        /// this error.
         let isUnverified: Bool
     }
 
@@ -22,16 +23,16 @@ struct GitHubGrant: GrantToClient {
         let id: Int
         let scopes: GitHubScopes
         let createdAt: Instant
-        /// The refresh token of an access token, or the access token of a refresh token.
+        /// The related token: for an access token its refresh token, and for a refresh token its access token.
         let counterpart: String?
-        /// Whether the device flow issued it. Then a refresh needs no client secret.
+        /// Whether the token was issued in the device flow. Its refresh then needs no client secret.
         let isFromDevice: Bool
         var usedAt: Instant
     }
 
-    /// The tokens that are counted together.
+    /// The access tokens of one grant with equal scopes. GitHub limits the number of tokens in such a set.
     struct TokenSet: TableKey {
-        /// The key of the grant.
+        /// The key of the grant to which the tokens belong.
         let grant: String
         let scopes: GitHubScopes
 
@@ -41,21 +42,24 @@ struct GitHubGrant: GrantToClient {
     static let tables = GrantTables<GitHubGrant>("github", rememberingTokens: unusedLimit, tokenIndexes: [tokensBySet])
     static let tokensBySet = Index<Token<GitHubGrant>, TokenSet>("set") { $0.kind == .access ? $0.set : nil }
     static let tokensPerSet = 10
-    /// The period in which ten new tokens make GitHub ask the person again.
+    /// The period of GitHub's token rate: when an app has got ten tokens for a person within it, GitHub asks the person
+    /// for consent again.
     static let ratePeriod = TimeSpan.hours(1)
-    /// The time after which an unused token is revoked.
+    /// The time after which GitHub revokes an unused token.
     static let unusedLimit = TimeSpan.days(365)
-    /// The least time between two recorded uses, so that most calls of the API change no token.
+    /// The shortest time after which a token's use is recorded again. Thus most API calls needn't change the token's
+    /// row.
     static let useGranularity = TimeSpan.minutes(1)
 
     let account: String
     let client: String
     let createdAt: Instant
-    /// All scopes that were granted and not revoked.
+    /// All scopes that the person has granted to the app and not revoked.
     var scopes: GitHubScopes
 }
 
-/// The times at which revoked tokens of a set were made within the last hour, at most ten: they count too.
+/// The creation times of revoked tokens from the last hour, at most ten, for one grant and set of scopes. Revoked
+/// tokens count for GitHub's token rate too.
 struct TokenTimes: Row {
     static let table = Table<TokenTimes>("github.tokenTimes", indexes: [byGrant]) { row in
         row.times.last.map { $0 + GitHubGrant.ratePeriod }
@@ -72,7 +76,7 @@ extension Token<GitHubGrant> {
     fileprivate var set: GitHubGrant.TokenSet { GitHubGrant.TokenSet(grant: grant, scopes: details.scopes) }
 }
 
-/// The last token's number. Tokens are numbered across all people and apps.
+/// The number of the last token issued. Tokens are numbered across all people and apps.
 struct LastTokenID: WorldValue {
     static let name = "github.lastTokenID"
 
@@ -89,14 +93,14 @@ struct LastTokenID: WorldValue {
 // MARK: - Grants
 
 extension TableReading where Self: ~Copyable {
-    /// Returns a person's grant to an app.
+    /// Returns the grant that a person has given to a GitHub app.
     func grant(_ account: String, to app: GitHubSection.App) -> GitHubGrant? {
         grant(GitHubGrant.self, of: account, to: app.clientID)
     }
 }
 
 extension Transaction {
-    /// Makes a grant, or extends the existing one.
+    /// Makes a person's grant to a GitHub app, or adds scopes to the existing grant.
     mutating func consent(_ account: String, to app: GitHubSection.App, scopes: GitHubScopes) -> GitHubGrant {
         guard var grant = grant(account, to: app) else {
             let grant = GitHubGrant(account: account, client: app.clientID, createdAt: now, scopes: scopes)
@@ -110,7 +114,7 @@ extension Transaction {
         return grant
     }
 
-    /// Ends a grant with all of its tokens and codes.
+    /// Ends a person's grant to a GitHub app, with all of its tokens and codes.
     mutating func revoke(_ grant: GitHubGrant, because reason: String) {
         end(grant, because: reason)
         remove(TokenTimes.byGrant, grant.key)
@@ -120,7 +124,8 @@ extension Transaction {
 // MARK: - Tokens
 
 extension TableReading where Self: ~Copyable {
-    /// Whether ten tokens of these scopes were made within the last hour, so that GitHub asks the person again.
+    /// Whether the app has got ten tokens with these scopes within the last hour, so that GitHub asks the person for
+    /// consent again.
     func exceedsTokenRate(_ grant: GitHubGrant, scopes: GitHubScopes) -> Bool {
         let set = GitHubGrant.TokenSet(grant: grant.key, scopes: scopes)
         let working = newest(GitHubGrant.tokensBySet, set, limit: GitHubGrant.tokensPerSet).map(\.details.createdAt)
@@ -129,7 +134,7 @@ extension TableReading where Self: ~Copyable {
         return (working + revoked).count { $0 > start } >= GitHubGrant.tokensPerSet
     }
 
-    /// Returns why a token doesn't work, as a sentence after "the token".
+    /// Returns why a token doesn't work. The text continues a sentence that begins with "the token".
     func failure(of text: String) -> String {
         if let token = find(Token<GitHubGrant>.self, text) {
             let kind = token.kind == .access ? "an access token" : "a refresh token"
@@ -142,14 +147,15 @@ extension TableReading where Self: ~Copyable {
         }
         if let ended = find(EndedCredential<GitHubGrant>.self, text) { return "no longer works: \(ended.reason)" }
         if GitHubToken.kind(of: text) == nil {
-            return "doesn't look like one of GitHub's: they begin with gho_, ghu_ …"
+            return "doesn't look like a GitHub token: those begin with gho_, ghu_ …"
         }
-        return "isn't one that this world knows: it was given out by another, or ended long ago, or the world was reset"
+        return "is unknown in this world: another world issued it, it ended long ago, or the world was reset"
     }
 }
 
 extension Transaction {
-    /// Adds an access token. The eleventh of its scopes revokes the oldest.
+    /// Stores a new access token. GitHub allows ten for a person, an app and equal scopes, so an eleventh revokes the
+    /// oldest.
     mutating func add(_ token: Token<GitHubGrant>) {
         put(token)
         if count(GitHubGrant.tokensBySet, token.set) > GitHubGrant.tokensPerSet,
@@ -160,7 +166,8 @@ extension Transaction {
         }
     }
 
-    /// Ends a token and its counterpart. An access token still counts for the rate.
+    /// Ends a token together with the related refresh or access token. An ended access token still counts for GitHub's
+    /// token rate.
     mutating func revoke(_ token: Token<GitHubGrant>, because reason: String) {
         for text in [token.key, token.details.counterpart] {
             guard let text, let known = find(Token<GitHubGrant>.self, text), known.kind == .access,
@@ -181,7 +188,7 @@ extension Transaction {
         }
     }
 
-    /// Returns an access token that works now, with its person, and marks it as used.
+    /// Returns a valid access token with the person who granted it, and records that the token is used.
     mutating func use(_ text: String) -> (token: Token<GitHubGrant>, account: Account)? {
         guard let known = find(Token<GitHubGrant>.self, text), known.kind == .access else { return nil }
         guard known.details.usedAt >= now - GitHubGrant.unusedLimit else {
@@ -198,12 +205,13 @@ extension Transaction {
 }
 
 extension Exchange {
-    /// Whether the text may be a token, and this world has never issued it.
+    /// Whether the text looks like a GitHub token or a placeholder for one, but this world (an isolated test
+    /// environment) has never issued it.
     func hasNeverGiven(_ text: String) -> Bool {
         (GitHubToken.kind(of: text) != nil || isPlaceholder(text)) && knowsNothing(of: text, GitHubGrant.self)
     }
 
-    /// Returns why a token doesn't work, as a sentence. `name` is its name in the sentence.
+    /// Returns why a token doesn't work, as a sentence in which the token is called `name`.
     func failure(of text: String, called name: String) -> String {
         if text.isEmpty || hasNeverGiven(text) { return reason(againstUnknown: text, called: name) }
         return "\(name) \(world.read { $0.failure(of: text) })"
@@ -211,7 +219,7 @@ extension Exchange {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the person with this login, in upper or lower case.
+    /// Returns the account with this GitHub login, in upper or lower case.
     func account(gitHubLogin login: String) -> Account? {
         first(Account.byIdentifier, "github.login:\(login.lowercased())")
     }
@@ -228,10 +236,11 @@ package enum GitHubToken {
         case installation = "ghs_"
         case refresh = "ghr_"
 
-        /// The number of random characters before the checksum. Refresh tokens have 76 characters after the prefix.
+        /// The number of random characters in a GitHub token, which are followed by a checksum of six characters. A
+        /// refresh token thus has 76 characters after its prefix.
         package var length: Int { self == .refresh ? 70 : 30 }
 
-        /// The kind, in a sentence after "it is".
+        /// The kind of the GitHub token in words, which continue a sentence that begins with "it is".
         package var about: String {
             switch self {
             case .personal: "a personal access token"
@@ -246,7 +255,8 @@ package enum GitHubToken {
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     package static let checksumLength = 6
 
-    /// Makes a token. With `isGenuine` false, its checksum is wrong, so that secret scanners ignore it.
+    /// Makes a GitHub token. If `isGenuine` is `false`, the token's checksum is wrong, so that secret scanners ignore
+    /// the token.
     static func make(_ kind: Kind, from random: inout Randomness, isGenuine: Bool = true) -> String {
         let body = random.text(kind.length, from: alphabet)
         var sum = checksum(of: Array(body.utf8))
@@ -254,7 +264,7 @@ package enum GitHubToken {
         return kind.rawValue + body + String(decoding: sum, as: UTF8.self)
     }
 
-    /// Returns the checksum, six digits of base 62.
+    /// Returns the checksum of a GitHub token's random characters: six digits of base 62.
     package static func checksum(of random: [UInt8]) -> [UInt8] {
         var rest = Int(CRC32.checksum(random))
         var digits: [UInt8] = []
@@ -265,10 +275,10 @@ package enum GitHubToken {
         return digits.reversed()
     }
 
-    /// Returns the kind of a token by its prefix; `nil` if it has none of these.
+    /// Returns the kind of a GitHub token by its prefix; `nil` if the text has none of the known prefixes.
     package static func kind(of text: String) -> Kind? { Kind.allCases.first { text.hasPrefix($0.rawValue) } }
 
-    /// Whether the checksum is right; `nil` if the length isn't this kind's.
+    /// Whether the checksum of a GitHub token is right; `nil` if the text doesn't have the length of such a token.
     package static func checksumHolds(in text: String) -> Bool? {
         guard let kind = kind(of: text) else { return nil }
         let body = Array(text.utf8.dropFirst(kind.rawValue.utf8.count))

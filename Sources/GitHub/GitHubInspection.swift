@@ -95,7 +95,7 @@ extension GitHubProvider {
         }
     }
 
-    /// Signs a person out at github.com, in all browsers or in one.
+    /// Signs a person out at github.com, in all browsers or in one browser session, at a test's request.
     private func signOutByOrder(_ exchange: Exchange, _ order: LogoutOrder) throws -> Response {
         let (ended, isPerson) = try exchange.world.update { tables in
             let sessions = tables.rows(Session.byAccount, order.account).filter { session in
@@ -160,19 +160,19 @@ extension GitHubProvider {
 
 }
 
-/// The apps and organizations of a seed, by the names in requests.
+/// The GitHub apps and organizations in a seed, found by the names and numbers that requests use.
 struct GitHubDirectory: Sendable {
-    /// A team and the organization to which it belongs.
+    /// A GitHub team, with the organization to which it belongs.
     typealias TeamPlace = (organization: GitHubSection.Organization, team: GitHubSection.Team)
 
     let apps: [String: GitHubSection.App]
-    /// The organizations in the seed's order.
+    /// The GitHub organizations in the seed's order.
     private let organizations: [GitHubSection.Organization]
     private let byLogin: [String: Int]
     private let byNumber: [Int: Int]
-    /// The positions of the teams by number; a seed may give several teams the same one.
+    /// The positions of the GitHub teams in the seed, by team number. A seed may give several teams equal numbers.
     private let teamsByNumber: [Int: [(organization: Int, team: Int)]]
-    /// The client IDs, sorted, for hints.
+    /// The client IDs of all apps, sorted, for hints about unknown client IDs.
     private let clientIDs: [String]
 
     init(_ section: GitHubSection) {
@@ -189,19 +189,20 @@ struct GitHubDirectory: Sendable {
         teamsByNumber = Dictionary(grouping: teams, by: \.number).mapValues { $0.map(\.place) }
     }
 
-    /// Returns the organization with this login, in upper or lower case.
+    /// Returns the GitHub organization with this login, in upper or lower case.
     func organization(_ login: String) -> GitHubSection.Organization? {
         byLogin[login.lowercased()].map { organizations[$0] }
     }
 
     func organization(number: Int) -> GitHubSection.Organization? { byNumber[number].map { organizations[$0] } }
 
-    /// Returns the account's organizations, in the seed's order.
+    /// Returns the GitHub organizations to which an account belongs, in the seed's order.
     func organizations(of account: Account) -> [GitHubSection.Organization] {
         Set(account.github.orgs.compactMap { byLogin[$0.lowercased()] }).sorted().map { organizations[$0] }
     }
 
-    /// Returns the first team with this number, in the organization with another number or in any.
+    /// Returns the first GitHub team with this number. It must belong to the organization with the number
+    /// `organization`, unless that is `nil`.
     func team(number: Int, inOrganization organization: Int? = nil) -> TeamPlace? {
         let places = teamsByNumber[number] ?? []
         guard

@@ -145,8 +145,8 @@ extension Rule where Self == IntegerRule {
 }
 
 extension Instant {
-    /// 2020-01-01T00:00:00Z, the default time at which people and organizations were created.
+    /// The default creation time of GitHub users and organizations: 2020-01-01T00:00:00Z.
     static let gitHubCreation = Instant.first + .seconds(1_577_836_800)
-    /// 2026-01-01T00:00:00Z, the default time of their last change.
+    /// The default time of the last change to GitHub users and organizations: 2026-01-01T00:00:00Z.
     static let gitHubUpdate = Instant.first + .seconds(1_767_225_600)
 }

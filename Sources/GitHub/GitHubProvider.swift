@@ -6,7 +6,8 @@ import OAuth
 import Time
 import Worlds
 
-/// GitHub: signing in with OAuth apps and GitHub Apps, and the part of the REST API that sign-in code calls.
+/// The stand-in for GitHub: signing in with OAuth apps and GitHub Apps, and the part of the REST API that sign-in code
+/// calls.
 package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, ExplainsValues, StartsSeeds {
     static let evidence = EvidenceTable(Texts.evidence)
     package static let facts = ProviderFacts(
@@ -27,19 +28,19 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
     package static let host = "github.com"
     package static let apiHost = "api.github.com"
     package static let avatarHost = "avatars.githubusercontent.com"
-    /// The path of the API at GitHub Enterprise.
+    /// The path of the REST API in GitHub Enterprise's layout of URLs.
     static let enterprisePrefix = "/api/v3"
-    /// The `iss` of callbacks. GitHub gives OAuth apps no ID tokens.
+    /// The `iss` in GitHub's authorization responses. GitHub issues no ID tokens to OAuth apps.
     static let issuer = "https://github.com/login/oauth"
 
     let directory: GitHubDirectory
     let settings: GitHubSection
     let webhooks = WebhookSender()
-    /// Whether callbacks have `iss`.
+    /// Whether GitHub's authorization responses have the parameter `iss`.
     let addsIssuer: Bool
-    /// Returns whether tokens of an app can be refreshed.
+    /// Returns whether GitHub issues refresh tokens to an app.
     let refreshes: @Sendable (GitHubSection.App) -> Bool
-    /// The versions of the REST API that are supported on the day that is played, oldest first.
+    /// The versions of GitHub's REST API that are supported on the simulated day, oldest first.
     let versions: [String]
 
     package init(seed: Seed) {
@@ -70,7 +71,8 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         ]
     }
 
-    /// Returns the endpoints of a call: at the API's host, and at GitHub Enterprise's path.
+    /// Returns the endpoints of a call of GitHub's REST API: one at the API's host, and one at GitHub Enterprise's
+    /// path.
     private func restEndpoints(_ endpoint: RESTEndpoint) -> [Endpoint] {
         let api = EndpointTraits.api(restErrors(endpoint))
         let traits = endpoint.isEmpty ? api.withoutMembers : api
@@ -154,15 +156,15 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         ]
     }
 
-    /// The calls of the REST API. Fixed paths come before those with parameters, which would also match them.
+    /// The calls of GitHub's REST API. Fixed paths come before paths with parameters, which would also match them.
     private var calls: [RESTEndpoint] {
         metaEndpoints + [GitHubProvider.graphQLEndpoint] + GitHubProvider.organizationEndpoints
             + GitHubProvider.memberEndpoints + GitHubProvider.teamEndpoints + GitHubProvider.userEndpoints
             + tokenEndpoints
     }
 
-    /// Answers at unknown addresses: JSON from the API, a page elsewhere. GitHub treats an unknown method in the same
-    /// way.
+    /// Returns GitHub's response for an unknown address: JSON from the API, a page elsewhere. GitHub treats an unknown
+    /// method in the same way.
     package func notServed(_ exchange: Exchange) throws -> Response? {
         let path = exchange.address.path
         let isEnterprise = exchange.address.host == GitHubProvider.host && path.hasPrefix("/api/")
@@ -181,11 +183,11 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         }
     }
 
-    /// The endpoint for unknown addresses.
+    /// The placeholder for a REST API call at an unknown address.
     private static let nowhere = RESTEndpoint("GET", "", "") { .notServed($0.exchange) }
 
-    /// Refuses a request that is too large. The API answers as to a body that it can't read, the token endpoints with
-    /// their own error, other hosts with a page.
+    /// Refuses a request that is too large. The REST API answers as for a body that it can't read, the token endpoints
+    /// answer with their own error, and other addresses with a page.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response? {
         let path = exchange.address.path
         let isEnterprise = exchange.address.host == GitHubProvider.host && path.hasPrefix("/api/")
@@ -207,7 +209,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         return exchange.world.client(ofToken: token, GitHubGrant.self)
     }
 
-    /// Revokes all grants of a deleted account. No webhooks are sent.
+    /// Revokes all GitHub grants of a deleted account. No webhooks are sent.
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
@@ -262,6 +264,6 @@ extension GitHubProvider {
 }
 
 extension Look {
-    /// The theme of GitHub's pages: grey with thin lines, a narrow column, a green button.
+    /// The look of GitHub's pages: grey with thin lines, a narrow column, a green button.
     static let github = Look(name: "GitHub", style: StyleSheets.look)
 }

@@ -1,7 +1,7 @@
 import EmulatorCore
 import OAuth
 
-/// A scope of OAuth apps.
+/// A scope of GitHub's OAuth apps, such as `read:user`.
 struct GitHubScope: Hashable, Sendable {
     static let user = GitHubScope("user")
     static let readUser = GitHubScope("read:user")
@@ -11,30 +11,31 @@ struct GitHubScope: Hashable, Sendable {
     static let readOrg = GitHubScope("read:org")
     static let writeOrg = GitHubScope("write:org")
 
-    /// The scopes that exist, with those directly included in each and the description on the consent page.
+    /// The scopes that GitHub has. For each scope, the table has the scopes directly included in it and the description
+    /// on the consent page.
     private static let table = Dictionary(
         uniqueKeysWithValues: TextTable.rows(Texts.scopes).map { row in
             (row[0], (children: row[1].split(separator: " ").map { GitHubScope(String($0)) }, about: row[2]))
         })
 
-    /// All scopes, sorted by name.
+    /// All of GitHub's scopes, sorted by name.
     static let all = table.keys.sorted().map { GitHubScope($0) }
 
     let name: String
 
     private init(_ name: String) { self.name = name }
 
-    /// Returns the scope of this name, if there is one.
+    /// Returns the GitHub scope with this name; `nil` if GitHub has no such scope.
     static func named(_ name: String) -> GitHubScope? { table[name].map { _ in GitHubScope(name) } }
 
-    /// The scopes directly included in this one.
+    /// The GitHub scopes directly included in this scope.
     var children: [GitHubScope] { GitHubScope.table[name]?.children ?? [] }
 
-    /// The description on the consent page.
+    /// The description of the GitHub scope on the consent page.
     var about: String { GitHubScope.table[name]?.about ?? name }
 }
 
-/// A set of scopes in GitHub's form: a scope that another one includes is dropped.
+/// A set of scopes as GitHub keeps it: a scope that a larger scope in the set includes is dropped.
 struct GitHubScopes: Hashable, Sendable {
     private let bits: UInt64
 
@@ -50,16 +51,16 @@ struct GitHubScopes: Hashable, Sendable {
         self.init(normalizing: scopes.reduce(0) { $0 | GitHubScopes.bit(of: $1) })
     }
 
-    /// Reads names separated by spaces or commas. Unknown ones are dropped.
+    /// Reads the names of GitHub scopes, separated by spaces or commas. Unknown names are dropped.
     init(_ text: String) {
         let names = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") }
         self.init(names: names.map { String(Substring($0)) })
     }
 
-    /// Makes a set of names, without the unknown ones.
+    /// Makes a set of GitHub scopes from their names. Unknown names are dropped.
     init(names: [String]) { self.init(names.compactMap(GitHubScope.named)) }
 
-    /// The scopes, sorted.
+    /// The GitHub scopes in the set, sorted by name.
     var scopes: [GitHubScope] { Places(bits).map { GitHubScope.all[$0] } }
 
     var names: [String] { Places(bits).map { GitHubScopes.names[$0] } }
@@ -77,12 +78,12 @@ struct GitHubScopes: Hashable, Sendable {
 
     func union(_ other: GitHubScopes) -> GitHubScopes { GitHubScopes(normalizing: bits | other.bits) }
 
-    /// Returns the scopes that both sets include.
+    /// Returns the GitHub scopes that both sets include.
     func intersection(_ other: GitHubScopes) -> GitHubScopes {
         GitHubScopes(normalizing: effective & other.effective)
     }
 
-    /// Whether all of `other` is included.
+    /// Whether this set of GitHub scopes includes all scopes of `other`.
     func covers(_ other: GitHubScopes) -> Bool { other.bits & ~effective == 0 }
 
     /// Whether at least one of `scopes` is granted, by its own name or as part of a larger scope.
@@ -94,7 +95,7 @@ struct GitHubScopes: Hashable, Sendable {
 
     // MARK: - Bits
 
-    /// The numbers of the bits that are set, from the lowest.
+    /// The numbers of the bits that are set in a word, from the lowest.
     private struct Places: Sequence, IteratorProtocol {
         private var rest: UInt64
 
@@ -109,7 +110,7 @@ struct GitHubScopes: Hashable, Sendable {
 
     private static let names = GitHubScope.all.map(\.name)
     private static let numbers = Dictionary(uniqueKeysWithValues: GitHubScope.all.enumerated().map { ($1, $0) })
-    /// For each scope, all scopes within it.
+    /// For each GitHub scope, the set of all scopes that it includes.
     private static let below: [UInt64] = GitHubScope.all.map { below($0) }
 
     private static func bit(of scope: GitHubScope) -> UInt64 { 1 << UInt64(numbers[scope] ?? 63) }
@@ -119,7 +120,7 @@ struct GitHubScopes: Hashable, Sendable {
     }
 }
 
-/// Scopes are encoded by name, so that bits may change their meaning.
+/// A set of GitHub scopes is encoded by the names of the scopes, so that bits may change their meaning.
 extension GitHubScopes: Codable {
     init(from decoder: any Decoder) throws {
         self.init(names: try decoder.singleValueContainer().decode([String].self))

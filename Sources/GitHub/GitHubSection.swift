@@ -4,7 +4,7 @@ import JSON
 import OAuth
 import Time
 
-/// The seed's section `github`.
+/// The section `github` of the seed (the test data).
 struct GitHubSection: SeedSection {
     static let name = "github"
     static let about = "GitHub."
@@ -24,11 +24,11 @@ struct GitHubSection: SeedSection {
         case invalid
     }
 
-    /// Whether callbacks have `iss`; `nil` if that follows from the day that is played.
+    /// Whether GitHub's authorization responses have the parameter `iss`; `nil` if that follows from the simulated day.
     let addsIssuer: Bool?
     let redirectMismatch: RedirectMismatch
-    /// The most that a poll may be early. Polls exactly five seconds apart have been told to slow down, so github.com
-    /// seems to vary.
+    /// The longest time by which a device may poll too early. GitHub has told devices that poll exactly every five
+    /// seconds to slow down, so its tolerance seems to vary.
     let pollingTolerance: TimeSpan
     let deviceErrorStatus: Int
     let hasValidChecksums: Bool
@@ -92,7 +92,7 @@ struct GitHubSection: SeedSection {
 
     func secret(ofClient id: String) -> String? { apps.first { $0.clientID == id }?.secret }
 
-    /// Returns a numeric ID for an object without one in the seed, made of its name.
+    /// Returns a numeric GitHub ID for an object that has none in the seed. The ID follows from the object's name.
     static func number(from text: String) -> Int {
         Int(DerivedNumber.of("github:\(text)") % 100_000_000) + 1000
     }
@@ -131,8 +131,8 @@ extension GitHubSection {
         }
     }
 
-    /// The members of organizations. An account lists its organizations; an organization only adds the members' roles
-    /// and states.
+    /// The members of GitHub organizations in a seed. An account lists its organizations; an organization only adds
+    /// roles and states of its members.
     private struct Members {
         private let organizations: [String: [String]]
 
@@ -162,14 +162,15 @@ extension GitHubSection {
 }
 
 extension GitHubSection {
-    /// An OAuth app or a GitHub App.
+    /// A registered OAuth app or GitHub App.
     struct App: SignInClient {
-        /// The properties that only a GitHub App has.
+        /// The properties that only a GitHub App has, and an OAuth app doesn't.
         struct Details: Sendable {
             let id: Int
             let slug: String
             let permissions: [String: String]
-            /// The installations: logins in lower case, with their positions in the seed.
+            /// The accounts and organizations at which the GitHub App is installed: their logins in lower case, with
+            /// their positions in the seed.
             private let installations: [String: Int]
             let webhookURL: String?
             let webhookSecret: String?
@@ -222,10 +223,11 @@ extension GitHubSection {
 }
 
 extension GitHubSection.App.Details {
-    /// Whether the app is installed at the account or organization with this login, in upper or lower case.
+    /// Whether the GitHub App is installed at the account or organization with this login, in upper or lower case.
     func isInstalled(at login: String) -> Bool { installations[login.lowercased()] != nil }
 
-    /// Returns the installations among these logins, in the seed's order: the number of each, and the login.
+    /// Returns the installations of the GitHub App at accounts or organizations with these logins, in the seed's order:
+    /// the number of each installation, and the login.
     func installations(at logins: [String]) -> [(number: Int, login: String)] {
         let found = Dictionary(
             logins.compactMap { login in installations[login.lowercased()].map { ($0, login) } },
@@ -278,7 +280,7 @@ extension GitHubSection {
         let samlEnforced: Bool
         let teams: [Team]
         private let teamPlaces: [String: Int]
-        /// The positions of each person's teams in `teams`.
+        /// The GitHub teams of each person, as positions in `teams`.
         private let placesByPerson: [String: [Int]]
 
         init(_ fields: inout Fields) {
@@ -288,7 +290,7 @@ extension GitHubSection {
                 fields.optional("id", .gitHubID, "The numeric ID; made from the login by default.")
                 ?? GitHubSection.number(from: "org:\(login)")
             name = fields.nullable("name", .text(.any), "The display name.")
-            description = fields.nullable("description", .text(.any), "What it is.")
+            description = fields.nullable("description", .text(.any), "The organization's description.")
             company = fields.nullable("company", .text(.any), "Company.")
             blog = fields.nullable("blog", .text(.any), "Website.")
             location = fields.nullable("location", .text(.any), "Place.")
@@ -325,10 +327,10 @@ extension GitHubSection {
             placesByPerson = Dictionary(grouping: people, by: \.id).mapValues { $0.map(\.place) }
         }
 
-        /// Returns the team with this slug, in upper or lower case.
+        /// Returns the team of the GitHub organization with this slug, in upper or lower case.
         func team(slug: String) -> Team? { teamPlaces[slug.lowercased()].map { teams[$0] } }
 
-        /// Returns the teams of an account.
+        /// Returns the teams of the GitHub organization to which an account belongs.
         func teams(of account: String) -> [Team] { (placesByPerson[account] ?? []).map { teams[$0] } }
 
         func hides(from app: App) -> Bool {
@@ -342,7 +344,7 @@ extension GitHubSection {
         let name: String
         let description: String?
         let privacy: String
-        /// The maintainers and the members by account, each once.
+        /// The account IDs of the GitHub team's maintainers and members, each once.
         let people: [String]
         private let maintainers: Set<String>
         private let members: Set<String>
@@ -353,7 +355,7 @@ extension GitHubSection {
                 fields.optional("id", .gitHubID, "The numeric ID; made from the slug by default.")
                 ?? GitHubSection.number(from: "team:\(organization)/\(slug)")
             name = fields.optional("name", .text(.nonEmpty), "The display name; the slug by default.") ?? slug
-            description = fields.nullable("description", .text(.any), "What it is.")
+            description = fields.nullable("description", .text(.any), "The team's description.")
             privacy = fields("privacy", .choice(["closed", "secret"]), default: "closed", "The team's visibility.")
             let members = fields("members", .set(of: .text(.identifier)), default: [], "Members, by account.")
             let maintainers = fields(

@@ -11,7 +11,7 @@ import EmulatorCore
 // Quirks: OAuth apps have none. A failed delivery isn't repeated. Only a person's own revocation is reported, not an
 // app's.
 
-/// A webhook that is ready to be sent.
+/// A webhook request of GitHub's that is ready to be sent.
 struct GitHubWebhook: Sendable {
     let url: String
     let headers: [(name: String, value: String)]
@@ -44,7 +44,7 @@ struct GitHubWebhook: Sendable {
     }
 }
 
-/// Sends webhooks in the background, once each.
+/// A sender of GitHub's webhooks. It sends each webhook in the background, without repetition.
 final class WebhookSender: Sendable {
     struct Delivery: Sendable {
         let status: Int?
@@ -53,14 +53,14 @@ final class WebhookSender: Sendable {
 
     private let queue = DispatchQueue(label: "understudy.github.webhooks", attributes: .concurrent)
 
-    /// Sends a webhook, and returns the result.
+    /// Sends a webhook, waits for the response, and returns the result.
     func deliver(_ webhook: GitHubWebhook) async -> Delivery {
         await withCheckedContinuation { continuation in
             send(webhook) { continuation.resume(returning: $0) }
         }
     }
 
-    /// Sends a webhook in the background.
+    /// Sends a webhook in the background. `done` gets the result.
     func send(_ webhook: GitHubWebhook, done: @escaping @Sendable (Delivery) -> Void = { _ in }) {
         queue.async {
             do throws(OutgoingRequest.Failure) {
@@ -76,13 +76,13 @@ final class WebhookSender: Sendable {
 }
 
 extension GitHubProvider {
-    /// A grant that a person has ended.
+    /// The result of ending a person's grant to a GitHub app.
     struct Revocation: Sendable {
-        /// The webhook about the ended grant, for a GitHub App that has an address for webhooks.
+        /// The webhook that reports the ended grant, for a GitHub App that has a webhook URL.
         var webhook: GitHubWebhook?
     }
 
-    /// Ends a person's grant; `nil` if it had ended before.
+    /// Ends a person's grant to a GitHub app; returns `nil` if the grant had ended before.
     func revoke(_ app: GitHubSection.App, of account: Account, in exchange: Exchange) throws -> Revocation? {
         let delivery = try exchange.world.update { tables -> [UInt8]? in
             guard let grant = tables.grant(account.id, to: app) else { return nil }
@@ -99,8 +99,8 @@ extension GitHubProvider {
 
     // MARK: - POST /_understudy/v1/github/revocations
 
-    /// Revokes grants as the settings page does. For one person and one app, the answer contains the webhook's result;
-    /// for several, the webhooks are sent in the background.
+    /// Revokes grants at a test's request, as the person would in GitHub's settings. For one person and one app, the
+    /// response contains the webhook's result. For several, the webhooks are sent in the background.
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) async throws -> Response {
         let noClient: (String) -> String? = { id in
             directory.apps[id] == nil ? "no app \(Diagnosis.quote(id)) is seeded\(directory.hint(forClient: id))" : nil

@@ -11,7 +11,7 @@ import Time
 // access_type=offline, and only at the first consent or with prompt=consent; an installed app gets one each time.
 // People may deselect scopes of Google's APIs.
 
-/// The sign-in at the authorization endpoint.
+/// The sign-in at Google's authorization endpoint.
 struct GoogleSignIn: PersonPagesFlow {
     let google: GoogleProvider
 
@@ -27,8 +27,8 @@ struct GoogleSignIn: PersonPagesFlow {
         }
     }
 
-    /// Handles the form of a page. A request may also be posted as a form:
-    /// <https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest>.
+    /// Handles a POST to Google's authorization endpoint: the form of a sign-in page, or an authorization request,
+    /// which may also be posted: <https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest>.
     func decideOrAuthorize(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         return form["response_type"] == nil ? try decide(exchange) : try authorize(exchange, form)
@@ -67,14 +67,16 @@ struct GoogleSignIn: PersonPagesFlow {
         return request.form["login_hint"].map { google.accountID(of: $0, exchange) }
     }
 
-    /// Returns the person of the `login_hint` in a pop-up of Google's script: "When successful, account selection is
-    /// skipped." <https://developers.google.com/identity/oauth2/web/reference/js-reference#CodeClientConfig>
+    /// Returns the person whom the `login_hint` names, for a request in a pop-up of Google's script: "When successful,
+    /// account selection is skipped."
+    /// <https://developers.google.com/identity/oauth2/web/reference/js-reference#CodeClientConfig>
     func personSignedIn(_ request: AuthorizationRequest, _ exchange: Exchange) -> Account? {
         guard request.relayOrigin != nil, !request.prompts.contains("select_account") else { return nil }
         return request.form["login_hint"].flatMap { google.account(hinted: $0, exchange) }
     }
 
-    /// "The account selection UI should be optimized for accounts at that domain": they come first.
+    /// Returns a function that tells whether the account chooser lists a person first: the people of the domain in
+    /// `hd`. "The account selection UI should be optimized for accounts at that domain."
     /// <https://developers.google.com/identity/openid-connect/openid-connect#hd-param>
     func preference(_ request: AuthorizationRequest) -> ((Account) -> Bool)? {
         request.form["hd"].map { domain in { $0.google.isAt(domain) } }
@@ -82,17 +84,18 @@ struct GoogleSignIn: PersonPagesFlow {
 
     // MARK: - Answers
 
-    /// The result of an approval, limited to what the request asked for.
+    /// The tokens and the code that an approved authorization request has produced, limited to those requested.
     private struct Approved: Sendable {
         let details: GoogleGrant.TokenDetails
         let code: String?
         let accessToken: String?
-        /// Whether the person had to consent.
+        /// Whether the person had to consent in this sign-in.
         let isConsent: Bool
         let at: Instant
     }
 
-    /// Records consent and makes a code and an access token; `nil` if the account doesn't exist any more.
+    /// Records the person's consent, and makes an authorization code and an access token; `nil` if the account doesn't
+    /// exist any more.
     private func approve(
         _ exchange: Exchange, _ request: AuthorizationRequest, by account: Account, _ scopes: GoogleScopes
     ) throws -> Approved? {
@@ -176,7 +179,7 @@ struct GoogleSignIn: PersonPagesFlow {
         AuthorizationResponse(redirectURI: exchange.reachable(request.redirectURI), mode: request.mode)
     }
 
-    /// Sends the response to the redirect URI, or to the page that opened the pop-up.
+    /// Sends the authorization response to the redirect URI, or to the page that opened the pop-up.
     private func deliver(_ response: AuthorizationResponse, _ request: AuthorizationRequest) -> Response {
         if GoogleProvider.isOutOfBand(request.redirectURI) { return google.pages.outOfBand(response.fields) }
         guard let origin = request.relayOrigin else { return response.deliver() }
@@ -186,20 +189,20 @@ struct GoogleSignIn: PersonPagesFlow {
 }
 
 extension GoogleProvider {
-    /// Returns the account of a hint: an address, or `sub`
+    /// Returns the ID of the account that a `login_hint` names by address or by `sub`
     /// (<https://developers.google.com/identity/openid-connect/openid-connect#login-hint>).
     func accountID(of hint: String, _ exchange: Exchange) -> String {
         account(named: hint, in: exchange.world) ?? hint
     }
 
-    /// Returns the person of a hint.
+    /// Returns the account that a `login_hint` names.
     func account(hinted hint: String, _ exchange: Exchange) -> Account? {
         guard !hint.isEmpty else { return nil }
         let id = accountID(of: hint, exchange)
         return exchange.world.read { $0.account(id) ?? $0.first(Account.byEmail, id.lowercased()) }
     }
 
-    /// Returns Google's page for a person who may not use this app; `nil` if the person may.
+    /// Returns Google's error page for a person who may not sign in to the client; `nil` if the person may.
     func blocked(_ client: GoogleClient, _ scopes: GoogleScopes, _ account: Account) -> Response? {
         if let domain = client.organization, !account.google.isAt(domain, orAny: false) {
             return page(
@@ -227,7 +230,7 @@ extension GoogleProvider {
                     "the client's publishing status is testing: name the account in its \"testUsers\"")))
     }
 
-    /// Returns Google's own page, for errors that aren't sent to the redirect URI.
+    /// Returns Google's own error page, for errors that aren't sent to the redirect URI.
     func page(_ error: GoogleError) -> Response {
         pages.problem(
             error.status, "Error \(error.status): \(error.name)", error.diagnosis, text: error.description

@@ -3,22 +3,23 @@ import HTTPServer
 import JSON
 import OAuth
 
-/// A checked request to the authorization endpoint.
+/// A request to Google's authorization endpoint that has been read and checked.
 struct AuthorizationRequest: CheckedAuthorization {
     let client: GoogleClient
     let redirectURI: String
-    /// The origin of the page that opened this pop-up; `nil` for a request that ends with a redirect.
+    /// The origin of the page that opened the sign-in as a pop-up; `nil` for a request that ends with a redirect.
     let relayOrigin: String?
     let responseTypes: Set<String>
     let scopes: GoogleScopes
     let challenge: CodeChallenge?
     let mode: ResponseMode
-    /// The claims about the person's session in the ID token: those that `claims` requests and the client may have.
-    /// Other content of `claims`, even if it can't be read, has no effect. Not documented.
+    /// The claims about the person's session that the ID token gets: those that the parameter `claims` requests and the
+    /// client may have. Other content of `claims`, even if it can't be read, has no effect. Google doesn't document
+    /// this.
     let sessionClaims: Set<String>
-    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
+    /// The unchanged form of the authorization request. The sign-in page sends it again with the person's answer.
     let form: Form
-    /// Whether a page's form carries it.
+    /// Whether the authorization request was carried along in the form of a sign-in page.
     let isAnswer: Bool
 
     var nonce: String? { form["nonce"] }
@@ -29,8 +30,8 @@ struct AuthorizationRequest: CheckedAuthorization {
     var isOffline: Bool { form["access_type"] == "offline" || client.type.isInstalled }
     var includesGrantedScopes: Bool { form["include_granted_scopes"] == "true" }
 
-    /// Checks a request. Missing parameters are reported before wrong ones, and response_type first
-    /// (<https://github.com/googleworkspace/node-samples/issues/79>,
+    /// Checks an authorization request. Like Google, it reports missing parameters before wrong ones, and
+    /// `response_type` first (<https://github.com/googleworkspace/node-samples/issues/79>,
     /// <https://github.com/googleworkspace/php-samples/issues/26>). The rest of the order isn't documented.
     init(_ form: Form, _ provider: GoogleProvider, isAnswer: Bool) throws(GoogleError) {
         self.isAnswer = isAnswer
@@ -84,7 +85,7 @@ struct AuthorizationRequest: CheckedAuthorization {
             Diagnosis("response_type token brings no ID token: leave nonce out, or ask for id_token, too"))
     }
 
-    /// Checks parameters with only a few possible values.
+    /// Checks the request parameters that have only a few possible values.
     private static func checkChoices(_ form: Form) throws(GoogleError) {
         if let type = form["access_type"], !["online", "offline", ""].contains(type) {
             throw .invalidValue(of: "access_type", type, expected: "online or offline")
@@ -128,8 +129,8 @@ struct AuthorizationRequest: CheckedAuthorization {
         }
     }
 
-    /// Returns the response mode: the query for a code alone, the fragment for tokens, unless a form is requested. The
-    /// discovery document lists the modes.
+    /// Returns the response mode of an authorization request. The default is the query for a code alone, and the
+    /// fragment for tokens. Google's discovery document lists the modes.
     private static func mode(_ form: Form, _ types: Set<String>) throws(GoogleError) -> ResponseMode {
         let usual: ResponseMode = types == ["code"] ? .query : .fragment
         guard let name = form["response_mode"], !name.isEmpty else { return usual }
@@ -146,7 +147,8 @@ struct AuthorizationRequest: CheckedAuthorization {
 // https://developers.google.com/identity/protocols/oauth2/web-server#uri-validation
 
 extension GoogleClient {
-    /// Returns the redirect URI of a request, if the browser may be redirected to it.
+    /// Returns the redirect URI of an authorization request, or throws Google's error if a browser may not be
+    /// redirected to it.
     func redirectURI(_ form: Form, takesOutOfBand: Bool) throws(GoogleError) -> String {
         let uri = form["redirect_uri"] ?? ""
         if takesOutOfBand, type != .web, GoogleProvider.isOutOfBand(uri) { return uri }
@@ -157,7 +159,8 @@ extension GoogleClient {
         return try registeredURI(form)
     }
 
-    /// Returns the redirect URI, if it is registered and isn't `storagerelay`, which only pop-ups use.
+    /// Returns the redirect URI of a request if the client has registered it, and otherwise throws Google's error. A
+    /// `storagerelay` URI, which only pop-ups use, is never registered.
     func registeredURI(_ form: Form) throws(GoogleError) -> String {
         let uri = form["redirect_uri"] ?? ""
         if let refusal = webRefusal(uri, form) ?? schemeRefusal(uri) { throw refusal }
@@ -165,7 +168,7 @@ extension GoogleClient {
         return uri
     }
 
-    /// Returns the error of a web address; `nil` if there is none.
+    /// Returns Google's error for a redirect URI that is a web address and can't be used; `nil` if it can.
     private func webRefusal(_ uri: String, _ form: Form) -> GoogleError? {
         guard ["http", "https"].contains(GoogleClient.scheme(of: uri)) else { return nil }
         guard let address = WebAddress(uri) else {
@@ -190,7 +193,7 @@ extension GoogleClient {
         return invalid(uri, "Non-public domains not allowed", "use localhost or a public name")
     }
 
-    /// Returns the error of a loopback address:
+    /// Returns Google's error for a loopback redirect URI:
     /// https://developers.google.com/identity/protocols/oauth2/resources/loopback-migration
     private func loopbackRefusal(_ uri: String) -> GoogleError {
         let received = "redirect_uri \(Diagnosis.quote(uri))"
@@ -209,7 +212,7 @@ extension GoogleClient {
             ))
     }
 
-    /// Returns the error of a URI that isn't a web address; `nil` if there is none.
+    /// Returns Google's error for a redirect URI that isn't a web address and can't be used; `nil` if it can.
     private func schemeRefusal(_ uri: String) -> GoogleError? {
         let scheme = GoogleClient.scheme(of: uri)
         let received = "redirect_uri \(Diagnosis.quote(uri))"
@@ -243,7 +246,7 @@ extension GoogleClient {
         }
     }
 
-    /// Returns the error of the out-of-band flow:
+    /// Returns Google's error for the out-of-band flow:
     /// https://developers.google.com/identity/protocols/oauth2/resources/oob-migration
     private func outOfBand(_ uri: String) -> GoogleError {
         let diagnosis = Diagnosis(
@@ -305,7 +308,7 @@ extension GoogleClient {
 }
 
 extension WebAddress {
-    /// Whether the host is an IPv4 address for private networks:
+    /// Whether the URL's host is an IPv4 address for private networks:
     /// <https://datatracker.ietf.org/doc/html/rfc1918#section-3>.
     fileprivate var isPrivate: Bool {
         guard isIPAddress, !host.contains(":") else { return false }
@@ -317,8 +320,8 @@ extension WebAddress {
         }
     }
 
-    /// Whether such a name can't exist on the internet. Google uses the Public Suffix List; here it is a reserved name
-    /// (<https://www.iana.org/assignments/special-use-domain-names>), or one without a dot.
+    /// Whether the URL's host can't exist on the internet. Google uses the Public Suffix List; this check looks for a
+    /// reserved name (<https://www.iana.org/assignments/special-use-domain-names>), or a name without a dot.
     fileprivate var isNonPublic: Bool {
         guard !isIPAddress, !isLoopback else { return false }
         guard let dot = host.lastIndex(of: ".") else { return true }
@@ -328,7 +331,8 @@ extension WebAddress {
 }
 
 extension GoogleProvider {
-    /// The flow ended on this day for the clients that there were; new ones couldn't begin with it from February 2022 on.
+    /// A change at Google: the out-of-band flow, whose redirect URI is `urn:ietf:wg:oauth:2.0:oob`, ended on this day
+    /// for existing clients. New clients couldn't use it from February 2022 on.
     static let outOfBand = Change(
         "outOfBand", (nil, "2022-10-03"),
         summary: "clients other than web redirect to urn:ietf:wg:oauth:2.0:oob, a page that shows the code",

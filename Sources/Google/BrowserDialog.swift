@@ -19,9 +19,10 @@ extension GoogleProvider {
     private static let assertionPath = "/gsi/fedcm/issue"
     private static let disconnectPath = "/gsi/fedcm/disconnect"
     private static let loginPath = "/gsi/fedcm/login"
-    /// The greatest number of people in the dialog.
+    /// The greatest number of people in the browser's own sign-in dialog (FedCM).
     private static let accountLimit = 50
-    /// The most clients of which a browser is told that the person knows them.
+    /// The greatest number of clients in `approved_clients` of an account, by which the browser's dialog (FedCM) knows
+    /// to which clients the person has consented.
     private static let approvedClientLimit = 100
 
     var browserDialog: [Endpoint] {
@@ -65,8 +66,8 @@ extension GoogleProvider {
         ]
     }
 
-    /// Answers the request for the well-known file. A browser demands the last two members because the config file
-    /// names an endpoint for clients' metadata.
+    /// Answers a browser's request for FedCM's well-known file. Its last two members are required because the config
+    /// file names an endpoint for client metadata.
     private func webIdentity(_ exchange: Exchange) -> Response {
         func url(_ path: String) -> JSONValue { .string(exchange.address.url(of: GoogleProvider.host, path)) }
         return GoogleProvider.json([
@@ -75,7 +76,7 @@ extension GoogleProvider {
         ])
     }
 
-    /// Answers the request for the config file.
+    /// Answers a browser's request for FedCM's config file.
     private func dialogConfig(_ exchange: Exchange) -> Response {
         func url(_ path: String) -> JSONValue { .string(exchange.address.url(of: GoogleProvider.host, path)) }
         return GoogleProvider.json([
@@ -88,7 +89,8 @@ extension GoogleProvider {
         ])
     }
 
-    /// Answers the request for the browser's accounts, whose IDs are the people's `sub`.
+    /// Answers a browser's request for the accounts in its sign-in dialog (FedCM). Their IDs are the people's `sub` at
+    /// Google.
     private func dialogAccounts(_ exchange: Exchange) -> Response {
         if let refusal = GoogleProvider.refusalOfPages(exchange) { return refusal.dialogResponse }
         let accounts = exchange.world.read { tables in
@@ -116,7 +118,8 @@ extension GoogleProvider {
             ? response.noted(Note("there is no account to sign in: seed one, or add it with POST accounts")) : response
     }
 
-    /// Answers the request for a client's links to its privacy policy and terms. Clients in seeds have none.
+    /// Answers a browser's request for the links to a client's privacy policy and terms (FedCM). Clients in seeds have
+    /// none.
     private func clientMetadata(_ exchange: Exchange) -> Response {
         do throws(GoogleError) { _ = try client(named: exchange.request.queryForm["client_id"] ?? "") } catch {
             return error.dialogResponse
@@ -124,7 +127,7 @@ extension GoogleProvider {
         return GoogleProvider.json([:])
     }
 
-    /// Answers the person's choice with an ID token.
+    /// Answers the person's choice in the browser's dialog (FedCM) with an ID token.
     private func assertion(_ exchange: Exchange, _ request: BrowserSignIn) throws -> Response {
         let decision = try exchange.decision(
             provider: name, client: request.client.id, interaction: request.interaction)
@@ -158,7 +161,7 @@ extension GoogleProvider {
         return GoogleProvider.json(["token": .string(token)])
     }
 
-    /// Ends a person's grant.
+    /// Ends a person's grant to a client, at the request of a page through the browser (FedCM).
     private func disconnect(_ exchange: Exchange, _ request: BrowserSignIn) throws -> Response {
         let hint = request.form["account_hint"] ?? ""
         guard let account = try endGrant(of: hint, to: request.client, exchange) else {
@@ -167,7 +170,7 @@ extension GoogleProvider {
         return GoogleProvider.json(["account_id": .string(account.google.sub)])
     }
 
-    /// Shows the page that a browser opens when its dialog has no account.
+    /// Shows the page that a browser opens when its sign-in dialog (FedCM) has no account to offer.
     private func loginPage(_ exchange: Exchange) -> Response {
         pages.problem(
             200, "Choose an account in the browser's dialog",
@@ -176,7 +179,8 @@ extension GoogleProvider {
 
     // MARK: - The browser's requests
 
-    /// Reads a request that only a browser may send, for the page whose origin it names.
+    /// Checks a request that only a browser itself may send (FedCM), for the page in its header `Origin`, and answers
+    /// it by `respond`.
     private func answerDialog(
         _ exchange: Exchange, _ respond: (BrowserSignIn) throws -> Response
     ) throws -> Response {
@@ -189,8 +193,8 @@ extension GoogleProvider {
         return response
     }
 
-    /// Returns the form with the browser's `Origin`, and with the nonce, which browsers send as a field of its own or
-    /// within the page's `params`.
+    /// Returns the form of a browser's request (FedCM), with the header `Origin` as a field, and with the nonce.
+    /// Browsers send the nonce as a field of its own, or within the page's `params`.
     private static func dialogForm(_ exchange: Exchange) -> Form {
         let sent = exchange.request.bodyForm
         var fields = ["client_id", "account_id", "account_hint"].compactMap { sent.field($0) }
@@ -202,8 +206,8 @@ extension GoogleProvider {
         return Form(fields: fields)
     }
 
-    /// Returns the refusal of a request that a page's script may have sent: pages can't set this header.
-    /// <https://w3c-fedid.github.io/FedCM/#sec-fetch-dest-header>
+    /// Returns the error for a request that a page's script may have sent instead of the browser itself: scripts can't
+    /// set the header `Sec-Fetch-Dest`. <https://w3c-fedid.github.io/FedCM/#sec-fetch-dest-header>
     private static func refusalOfPages(_ exchange: Exchange) -> GoogleError? {
         let purpose = exchange.request.header("Sec-Fetch-Dest") ?? ""
         guard purpose != "webidentity" else { return nil }
@@ -211,12 +215,13 @@ extension GoogleProvider {
             "invalid_request", nil,
             Diagnosis(
                 received: purpose.isEmpty ? "no Sec-Fetch-Dest" : "Sec-Fetch-Dest \(Diagnosis.quote(purpose))",
-                expected: "webidentity", "only a browser's own dialog asks here: call navigator.credentials.get"))
+                expected: "webidentity",
+                "only a browser's own dialog may request this: call navigator.credentials.get"))
     }
 }
 
 extension GoogleError {
-    /// The errors of the ID assertion.
+    /// The errors that a test can order for a sign-in by the browser's dialog (FedCM), at the ID assertion endpoint.
     static let ofAssertions = EndpointTraits.Errors(
         ["invalid_request", "unauthorized_client", "access_denied", "server_error", "temporarily_unavailable"],
         isOpen: true
@@ -226,7 +231,8 @@ extension GoogleError {
         return response
     }
 
-    /// The answer to a browser. Browsers read the error's name in `error`, and older ones in `code`.
+    /// The error response to a browser's request (FedCM). Browsers read the error's name in the member `error`; older
+    /// ones read it in `code`.
     fileprivate var dialogResponse: Response {
         GoogleProvider.json(["error": ["error": .string(name), "code": .string(name)]], status: status)
             .diagnosed(diagnosis).known(by: GoogleProvider.evidence.ofError(name))

@@ -57,8 +57,9 @@ extension GoogleProvider {
         ]
     }
 
-    /// Returns whether a page may use the script, and whether the next sign-in is ordered, so that the browser's dialog
-    /// needn't ask a person. The reasons are those of `getNotDisplayedReason`.
+    /// Tells Google's script whether a page may use it, and whether a test has ordered the result of the next sign-in,
+    /// so that the browser's dialog needn't ask a person. A page that can't show the sign-in gets a reason of
+    /// `getNotDisplayedReason`.
     private func scriptStatus(_ exchange: Exchange) -> Response {
         let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.queryForm.fields)
         let client: GoogleClient
@@ -84,7 +85,7 @@ extension GoogleProvider {
         return GoogleProvider.json(["reason": .null, "isOrdered": .bool(isOrdered || interaction.mode == .auto)])
     }
 
-    /// Handles `google.accounts.id.revoke`: a page ends a person's grant to its client.
+    /// Handles the request of `google.accounts.id.revoke`, by which a page ends a person's grant to the page's client.
     private func revokeByPage(_ exchange: Exchange) throws -> Response {
         let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.bodyForm.fields)
         do {
@@ -100,7 +101,8 @@ extension GoogleProvider {
         }
     }
 
-    /// Ends the grant of a person to a client. The person is named by address or `sub`. Returns `nil` if there is none.
+    /// Ends the grant of a person to a client, and returns the person's account. The person is named by address or
+    /// `sub`. Returns `nil` if there is no such grant.
     func endGrant(of hint: String, to client: GoogleClient, _ exchange: Exchange) throws -> Account? {
         guard let account = account(hinted: hint, exchange) else { return nil }
         let moment = exchange.cause("a page revoked it")
@@ -111,7 +113,7 @@ extension GoogleProvider {
         }
     }
 
-    /// Returns the error for a hint that names no known person.
+    /// Returns the error for a hint (an address or a `sub`) that names nobody who has signed in to the client.
     static func unknownHint(_ hint: String, at client: GoogleClient) -> GoogleError {
         GoogleError(
             "invalid_hint", nil,
@@ -120,7 +122,8 @@ extension GoogleProvider {
                 "nobody of this address or sub has signed in to \(Diagnosis.quote(client.id))"))
     }
 
-    /// Returns the browser's `Origin` as a field. It doesn't identify a page at the daemon's own address.
+    /// Returns the browser's header `Origin` as a form field. For a page that the daemon itself serves at its own
+    /// address, the header doesn't identify the page.
     private static func originField(_ exchange: Exchange) -> [Form.Field] {
         exchange.request.header("Origin").map { [Form.Field(name: "origin", value: $0)] } ?? []
     }
@@ -131,8 +134,8 @@ extension GoogleProvider {
 // refuses, such as those of containers, are accepted here.
 
 extension JavaScriptOrigin {
-    /// Reads the origin in a redirect URI such as `storagerelay://http/localhost:3000?id=auth1`: the page whose pop-up
-    /// it is. Google doesn't document such URIs; they are in public reports:
+    /// Reads the origin in a redirect URI such as `storagerelay://http/localhost:3000?id=auth1`: the origin of the page
+    /// that has opened the pop-up. Google doesn't document such URIs; they occur in public reports:
     /// <https://github.com/google/google-api-javascript-client/issues/629>.
     init?(relay uri: String) {
         guard uri.hasPrefix("storagerelay://") else { return nil }
@@ -159,7 +162,7 @@ extension GoogleClient {
                 : "a client of type \(type.rawValue) has no JavaScript origins: use one of type web")
     }
 
-    /// Returns the origin in a request of the script.
+    /// Returns the origin of the page in a request by Google's script, or throws if the client hasn't registered it.
     func origin(_ form: Form) throws(GoogleError) -> JavaScriptOrigin {
         let text = form["origin"] ?? ""
         guard !text.isEmpty else { throw .missing("origin") }
@@ -170,7 +173,7 @@ extension GoogleClient {
         return origin
     }
 
-    /// Returns the error for a page whose origin isn't registered for the client.
+    /// Returns Google's error for a page whose origin isn't registered for the client.
     private static func originMismatch(_ origin: String, expected: String?, _ advice: String) -> GoogleError {
         GoogleError(
             "origin_mismatch",

@@ -10,12 +10,12 @@ import OAuth
 // Quirks: the person consents to openid, email and profile, even if the client may request more. The page that opened
 // the pop-up isn't notified when the person cancels.
 
-/// A page's request for a sign-in, by Google's script.
+/// A sign-in request that a page makes by Google's script for browsers.
 struct BrowserSignIn: CheckedAuthorization {
-    /// The way in which the answer is sent.
+    /// The way in which the ID token is sent to the page.
     enum Mode: Sendable {
         case popup
-        /// The answer is sent by POST to this address, which is one of the client's redirect URIs.
+        /// The ID token is posted to this address, which is one of the client's redirect URIs.
         case redirect(to: String)
     }
 
@@ -24,7 +24,7 @@ struct BrowserSignIn: CheckedAuthorization {
     let client: GoogleClient
     let origin: JavaScriptOrigin
     let mode: Mode
-    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
+    /// The unchanged form of the sign-in request. The sign-in page sends it again with the person's answer.
     let form: Form
 
     init(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) {
@@ -43,22 +43,24 @@ struct BrowserSignIn: CheckedAuthorization {
         self.form = form
     }
 
-    /// The suggested person: the `login_hint`, or the last to sign in with this browser.
+    /// The person whom the sign-in page suggests: the one in `login_hint`, or the last who has signed in with this
+    /// browser.
     var hint: String? { [form["login_hint"], form["session"]].compactMap { $0 }.first { !$0.isEmpty } }
 
-    /// Whether a person is preferred, because of the Workspace domain.
+    /// Returns whether a person is preferred in the account chooser: those of the Workspace domain in the parameter
+    /// `hd`. It is `nil` without that parameter.
     var prefersAccount: ((Account) -> Bool)? {
         form["hd"].flatMap { domain in domain.isEmpty ? nil : { $0.google.isAt(domain) } }
     }
 
-    /// Returns a page with a message for the page that opened the pop-up or holds the frame. Pages of other origins
-    /// can't read it.
+    /// Returns a page that posts a message to the app's page, which has opened the pop-up or contains the frame. Pages
+    /// of other origins can't read the message.
     func message(_ message: JSONObject) -> Response {
         AuthorizationResponse(redirectURI: origin.text, mode: .webMessage).messagePage(.object(message))
     }
 }
 
-/// The sign-in by the button of Google's script.
+/// The sign-in by the Sign in with Google button of Google's script.
 struct ButtonSignIn: PersonPagesFlow {
     let google: GoogleProvider
 
@@ -74,8 +76,8 @@ struct ButtonSignIn: PersonPagesFlow {
         try google.browserSignIn(form)
     }
 
-    /// Ends a cancelled sign-in: the pop-up closes without a message; without a pop-up, the browser returns to the
-    /// page. Not documented.
+    /// Ends a sign-in that was cancelled. The pop-up closes without a message; without a pop-up, the browser returns to
+    /// the page. Google doesn't document this.
     func answer(to request: BrowserSignIn, _ end: AuthorizationEnd, _ exchange: Exchange) -> Response {
         let diagnosis = Diagnosis(end.reason)
         if case .error(let error, _) = end {
@@ -96,7 +98,7 @@ struct ButtonSignIn: PersonPagesFlow {
 
     func preference(_ request: BrowserSignIn) -> ((Account) -> Bool)? { request.prefersAccount }
 
-    /// Returns the person of the `login_hint`: "If successful, account selection is skipped."
+    /// Returns the person whom the `login_hint` names: "If successful, account selection is skipped."
     /// <https://developers.google.com/identity/gsi/web/reference/js-reference#login_hint>
     func personSignedIn(_ request: BrowserSignIn, _ exchange: Exchange) -> Account? {
         request.form["login_hint"].flatMap { google.account(hinted: $0, exchange) }
@@ -136,19 +138,19 @@ struct ButtonSignIn: PersonPagesFlow {
 }
 
 extension GoogleProvider {
-    /// Reads a request of Google's script in a page.
+    /// Reads the sign-in request that Google's script in a page has sent.
     fileprivate func browserSignIn(_ form: Form) throws(RefusedAuthorization) -> BrowserSignIn {
         do throws(GoogleError) { return try BrowserSignIn(form, self) } catch {
             throw RefusedAuthorization(page(error))
         }
     }
 
-    /// Whether a person has granted the client what the script requests.
+    /// Whether a person has already granted the client the scopes that Google's script requests.
     fileprivate func isKnown(_ account: Account, to request: BrowserSignIn, _ exchange: Exchange) -> Bool {
         exchange.world.read { $0.hasConsented(account.id, to: request.client.id, scopes: BrowserSignIn.scopes) }
     }
 
-    /// Returns the ID token of a person who consents; `nil` if the account doesn't exist any more.
+    /// Returns the ID token for a person who consents to the sign-in; `nil` if the account doesn't exist any more.
     func credential(
         _ exchange: Exchange, _ request: BrowserSignIn, _ account: Account
     ) throws -> String? {
@@ -177,7 +179,7 @@ extension GoogleProvider {
 // Quirks: there are no sessions at Google here, so every person of the seed is signed in there, and the last one to
 // sign in with this browser is listed first.
 
-/// The sign-in by One Tap.
+/// The sign-in by One Tap, a frame that Google's script shows over a page.
 struct OneTapSignIn: AuthorizationFlow {
     let google: GoogleProvider
 
@@ -217,8 +219,8 @@ struct OneTapSignIn: AuthorizationFlow {
         }
     }
 
-    /// Returns the person who signed in last, has consented, and hasn't signed out:
-    /// <https://developers.google.com/identity/gsi/web/guides/automatic-sign-in-sign-out>.
+    /// Returns the person who is signed in automatically: the last to sign in with this browser, who has consented and
+    /// hasn't signed out. <https://developers.google.com/identity/gsi/web/guides/automatic-sign-in-sign-out>
     func personSignedIn(_ request: BrowserSignIn, _ exchange: Exchange) -> Account? {
         guard request.form["auto_select"] == "true", let session = request.form["session"] else { return nil }
         let id = google.accountID(of: session, exchange)
@@ -287,7 +289,7 @@ struct OneTapSignIn: AuthorizationFlow {
         return framed(request, title, message: nil, [.tag("h1", [], title), form])
     }
 
-    /// Returns the frame's last page, which the script removes.
+    /// Returns the last page in the frame of One Tap. The script then removes the frame.
     private func frame(_ request: BrowserSignIn, _ message: JSONObject) -> Response {
         framed(request, "Signing in…", message: .object(message), [.tag("p", [], "One Tap is over.")])
     }
@@ -308,6 +310,6 @@ struct OneTapSignIn: AuthorizationFlow {
 }
 
 extension Look {
-    /// The theme of One Tap: a small card that fills its frame.
+    /// The look of One Tap: a small card that fills its frame.
     static let oneTap = Look(name: "Google", style: StyleSheets.oneTap)
 }

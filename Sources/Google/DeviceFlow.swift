@@ -14,11 +14,11 @@ extension GoogleProvider {
     static let deviceHost = "www.google.com"
     static let devicePath = "/device"
 
-    /// The key of Google's device codes in the table that all providers share.
+    /// The name of Google's device flow in a table of device codes that several providers share.
     private static let realm = issuer
     private static let pollInterval = TimeSpan.seconds(5)
 
-    /// The scopes that devices may request.
+    /// The scopes that Google allows in the device flow.
     private static let deviceScopes: Set<String> = Set(
         GoogleScopes(["openid", "email", "profile"]).names
             + ["drive.appdata", "drive.file", "youtube", "youtube.readonly"].map {
@@ -53,7 +53,7 @@ extension GoogleProvider {
         } catch let error as GoogleError { return error.jsonResponse }
     }
 
-    /// Returns the client. This endpoint requires no secret.
+    /// Returns the client that starts the device flow. Google's endpoint for device codes requires no client secret.
     private func deviceClient(_ exchange: Exchange, _ form: Form) throws(GoogleError) -> GoogleClient {
         let id = form["client_id"] ?? ""
         guard !id.isEmpty else {
@@ -70,7 +70,7 @@ extension GoogleProvider {
         return client
     }
 
-    /// Refuses clients that aren't devices, at the token endpoint.
+    /// Refuses, at the token endpoint, the device flow for clients that aren't of the type for devices.
     func checkDeviceFlow(of client: GoogleClient) throws(GoogleError) {
         guard client.type != .device else { return }
         throw GoogleError(
@@ -92,7 +92,7 @@ extension GoogleProvider {
         }
     }
 
-    /// Returns Google's error for a poll.
+    /// Returns Google's error for a failed poll of a device.
     static func deviceRefusal(_ refusal: OAuthRefusal) -> GoogleError {
         switch refusal.name {
         case "authorization_pending":

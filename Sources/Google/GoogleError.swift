@@ -2,15 +2,15 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// An error answer of Google's token endpoint or authorization page. The diagnosis is sent beside it, and
-/// `Assets/evidence.tsv` has the sources.
+/// An error response of Google's token endpoint or authorization page. A diagnosis for developers is sent beside it,
+/// and `Assets/evidence.tsv` has the public sources.
 struct GoogleError: Error, Sendable {
     let name: String
     let status: Int
-    /// The `error_description`, and the sentence on Google's own page.
+    /// The `error_description` of the response, which is also the sentence on Google's error page.
     let description: String?
     let diagnosis: Diagnosis
-    /// The `error_uri`.
+    /// The `error_uri` of the response.
     var uri: String?
 
     init(_ name: String, _ description: String?, status: Int = 400, _ diagnosis: Diagnosis) {
@@ -20,21 +20,21 @@ struct GoogleError: Error, Sendable {
         self.diagnosis = diagnosis
     }
 
-    /// Returns the error for a missing parameter.
+    /// Returns Google's error for a missing parameter.
     static func missing(_ parameter: String, _ diagnosis: Diagnosis? = nil) -> GoogleError {
         GoogleError(
             "invalid_request", "Missing required parameter: \(parameter)",
             diagnosis ?? Diagnosis("\(parameter) is missing: send it"))
     }
 
-    /// Returns the error for a parameter with an unknown value.
+    /// Returns Google's error for a parameter with an unknown value.
     static func invalidValue(of parameter: String, _ value: String, expected: String) -> GoogleError {
         GoogleError(
             "invalid_request", "Invalid parameter value for \(parameter): '\(value)' is not valid",
             Diagnosis(received: "\(parameter) \(Diagnosis.quote(value))", expected: expected, "send one of these"))
     }
 
-    /// Returns the error of unknown scopes; `nil` if Google has all of them.
+    /// Returns Google's error for unknown scopes; `nil` if all of them are possible.
     static func unknownScopes(_ scopes: GoogleScopes) -> GoogleError? {
         guard let fault = scopes.fault else { return nil }
         var error = GoogleError(
@@ -52,7 +52,7 @@ struct GoogleError: Error, Sendable {
 
     var jsonResponse: Response { response(isNamed: true) }
 
-    /// Returns the response, in which `error` is missing unless `isNamed`.
+    /// Returns the response for the error. Without `isNamed`, the member `error` is left out.
     func response(isNamed: Bool) -> Response {
         var body = JSONObject()
         if isNamed { body["error"] = .string(name) }
@@ -74,8 +74,8 @@ struct GoogleError: Error, Sendable {
         ("authorization_pending", 428, "Precondition Required"), ("slow_down", 403, "Forbidden"),
         ("access_denied", 403, "Forbidden"), ("expired_token", 400, nil),
     ])
-    /// The errors of the endpoint for device codes. For too many requests, the member is `error_code` instead of
-    /// `error`.
+    /// The errors that a test can order at Google's endpoint for device codes. In the error about too many requests,
+    /// the member is `error_code` instead of `error`.
     static let ofDeviceCodes = EndpointTraits.Errors(
         ["invalid_client", "invalid_scope", "invalid_request", "rate_limit_exceeded"]
     ) { order, exchange in
@@ -103,8 +103,8 @@ struct GoogleError: Error, Sendable {
         }
     }
 
-    /// The errors that end at Google's own page if they are ordered, with their statuses. All others are sent to the
-    /// redirect URI.
+    /// The errors that Google shows on its own page if a test orders them, with their HTTP statuses. All other errors
+    /// are sent to the redirect URI.
     static let statusesOfPageErrors = [
         (name: "admin_policy_enforced", status: 400), (name: "deleted_client", status: 401),
         (name: "disallowed_useragent", status: 403), (name: "invalid_client", status: 401),
@@ -115,17 +115,18 @@ struct GoogleError: Error, Sendable {
     ]
 }
 
-/// An error of Google's APIs: <https://cloud.google.com/apis/design/errors#http_mapping>.
+/// An error response of Google's APIs: <https://cloud.google.com/apis/design/errors#http_mapping>.
 struct APIError: Error, Sendable {
     let code: Int
     let status: String
     let message: String
     let diagnosis: Diagnosis
-    /// The members of `errors` in older APIs.
+    /// The members of an element of `errors`, which only older Google APIs send.
     private var legacy: [(name: String, value: JSONValue)] = []
-    /// The `ErrorInfo.reason` in `details`.
+    /// The `ErrorInfo.reason` in `details` of the error response.
     private var reason: String?
-    /// The part of `WWW-Authenticate` after the realm: <https://github.com/codenameone/CodenameOne/issues/3135>.
+    /// The part of the header `WWW-Authenticate` after the realm, as reported at
+    /// <https://github.com/codenameone/CodenameOne/issues/3135>.
     private var challenge: String?
 
     init(_ code: Int, _ status: String, _ message: String, reason: String? = nil, _ diagnosis: Diagnosis) {
@@ -140,7 +141,7 @@ struct APIError: Error, Sendable {
         "Expected OAuth 2 access token, login cookie or other valid authentication credential. "
         + "See https://developers.google.com/identity/sign-in/web/devconsole-project."
 
-    /// Returns the error of a request without credentials. Its list is described at
+    /// Returns the error of a Google API for a request without credentials. Its member `errors` is known from
     /// <https://github.com/Clancey/simple_auth/issues/97>.
     static func noCredential(_ diagnosis: Diagnosis) -> APIError {
         let message = "Request is missing required authentication credential. \(expected)"
@@ -150,7 +151,7 @@ struct APIError: Error, Sendable {
         return error
     }
 
-    /// Returns the error of invalid credentials. Its list is described at
+    /// Returns the error of a Google API for invalid credentials. Its member `errors` is known from
     /// <https://github.com/googleapis/google-api-php-client/issues/1391>.
     static func invalidCredential(_ diagnosis: Diagnosis) -> APIError {
         var error = APIError(
@@ -165,7 +166,7 @@ struct APIError: Error, Sendable {
 
     var response: Response { response(withList: false) }
 
-    /// The response with `errors` beside the status, as in older APIs.
+    /// The error response with the member `errors` beside the status, as in older Google APIs.
     var responseWithList: Response { response(withList: true) }
 
     private func response(withList: Bool) -> Response {
@@ -198,8 +199,8 @@ struct APIError: Error, Sendable {
         return APIError.invalidCredential(order.diagnosis).response
     }
 
-    /// Returns the error of missing scopes. Google's challenge lists all sufficient scopes; here it lists those of
-    /// sign-in.
+    /// Returns the error of a Google API for a token without the required scopes. Google's `WWW-Authenticate` lists all
+    /// scopes that would suffice; this one lists the scopes of sign-in.
     static func insufficientScopes(_ diagnosis: Diagnosis) -> APIError {
         var error = APIError(
             403, "PERMISSION_DENIED", "Request had insufficient authentication scopes.",

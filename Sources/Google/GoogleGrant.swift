@@ -6,51 +6,53 @@ import OAuth
 import Time
 import Worlds
 
-/// A person's grant to a client. Its scopes accumulate from one consent to the next.
+/// A person's grant to a Google client. Its scopes accumulate from one consent to the next.
 struct GoogleGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
         let token: TokenDetails
-        /// Whether a refresh token is issued with the access token.
+        /// Whether redeeming the authorization code also brings a refresh token.
         let givesRefreshToken: Bool
     }
 
-    /// The details of one authorization. Its tokens have only its own scopes, even if the person has granted more
-    /// before, unless `include_granted_scopes` was true.
+    /// The details of one authorization at Google. Its tokens have only the scopes requested in it, even if the person
+    /// has granted more before, unless `include_granted_scopes` was `true`.
     struct TokenDetails: Codable, Sendable {
         var scopes: GoogleScopes
-        /// The nonce. The ID token of the sign-in has it, those of refreshes don't.
+        /// The `nonce` of the authorization request. Only the first ID token of the sign-in has it; ID tokens from
+        /// refreshes don't.
         var nonce: String?
-        /// The claims `auth_time` and `amr` about the person's session at Google, if ID tokens have them.
+        /// The time in the claim `auth_time`, if ID tokens have it. `methods` is the claim `amr`. Both describe the
+        /// person's session at Google.
         var authTime: Instant?
         var methods: [String]?
-        /// Whether `access_type` was `offline`.
+        /// Whether `access_type` was `offline` in the authorization request.
         let isOffline: Bool
     }
 
     static let tables = GrantTables<GoogleGrant>("google", tokenIndexes: [refreshTokens])
-    /// The index of refresh tokens by grant.
+    /// The index of a Google grant's refresh tokens.
     static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
-    /// The greatest number of refresh tokens of a grant. A further one revokes the oldest.
+    /// The greatest number of refresh tokens of a Google grant. A further one revokes the oldest.
     static let refreshTokenLimit = 100
-    /// The lifetime of a grant to an app in testing, if it has other scopes than those of sign-in: seven days from the
-    /// consent, which `refresh_token_expires_in` gives as 604799.
+    /// The lifetime of a grant to an app in testing, if it has more scopes than those of sign-in. It is seven days from
+    /// the consent, which Google's `refresh_token_expires_in` gives as 604799.
     static let testingLifetime = TimeSpan.seconds(604_799)
-    /// The greatest number of scopes in a grant. If there are more, only the latest are kept.
+    /// The greatest number of scopes in a person's grant. If there are more, only the latest are kept.
     static let scopeLimit = 500
 
     let account: String
     let client: String
-    /// The time of the first consent.
+    /// The time of the person's first consent.
     let since: Instant
     var scopes: Set<String>
-    /// The time at which a grant to an app in testing ends.
+    /// The time at which the grant to an app in testing ends; `nil` if it doesn't end by itself.
     var expires: Instant?
 
     func hasEnded(at now: Instant) -> Bool { expires.map { $0 <= now } ?? false }
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Whether the person has granted all of `scopes` to the client.
+    /// Whether the person has granted all of `scopes` to the Google client.
     func hasConsented(_ account: String, to client: String, scopes: GoogleScopes) -> Bool {
         grant(GoogleGrant.self, of: account, to: client).map {
             $0.scopes.isSuperset(of: scopes.names) && !$0.hasEnded(at: now)
@@ -59,8 +61,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Makes a grant, or adds scopes to the existing one. `isAsked` means that the person was asked, even if the scopes
-    /// were granted before.
+    /// Makes a person's grant to a Google client, or adds scopes to the existing grant. `isAsked` means that the person
+    /// was asked for consent, even if the scopes were granted before.
     mutating func consent(
         _ account: String, to client: GoogleClient, scopes: GoogleScopes, isAsked: Bool = false
     ) -> GoogleGrant {
@@ -78,7 +80,7 @@ extension Transaction {
         return grant
     }
 
-    /// Ends a grant that has expired, with its codes and tokens.
+    /// Ends a grant that has expired, with its codes and tokens. Returns whether it has expired.
     mutating func endIfExpired(_ grant: GoogleGrant) -> Bool {
         guard grant.hasEnded(at: now) else { return false }
         end(grant, because: "the app is in testing, and seven days have gone by since the person consented")
@@ -98,8 +100,8 @@ extension Transaction {
             let limit = GoogleGrant.refreshTokenLimit
             put(
                 EndedCredential<GoogleGrant>(
-                    oldest.key, of: grant.account, because: "\(limit) newer ones of the person and the client ended it")
-            )
+                    oldest.key, of: grant.account,
+                    because: "the person has \(limit) newer ones for this client, which is the limit"))
         }
         var details = details
         details.nonce = nil
@@ -107,13 +109,14 @@ extension Transaction {
     }
 }
 
-/// Makes codes and tokens in Google's form. Google documents no form; developers see the beginnings.
+/// The kinds of codes and tokens of Google's, and their forms. Google documents no form, but developers see how the
+/// texts begin.
 enum GoogleToken {
     case code
     case access
     case refresh
 
-    /// The lifetime: `expires_in` is 3599, not 3600.
+    /// The lifetime of Google's access tokens: `expires_in` is 3599, not 3600.
     static let accessLifetime = TimeSpan.seconds(3599)
 
     func make(from random: inout Randomness) -> String {
@@ -125,22 +128,23 @@ enum GoogleToken {
     }
 }
 
-/// Scopes in the order in which they were requested: <https://developers.google.com/identity/protocols/oauth2/scopes>.
+/// Scopes of Google's, in the order in which they were requested:
+/// <https://developers.google.com/identity/protocols/oauth2/scopes>.
 ///
-/// Quirks: `email` and `profile` may be requested by these names, and are written as URLs in answers. They include
-/// `openid`, even if it wasn't requested.
+/// Quirks: `email` and `profile` may be requested by these short names, and are written as URLs in responses. They
+/// include `openid`, even if it wasn't requested.
 struct GoogleScopes: Codable, Sendable {
     private static let prefix = "https://www.googleapis.com/auth/"
 
     let names: [String]
 
-    /// Makes scopes of names, each once.
+    /// Makes a list of Google scopes from their names. Repeated names are dropped.
     init(_ names: some Sequence<String>) {
         var seen: Set<String> = []
         self.names = names.map(GoogleScopes.fullName).filter { seen.insert($0).inserted }
     }
 
-    /// Reads names separated by spaces.
+    /// Reads the names of Google scopes, separated by spaces.
     init(text: String) { self.init(text.split(separator: " ").map(String.init)) }
 
     var text: String { names.joined(separator: " ") }
@@ -149,13 +153,13 @@ struct GoogleScopes: Codable, Sendable {
 
     // MARK: - Granting
 
-    /// Whether a scope may exist. There is no list of Google's scopes here: all but the three of OpenID Connect are
-    /// URLs, so every URL is accepted.
+    /// Whether a scope may exist at Google. There is no list of Google's scopes in this project: all but the three of
+    /// OpenID Connect are URLs, so every URL is accepted.
     private static func isKnown(_ name: String) -> Bool {
         name == "openid" || name.hasPrefix("https://") || name.hasPrefix("http://")
     }
 
-    /// Google's sentence about unknown scopes; `nil` if there are none.
+    /// Google's error description about unknown scopes; `nil` if all scopes are known.
     var fault: String? {
         let invalid = names.filter { !GoogleScopes.isKnown($0) }
         guard !invalid.isEmpty else { return nil }
@@ -164,31 +168,32 @@ struct GoogleScopes: Codable, Sendable {
         return "Some requested scopes were invalid. {\(known)invalid=[\(invalid.joined(separator: ", "))]}"
     }
 
-    /// The scopes with `openid`, if scopes of sign-in are among them.
+    /// The scopes with `openid` added, if `email` or `profile` is among them.
     var withSignIn: GoogleScopes {
         contains("email") || contains("profile") ? GoogleScopes(names + ["openid"]) : self
     }
 
-    /// Returns the scopes that a person grants; `nil` grants all. Google's page asks for each scope except those of
-    /// sign-in: <https://developers.google.com/identity/protocols/oauth2/resources/granular-permissions>.
+    /// Returns those of the requested scopes that a person grants; all if `granted` is `nil`. Google's page lets the
+    /// person deselect each scope except those of sign-in:
+    /// <https://developers.google.com/identity/protocols/oauth2/resources/granular-permissions>.
     func granted(_ granted: [String]?) -> GoogleScopes {
         guard let granted = granted.map({ Set(GoogleScopes($0).names) }) else { return self }
         return GoogleScopes(names.filter { GoogleScopes.isOfSignIn($0) || granted.contains($0) })
     }
 
-    /// The scopes that a person can't deselect.
+    /// The scopes of sign-in among these scopes, which a person can't deselect: `openid`, `email` and `profile`.
     var ofSignIn: GoogleScopes { GoogleScopes(names.filter(GoogleScopes.isOfSignIn)) }
 
-    /// The scopes that a person may deselect.
+    /// The scopes that a person may deselect on Google's consent page.
     var optional: [String] { names.filter { !GoogleScopes.isOfSignIn($0) } }
 
-    /// Returns these scopes and `others`, which were granted before.
+    /// Returns these scopes together with `others`, which the person has granted before.
     func adding(_ others: some Sequence<String>) -> GoogleScopes { GoogleScopes(names + others.sorted()) }
 
     func isSubset(of others: GoogleScopes) -> Bool { Set(names).isSubset(of: others.names) }
 
-    /// Returns the scopes for an authorization's redirect: if `email` and `profile` were requested by these names, they
-    /// also precede the others.
+    /// Returns the parameter `scope` of Google's authorization response. If the short names `email` and `profile` were
+    /// requested, they also precede the scopes that are written as URLs.
     func callbackText(asked: String) -> String {
         let short = asked.split(separator: " ").filter { $0 == "email" || $0 == "profile" }.map(String.init)
         var seen: Set<String> = []
@@ -198,7 +203,7 @@ struct GoogleScopes: Codable, Sendable {
 
     // MARK: - Data that scopes allow
 
-    /// Descriptions for a consent page.
+    /// The descriptions of the scopes, for a consent page.
     var descriptions: [String] { names.map { GoogleScopes.description(of: $0) } }
 
     static func description(of name: String) -> String {
@@ -210,7 +215,8 @@ struct GoogleScopes: Codable, Sendable {
         }
     }
 
-    /// Returns the data about a person that the scopes allow: claims of an ID token, and members of a profile.
+    /// Returns the data about a person that the scopes allow a client to see. They are claims of an ID token and
+    /// members of a profile.
     func profile(of account: Account) -> [(name: String, value: JSONValue)] {
         var shown: [(name: String, value: JSONValue)] = []
         if contains("email") {

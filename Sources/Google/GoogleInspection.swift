@@ -23,7 +23,7 @@ extension GoogleProvider {
         return [InspectedSection("Profile", [profile]), apps]
     }
 
-    /// Returns the person's user info with all scopes.
+    /// Returns the person's user info as clients with all scopes of sign-in get it from Google.
     private func userInfo(of account: Account) -> JSONValue {
         var body = JSONObject([("sub", .string(account.google.sub))])
         for (name, value) in GoogleScopes(["email", "profile"]).profile(of: account) { body[name] = value }
@@ -33,7 +33,7 @@ extension GoogleProvider {
 }
 
 extension GoogleProvider {
-    /// Explains what is missing in a token answer:
+    /// Explains what is missing in a recorded response of Google's token endpoint, such as the ID token:
     /// <https://developers.google.com/identity/openid-connect/openid-connect#exchangecode>
     func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
         guard exchange.response.status == 200,

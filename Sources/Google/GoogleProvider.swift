@@ -5,7 +5,7 @@ import OAuth
 import Time
 import Worlds
 
-/// Google's sign-in, as far as OpenID Connect and Firebase need it.
+/// The stand-in for Google: its sign-in, as far as OpenID Connect and Firebase need it.
 package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, MintsIDTokens,
     ExplainsValues, StartsSeeds
 {
@@ -38,7 +38,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         takesOutOfBand = seed.plays(GoogleProvider.outOfBand)
     }
 
-    /// Whether the issuer is Google. Older ID tokens have it without the scheme:
+    /// Whether an `iss` is Google's. Older ID tokens of Google's have it without the scheme:
     /// <https://developers.google.com/identity/openid-connect/openid-connect>.
     package static func isIssuer(_ issuer: String) -> Bool { [self.issuer, host].contains(issuer) }
 
@@ -207,7 +207,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         ]
     }
 
-    /// Returns the client with this ID.
+    /// Returns the Google client with this ID, or throws Google's error.
     func client(named id: String) throws(GoogleError) -> GoogleClient {
         if let client = clients[id] { return client }
         throw GoogleError(
@@ -216,7 +216,8 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
                 received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(clients.hint(for: id))"))
     }
 
-    /// Refuses a request that is too large: with the token endpoint's error, or on Google's page. Not documented.
+    /// Refuses a request that is too large, with the token endpoint's error or on Google's error page. Google doesn't
+    /// document its own limits.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard [GoogleProvider.authorizePath, "/o/oauth2/auth"].contains(exchange.address.path) else {
             return GoogleError("invalid_request", "Bad Request", diagnosis).jsonResponse
@@ -231,7 +232,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
             body: value.serialized())
     }
 
-    /// Returns the `iss` of tokens for this request.
+    /// Returns Google's `iss` for the tokens in the answer to a request.
     func issuer(_ exchange: Exchange) -> String { settings.issuer.issuer(at: GoogleProvider.host, exchange) }
 }
 
@@ -264,8 +265,8 @@ extension GoogleProvider {
         host, tokenHost, userInfoHost, apiHost, peopleHost, deviceHost, "google.com",
     ]
 
-    /// Returns Google's page for an unknown address. For an unknown method, the API hosts answer the same, and the host
-    /// of the sign-in pages answers 405.
+    /// Returns Google's error page for an unknown address. For an unknown method, the API hosts answer like that too,
+    /// and the host of the sign-in pages answers 405.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (host, path) = (exchange.address.host ?? "", exchange.address.path)
         // The paths below belong to Firebase.
@@ -292,7 +293,7 @@ extension GoogleProvider {
         if !methods.isEmpty {
             return "nothing is served here with this method: send \(methods.joined(separator: " or "))"
         }
-        return "nothing is served here: of Google there is what sign-in needs"
+        return "nothing is served at this address: only the parts of Google that sign-in needs are"
     }
 
     private static func page(_ status: Int, _ title: String, _ text: String, _ diagnosis: Diagnosis) -> Response {
@@ -340,7 +341,7 @@ extension GoogleProvider {
 }
 
 extension Look {
-    /// The theme of Google's pages: a large rounded card on pale blue. On wide screens, the question is beside the
+    /// The look of Google's pages: a large rounded card on pale blue. On wide screens, the question is beside the
     /// choices.
     static let google = Look(name: "Google", style: StyleSheets.look)
 }

@@ -3,7 +3,7 @@ import JSON
 import OAuth
 import Time
 
-/// The seed's section `google`.
+/// The section `google` of the seed (the test data).
 struct GoogleSection: SeedSection {
     static let name = "google"
     static let about = "Google."
@@ -57,8 +57,8 @@ struct GoogleClient: SeededOAuthClient {
         case android
         case device
 
-        /// The type's name in Google's errors. `WEB` and `NATIVE_DEVICE` are in public reports, the others aren't
-        /// documented.
+        /// The name of the client type in Google's errors. `WEB` and `NATIVE_DEVICE` occur in public reports; the names
+        /// of the other types aren't documented.
         var nameInErrors: String { self == .web ? "WEB" : "NATIVE_\(rawValue.uppercased())" }
 
         /// Whether clients of this type are apps on a person's own device. Such apps get a refresh token with every
@@ -70,30 +70,31 @@ struct GoogleClient: SeededOAuthClient {
         var hasSecret: Bool { self != .ios && self != .android }
     }
 
-    /// The publishing status. Google's console has it for the whole project:
+    /// The publishing status of an app at Google. Google's console has one for the whole project:
     /// <https://support.google.com/cloud/answer/15549945>.
     enum PublishingStatus: String, CaseIterable, Sendable {
         case production
         case testing
     }
 
-    /// The claims about a person's session that an app may ask for: <https://developers.google.com/identity/siwg/security-bundle>.
+    /// The claims about a person's session at Google that a client may request:
+    /// <https://developers.google.com/identity/siwg/security-bundle>.
     static let sessionClaims = ["auth_time", "amr"]
 
     let id: String
     let type: Kind
-    /// The secret; `nil` for types without one.
+    /// The client secret; `nil` for client types that have none.
     let secret: String?
     let name: String
     let redirectURIs: [String]
-    /// The origins of pages that may use Google's script for this client.
+    /// The origins of the pages that may use Google's script for this client.
     let javaScriptOrigins: [String]
     /// The schemes of the client's redirect URIs, in lower case.
     let schemes: [String]
     let publishingStatus: PublishingStatus
-    /// The accounts that an app in testing may ask for more than sign-in.
+    /// The IDs of the accounts from which an app in testing may request more scopes than those of sign-in.
     let testUsers: Set<String>
-    /// The domain whose people alone may use the app, if it is internal to an organization.
+    /// The Google Workspace domain of an internal app. Only people of that domain may use the app.
     let organization: String?
     let sessionClaims: Set<String>
     let interaction: Interaction?
@@ -123,7 +124,7 @@ struct GoogleClient: SeededOAuthClient {
             "Whether an `android` client may redirect to a scheme: Google's console has that off.")
         publishingStatus = fields(
             "publishingStatus", .choice(PublishingStatus.self), default: .production,
-            "While it is `testing`, only test users may grant more than to sign in, and for seven days.")
+            "While it is `testing`, only test users may grant more scopes than those of sign-in, and for seven days.")
         testUsers = Set(
             fields(
                 "testUsers", .set(of: .text(.nonEmpty)), default: [],
@@ -141,9 +142,9 @@ struct GoogleClient: SeededOAuthClient {
         schemes = hasSchemes ? ([GoogleClient.reversed(id)] + (appID.map { [$0] } ?? [])).map { $0.lowercased() } : []
     }
 
-    /// The number of the client's project, with which the client ID begins:
-    /// <https://firebase.google.com/docs/projects/learn-more#config-files-objects>. It is `nil` for IDs without a
-    /// number, such as those of examples.
+    /// The number of the client's Google project, with which the client ID begins:
+    /// <https://firebase.google.com/docs/projects/learn-more#config-files-objects>. It is `nil` for client IDs without
+    /// a number, such as those in examples.
     var projectNumber: Substring? {
         guard let number = id.split(separator: "-", maxSplits: 1).first, number.utf8.count < id.utf8.count,
             number.utf8.allSatisfy({ (0x30...0x39).contains($0) })
@@ -151,10 +152,11 @@ struct GoogleClient: SeededOAuthClient {
         return number
     }
 
-    /// Returns `com.googleusercontent.apps.ID`, for `ID.apps.googleusercontent.com`.
+    /// Returns the reversed client ID, which iOS apps use as a URL scheme: `com.googleusercontent.apps.ID` for
+    /// `ID.apps.googleusercontent.com`.
     static func reversed(_ id: String) -> String { id.split(separator: ".").reversed().joined(separator: ".") }
 
-    /// Whether the browser may be redirected to the URI.
+    /// Whether a browser may be redirected to the URI in a sign-in to this client.
     func takes(_ uri: String) -> Bool {
         switch type {
         case .web: redirectURIs.contains { RegisteredRedirectURI($0).matches(uri) }
@@ -164,7 +166,7 @@ struct GoogleClient: SeededOAuthClient {
         }
     }
 
-    /// Returns the scheme in lower case; empty if there is none.
+    /// Returns the scheme of a URI in lower case; empty if the URI has none.
     static func scheme(of uri: String) -> String {
         guard let colon = uri.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
         let scheme = uri[..<colon].lowercased()
@@ -176,7 +178,7 @@ struct GoogleClient: SeededOAuthClient {
         return isScheme ? scheme : ""
     }
 
-    /// Checks a client in a seed, beyond its schema.
+    /// Checks a Google client in a seed beyond the rules of its JSON schema.
     static func check(_ json: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(json["interaction"])
         for user in json["testUsers"]?.items ?? [] { references.expectAccount(user) }
@@ -229,12 +231,13 @@ struct GoogleProfile: AccountProfile {
             "The ways in which the person signs in at Google: `amr` in ID tokens of clients that ask for it.")
     }
 
-    /// Whether the person's account is one of a domain; `*` is any domain, unless `orAny` is `false`.
+    /// Whether the person's account belongs to a Google Workspace domain. `*` stands for any domain, unless `orAny` is
+    /// `false`.
     func isAt(_ domain: String, orAny: Bool = true) -> Bool {
         hostedDomain.map { orAny && domain == "*" || $0.equalsIgnoringASCIICase(domain) } ?? false
     }
 
-    /// The address of the picture, which isn't served.
+    /// The URL of the person's picture in Google's claims. Nothing is served at that URL.
     var picture: String { "https://lh3.googleusercontent.com/a/\(sub)=s96-c" }
 
     var uniqueIdentifiers: [(member: String, identifier: String)] { [(member: "sub", identifier: "google.sub:\(sub)")] }

@@ -16,8 +16,9 @@ extension GoogleProvider {
         client(of: app).id == nil ? .nothing : .client
     }
 
-    /// Returns the client in an app's configuration. Beside variables, `GoogleService-Info.plist` has `CLIENT_ID`;
-    /// `google-services.json` and the files of Google's console have `client_id`.
+    /// Returns the Google client that an app's configuration names. Besides environment variables, `CLIENT_ID` of
+    /// `GoogleService-Info.plist` and `client_id` of `google-services.json` and of files from Google's console are
+    /// read.
     private static func client(of app: AppConfiguration) -> AppConfiguration.Client {
         let named = app.client("GOOGLE")
         return AppConfiguration.Client(
@@ -29,8 +30,8 @@ extension GoogleProvider {
         app.all("CLIENT_ID", "client_id").filter { $0.hasSuffix(".apps.googleusercontent.com") }
     }
 
-    /// Adds the clients. A web app's `messagingSenderId` is the number with which its project's client IDs begin.
-    /// <https://firebase.google.com/docs/projects/learn-more#config-files-objects>
+    /// Adds an app's Google clients to a new seed. In a web app's configuration, `messagingSenderId` is the project
+    /// number, with which client IDs begin. <https://firebase.google.com/docs/projects/learn-more#config-files-objects>
     package static func begin(_ start: inout StartingSeed) throws(KeyError) {
         guard start.includes(GoogleSection.name) else { return }
         let number = start.app["messagingSenderId", "FIREBASE_MESSAGING_SENDER_ID", "GCM_SENDER_ID"]
@@ -54,8 +55,8 @@ extension GoogleProvider {
         }
     }
 
-    /// Returns the type of client in an app's configuration; `nil` for a web client. Only an iOS app's property list
-    /// has the reversed ID. In `google-services.json`, 1 is an Android app and 2 an iOS app
+    /// Returns the type of a Google client, by an app's configuration; `nil` for a web client. Only an iOS app's
+    /// property list has the reversed client ID. In `google-services.json`, 1 is an Android app and 2 an iOS app
     /// (<https://developers.google.com/android/guides/google-services-plugin>). The file of Google's console for a
     /// desktop app has "installed" (<https://developers.google.com/identity/protocols/oauth2/native-app#creatingcred>).
     private static func appClient(_ id: String, in app: AppConfiguration) -> StartingSeed.AppClient? {

@@ -12,7 +12,7 @@ import Time
 // Quirks: the issuer ends with a slash, unlike that of ID tokens. The token is the whole body. The seed has the
 // receiver's address: apps register theirs by the RISC API, which is for service accounts and isn't served.
 
-/// An event in a person's Google account.
+/// A security event in a person's Google account, for Google's Cross-Account Protection.
 private enum SecurityEvent: String, CaseIterable, Sendable {
     case sessionsRevoked = "sessions-revoked"
     case tokensRevoked = "tokens-revoked"
@@ -20,7 +20,7 @@ private enum SecurityEvent: String, CaseIterable, Sendable {
     case accountDisabled = "account-disabled"
     case accountEnabled = "account-enabled"
     case credentialChangeRequired = "account-credential-change-required"
-    /// A test event for the receiver.
+    /// A test event that Google sends to check the receiver of security events.
     case verification
 
     var type: String {
@@ -31,12 +31,14 @@ private enum SecurityEvent: String, CaseIterable, Sendable {
 
 extension GoogleProvider {
     private static let push = "https://schemas.openid.net/secevent/risc/delivery-method/push"
-    /// The pauses between attempts. "Events are delivered with limited retries." The number isn't documented.
+    /// The pauses between attempts to deliver a security event. "Events are delivered with limited retries." Google
+    /// doesn't document the number of attempts.
     private static let pauses: [DispatchTimeInterval] = [.milliseconds(500), .seconds(1), .seconds(2)]
 
     private func securityIssuer(_ exchange: Exchange) -> JSONValue { .string(issuer(exchange) + "/") }
 
-    /// Handles GET /.well-known/risc-configuration. Google's document also has addresses of the RISC API.
+    /// Handles GET /.well-known/risc-configuration. Google's document also has addresses of the RISC API, which this
+    /// one leaves out.
     func securityConfiguration(_ exchange: Exchange) -> Response {
         GoogleProvider.json([
             "issuer": securityIssuer(exchange),
@@ -50,7 +52,7 @@ extension GoogleProvider {
     var securityEventCall: Endpoint {
         .control(
             "POST", "google/security-events",
-            "Sends a security event of Cross-Account Protection and tells what became of it. `tokens-revoked` and `token-revoked` happen.",
+            "Sends a security event of Cross-Account Protection and tells what became of it. The two events about tokens revoke them.",
             reads: .body(SecurityEventOrder.self),
             answers: [
                 .json(
@@ -112,7 +114,7 @@ extension GoogleProvider {
         return ControlAnswer.ok(.object(answer))
     }
 
-    /// Applies the event to the person's tokens, and returns a description of the event.
+    /// Applies a security event to the person's tokens, and returns the event as JSON.
     private func happen(
         _ order: SecurityEventOrder, to client: GoogleClient, _ exchange: Exchange
     ) throws -> JSONObject {
@@ -156,7 +158,8 @@ extension GoogleProvider {
         return event
     }
 
-    /// Revokes a token. Google identifies it by its prefix or by a hash; here it is the prefix.
+    /// Revokes the refresh token that a security event is about. In the event, Google identifies the token by its
+    /// prefix or by a hash; this stand-in uses the prefix.
     private func revokeToken(
         _ order: SecurityEventOrder, of client: GoogleClient, _ exchange: Exchange
     ) throws -> JSONObject {
@@ -185,7 +188,7 @@ extension GoogleProvider {
         return JSONObject([("subject", subject)])
     }
 
-    /// Returns the event token. The `typ` of its header isn't documented.
+    /// Returns the signed security event token. Google doesn't document the `typ` of its header.
     private func securityEventToken(
         _ kind: SecurityEvent, _ event: JSONObject, for client: GoogleClient, _ exchange: Exchange
     ) throws -> String {

@@ -15,8 +15,8 @@ import Time
 // rest of the order isn't documented.
 
 extension GoogleProvider {
-    /// The device flow's grant type before RFC 8628, with `code` instead of `device_code`:
-    /// <https://github.com/pipacs/o2/pull/130>.
+    /// The grant type that Google's device flow had before RFC 8628, with the parameter `code` instead of
+    /// `device_code`: <https://github.com/pipacs/o2/pull/130>.
     private static let oldDeviceGrantType = "http://oauth.net/grant_type/device/1.0"
 
     func token(_ exchange: Exchange) throws -> Response {
@@ -39,7 +39,7 @@ extension GoogleProvider {
                         ?? Diagnosis(
                             received: "grant_type \(Diagnosis.quote(other))",
                             expected: "authorization_code, refresh_token or \(DeviceAuthorization.grantType)",
-                            "send one of these; service accounts aren't played"))
+                            "send one of these; service accounts aren't supported"))
             }
         } catch let error as GoogleError {
             return error.jsonResponse
@@ -119,8 +119,9 @@ extension GoogleProvider {
         return try answer(exchange, issued, client, audience)
     }
 
-    /// Returns the backend for which an app requests an ID token and a code: `audience`, as Google's SDK for iOS sends
-    /// it (<https://github.com/google/GoogleSignIn-iOS>, `GIDSignIn.m`); `nil` if that is missing, or the app itself.
+    /// Returns the backend for which a native app requests an ID token and a code: the client in the parameter
+    /// `audience`, which Google's SDK for iOS sends (<https://github.com/google/GoogleSignIn-iOS>, `GIDSignIn.m`). It
+    /// is `nil` if the parameter is missing or names the app itself.
     private func audience(_ form: Form, of client: GoogleClient) throws(GoogleError) -> GoogleClient? {
         guard let id = form["audience"], !id.isEmpty, id != client.id else { return nil }
         guard let audience = clients[id] else {
@@ -140,11 +141,11 @@ extension GoogleProvider {
         return audience
     }
 
-    /// Whether `sent` is the redirect URI of the authorization. A code that an app's SDK got for its backend has none.
-    /// Then the parameter is missing, empty, or one of the backend's own
-    /// (<https://developers.google.com/identity/sign-in/ios/offline-access>), and not `postmessage`
-    /// (<https://github.com/zquestz/omniauth-google-oauth2/issues/272>). The code of a pop-up has `postmessage`, which
-    /// libraries send, or the origin of the page
+    /// Whether the redirect URI in a token request fits the one of the authorization. A code that a native app's SDK
+    /// got for its backend has no redirect URI. The parameter must then be missing, empty, or a redirect URI of the
+    /// backend (<https://developers.google.com/identity/sign-in/ios/offline-access>), and not `postmessage`
+    /// (<https://github.com/zquestz/omniauth-google-oauth2/issues/272>). For the code of a pop-up, the parameter is
+    /// `postmessage`, which libraries send, or the origin of the page
     /// (<https://developers.google.com/identity/oauth2/web/guides/use-code-model#popup_mode>).
     private static func redirectURI(_ sent: String?, fits authorized: String?, _ client: GoogleClient) -> Bool {
         if authorized == GoogleProvider.popupRedirectURI {
@@ -226,8 +227,8 @@ extension GoogleProvider {
         return try answer(exchange, issued, client, audience)
     }
 
-    /// Returns the error of an invalid refresh token. Google distinguishes a token that it remembers from one that it
-    /// has never issued or has forgotten: <https://github.com/AlphaTiles/AlphaTiles/pull/107>.
+    /// Returns Google's error for an invalid refresh token. Google distinguishes a token that it remembers from one
+    /// that it has never issued or has forgotten: <https://github.com/AlphaTiles/AlphaTiles/pull/107>.
     private static func deadRefreshToken(_ text: String, _ exchange: Exchange) -> GoogleError {
         let wasOurs = exchange.world.read { $0.find(EndedCredential<GoogleGrant>.self, text) } != nil
         let reason = exchange.reason(againstUsing: text, .refresh, GoogleGrant.self)
@@ -278,14 +279,15 @@ extension GoogleProvider {
         let details: GoogleGrant.TokenDetails
         let accessToken: String
         var refreshToken: String?
-        /// The time at which the refresh token expires, if it does.
+        /// The time at which the refresh token expires; `nil` if it doesn't expire.
         var refreshTokenExpires: Instant?
-        /// A code for the backend that the app named.
+        /// An authorization code for the backend that a native app has named in the parameter `audience`.
         var serverCode: String?
         let at: Instant
     }
 
-    /// Returns the token endpoint's answer. `audience` is the audience of the ID token, if it isn't `client`.
+    /// Returns the response of Google's token endpoint. `audience` is the client in the `aud` of the ID token, if it
+    /// isn't `client`.
     private func answer(
         _ exchange: Exchange, _ issued: Issued, _ client: GoogleClient, _ audience: GoogleClient? = nil
     ) throws(GoogleError) -> Response {
@@ -316,14 +318,15 @@ extension GoogleProvider {
     }
 }
 
-/// The claims of Google's ID token, in Google's order.
+/// The content of Google's ID token, whose claims are written in Google's order.
 struct IDToken: Sendable {
     static let lifetime = TimeSpan.hours(1)
 
     let issuer: String
-    /// The audience of the ID token, its `aud`.
+    /// The client ID in the `aud` of the ID token.
     let client: String
-    /// The client that requested the token, `azp`. An app on a device requests a token for its backend.
+    /// The client ID in the `azp` of the ID token: the client that has requested the token. A native app requests an ID
+    /// token for its backend.
     var app: String?
     let account: Account
     let details: GoogleGrant.TokenDetails
@@ -332,7 +335,7 @@ struct IDToken: Sendable {
     var accessToken: String?
     /// The code that is sent beside the ID token, for `c_hash`.
     var code: String?
-    /// The `jti`, which tokens of Google's script for browsers have together with `nbf`.
+    /// The `jti` of the ID token. Only tokens of Google's script for browsers have it, together with `nbf`.
     var identifier: String?
 
     var claims: JSONObject {

@@ -14,7 +14,7 @@ extension GoogleProvider {
     enum UserInfoVersion: Sendable {
         case v1
         case v2
-        /// The version whose members OpenID Connect defines.
+        /// The version 3 of Google's user info, whose members OpenID Connect defines.
         case v3
     }
 
@@ -41,7 +41,8 @@ extension GoogleProvider {
         return GoogleProvider.json(.object(body))
     }
 
-    /// Returns the refusal of a request. `isMissing` means that there is no token at all.
+    /// Returns the error response of Google's user info endpoint. `isMissing` means that the request has no token, or a
+    /// token without a scope of sign-in.
     private func refused(_ version: UserInfoVersion, isMissing: Bool, _ diagnosis: Diagnosis) -> Response {
         let error = isMissing ? APIError.noCredential(diagnosis) : APIError.invalidCredential(diagnosis)
         switch version {
@@ -61,7 +62,7 @@ extension GoogleProvider {
 extension GoogleProvider {
     static let peopleHost = "people.googleapis.com"
 
-    /// The fields of a profile that Google has.
+    /// The names of the fields of a person in Google's People API.
     private static let personFields: Set<String> = [
         "addresses", "ageRanges", "biographies", "birthdays", "calendarUrls", "clientData", "coverPhotos",
         "emailAddresses", "events", "externalIds", "genders", "imClients", "interests", "locales", "locations",
@@ -100,8 +101,9 @@ extension GoogleProvider {
         return (scopes, account)
     }
 
-    /// Returns the requested fields: personFields, or the older requestMask.includeField, whose paths begin with
-    /// "person." (<https://developers.google.com/people/api/rest/v1/RequestMask>,
+    /// Returns the fields of a person that a request to Google's People API names, in `personFields` or in the older
+    /// `requestMask.includeField`, whose paths begin with "person."
+    /// (<https://developers.google.com/people/api/rest/v1/RequestMask>,
     /// <https://github.com/codenameone/CodenameOne/issues/3135>).
     private func personFields(_ query: Form) throws(APIError) -> Set<String> {
         func split(_ text: String) -> [Substring] { text.split { $0 == "," || $0 == " " } }
@@ -171,17 +173,18 @@ extension GoogleProvider {
 // versions 2 and 3 there have no `error`. An access token may be in the header Authorization: Google's library for
 // Node.js sends it so (https://github.com/googleapis/google-auth-library-nodejs, `getTokenInfo`).
 
-/// The versions of tokeninfo, by their paths.
+/// The versions of Google's tokeninfo endpoint, by their paths.
 enum TokenInfoVersion: String, CaseIterable, Sendable {
     case current = "/tokeninfo"
     case v1 = "/oauth2/v1/tokeninfo"
     case v2 = "/oauth2/v2/tokeninfo"
     case v3 = "/oauth2/v3/tokeninfo"
 
-    /// Whether members have the names and types from before OpenID Connect.
+    /// Whether the members of Google's tokeninfo response have the names and types from before OpenID Connect.
     var isOld: Bool { self == .v1 || self == .v2 }
 
-    /// Whether a refusal has `error` beside `error_description`. Those of versions 2 and 3 don't.
+    /// Whether an error response of Google's tokeninfo endpoint has `error` beside `error_description`. Versions 2 and
+    /// 3 have only the latter.
     var namesErrors: Bool { self == .current || self == .v1 }
 
     var evidence: Evidence {
@@ -219,7 +222,7 @@ extension GoogleProvider {
 
     // MARK: - Access tokens
 
-    /// Returns information on an access token. The old form is described at
+    /// Returns Google's tokeninfo for an access token. Its old form is known from
     /// <https://shimeche.github.io/2016/05/18/oauth2-google-access-token-verification/>.
     private func accessTokenInfo(
         _ exchange: Exchange, _ text: String, isOld: Bool

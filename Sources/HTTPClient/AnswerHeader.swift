@@ -1,19 +1,21 @@
-/// The status and the framing of an answer: <https://www.rfc-editor.org/rfc/rfc9112#section-6>.
+/// The status of an HTTP answer and the length of its body, as the answer's header gives them:
+/// <https://www.rfc-editor.org/rfc/rfc9112#section-6>.
 struct AnswerHeader {
     private enum Framing {
         case chunked
         case length(Int)
-        /// The body ends with the connection.
+        /// The answer's body has no announced length and ends when the connection is closed.
         case untilClosed
     }
 
     let status: Int
     let headers: [(name: String, value: String)]
     private let framing: Framing
-    /// The position of the body.
+    /// The position of the body's first byte in the received bytes.
     private let start: Int
 
-    /// Reads a header, whose end is searched from `place` on. Returns `nil` if it isn't complete.
+    /// Reads the header of an HTTP answer, whose end is searched from `place` on. Returns `nil` if the header isn't
+    /// complete.
     ///
     /// - Throws: An error if the bytes aren't an HTTP answer.
     init?(_ bytes: [UInt8], from place: Int) throws(OutgoingRequest.Failure) {
@@ -39,7 +41,8 @@ struct AnswerHeader {
         start = blank.upperBound
     }
 
-    /// Returns the body, or `nil` if it isn't complete. `isWhole` means that the connection has ended.
+    /// Returns the body of an HTTP answer, or `nil` if it isn't complete. `isWhole` means that the connection has
+    /// ended.
     func body(in bytes: [UInt8], isWhole: Bool) -> [UInt8]? {
         let rest = bytes[start...]
         switch framing {
@@ -52,7 +55,7 @@ struct AnswerHeader {
         }
     }
 
-    /// Returns the chunks' contents, or `nil` if the last chunk hasn't arrived.
+    /// Returns the joined contents of a chunked body, or `nil` if the last chunk hasn't arrived.
     private static func joinChunks(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         var joined: [UInt8] = []
         var rest = bytes

@@ -1,7 +1,7 @@
 import COpenSSL
 import Platform
 
-/// A connection that this process has opened, plain or with TLS. Only one thread uses it.
+/// A TCP connection that this process has opened as a client, plain or with TLS. Only one thread uses it.
 final class ClientConnection {
     let socket: ClientSocket
     private var session: OpaquePointer?
@@ -14,7 +14,8 @@ final class ClientConnection {
         if let context { SSL_CTX_free(context) }
     }
 
-    /// Begins TLS 1.2 or later. `isVerified` requires a certificate by a trusted authority, with the host's name.
+    /// Begins TLS 1.2 or later on the connection. `isVerified` requires a certificate by a trusted authority, with the
+    /// host's name.
     func startTLS(
         host: String, isVerified: Bool, until deadline: ContinuousClock.Instant
     ) throws(ConnectionFailure) {
@@ -43,7 +44,7 @@ final class ClientConnection {
         }
     }
 
-    /// Writes all bytes.
+    /// Writes all bytes to the connection.
     func write(
         _ bytes: some Sequence<UInt8>, until deadline: ContinuousClock.Instant
     ) throws(ConnectionFailure) {
@@ -59,7 +60,7 @@ final class ClientConnection {
         }
     }
 
-    /// Returns the received bytes; none if the peer has ended the connection.
+    /// Returns bytes received on the connection, or none if the peer has ended it.
     func read(until deadline: ContinuousClock.Instant) throws(ConnectionFailure) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 16_384)
         let count = try socket.attempt(until: deadline) { () -> ClientSocket.Attempt<Int> in

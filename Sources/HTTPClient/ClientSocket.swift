@@ -1,14 +1,14 @@
 import Platform
 
 /// A TCP connection that this process has opened. Reading and writing end at a deadline, even if bytes still come
-/// slowly. It is closed when the last reference to it is released.
+/// slowly. The connection is closed when the last reference to this object is released.
 final class ClientSocket: Sendable {
     let descriptor: Int32
 
     /// Connects to the first address of the host that answers.
     ///
     /// - Parameters:
-    ///   - host: a name, which is looked up, or an IP address without brackets.
+    ///   - host: a host name, which is looked up, or an IP address without brackets.
     ///   - title: the connection's name in errors.
     init(
         host: String, port: String, title: String, deadline: ContinuousClock.Instant
@@ -47,7 +47,7 @@ final class ClientSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Returns the name to look up. Names below `localhost` always mean this machine.
+    /// Returns the host name to look up in the DNS. Names below `localhost` always mean this machine.
     /// <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>
     private static func lookupName(_ host: String) -> String {
         host.lowercased().hasSuffix(".localhost") ? "localhost" : host
@@ -55,15 +55,15 @@ final class ClientSocket: Sendable {
 
     // MARK: - Waiting
 
-    /// The result of reading or writing without waiting.
+    /// The result of an attempt to read or write on a socket without waiting.
     enum Attempt<Value> {
         case done(Value)
-        /// The socket isn't ready; these poll events must occur first.
+        /// The socket isn't ready, and these `poll` events must occur first.
         case waits(for: Int16)
         case failed(ConnectionFailure)
     }
 
-    /// Repeats `work` until it is done or the deadline has passed.
+    /// Repeats `work`, which reads or writes on the socket, until it is done or the deadline has passed.
     func attempt<Value>(
         until deadline: ContinuousClock.Instant, _ work: () -> Attempt<Value>
     ) throws(ConnectionFailure) -> Value {
@@ -97,17 +97,17 @@ final class ClientSocket: Sendable {
         return .failed(ConnectionFailure(description: "the connection broke: \(String(cString: strerror(error)))"))
     }
 
-    /// Returns the time left, from 0 to a day.
+    /// Returns the milliseconds left until a deadline, from 0 to a day.
     private static func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
         let left = ContinuousClock.now.duration(to: deadline)
         return left >= .seconds(86_400) ? 86_400_000 : Int32(max(0, (left / .milliseconds(1)).rounded(.up)))
     }
 }
 
-/// The reason why a connection can't be made, or can't be used any more.
+/// The reason why a TCP connection can't be made, or can't be used any more.
 package struct ConnectionFailure: Error, CustomStringConvertible, Sendable {
     package let description: String
-    /// Whether the deadline had passed.
+    /// Whether the connection failed because its deadline had passed.
     package let isLate: Bool
 
     package init(description: String, isLate: Bool = false) {

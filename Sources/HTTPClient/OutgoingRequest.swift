@@ -1,5 +1,6 @@
-/// Sends an HTTP request and reads the answer: for notifications, blocking functions, and the key sets of `explain`.
-/// Time and size are limited. Over TLS (1.2 or later), the certificate and its host name are verified.
+/// Sends an HTTP request of the daemon's own and reads the answer: for notifications to apps, Firebase's blocking
+/// functions, and key sets needed to explain a token. Time and size are limited. Over TLS (1.2 or later), the
+/// certificate and its host name are verified.
 package enum OutgoingRequest {
     package struct Answer: Sendable {
         package let status: Int
@@ -7,21 +8,22 @@ package enum OutgoingRequest {
         package let body: [UInt8]
     }
 
-    /// The reason why there is no answer.
+    /// The reason why an outgoing HTTP request got no answer.
     package typealias Failure = ConnectionFailure
 
-    /// The most bytes of an answer.
+    /// The most bytes of the answer to an outgoing HTTP request.
     package static let answerLimit = 1 << 20
 
-    /// The most bytes of an answer's header.
+    /// The most bytes in the header of the answer to an outgoing HTTP request.
     private static let headerLimit = 64 << 10
 
-    /// The `User-Agent`. The control API refuses it, so that a message to an app's server can't change anything.
+    /// The `User-Agent` of the daemon's own requests. The control API refuses it, so that a notification to an app's
+    /// server can't change anything in the daemon.
     package static let userAgent = "Understudy/outgoing"
 
-    /// Sends a request, and blocks its thread until the answer is there, at most `seconds`. `host` is sent as the `Host`
-    /// in place of the URL's. At most `limit` bytes of the answer are read, including its header. Without `isVerified`,
-    /// any certificate is accepted.
+    /// Sends an HTTP request, and blocks its thread until the answer is there, at most `seconds`. `host` is sent as the
+    /// `Host` header in place of the URL's host. At most `limit` bytes of the answer are read, including its header.
+    /// Without `isVerified`, any certificate is accepted.
     package static func send(
         _ method: String, to url: String, host: String? = nil, contentType: String? = nil,
         headers: [(name: String, value: String)] = [],

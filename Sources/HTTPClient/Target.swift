@@ -36,8 +36,8 @@ struct Target {
         self.authority = String(authority)
     }
 
-    /// Whether the host has only letters, digits, `-`, `_` and `.`, or is an IPv6 address. A resolver could read other
-    /// characters differently.
+    /// Whether the host of a URL has only letters, digits, `-`, `_` and `.`, or is an IPv6 address. A DNS resolver
+    /// could read other characters differently.
     private static func isHost(_ host: String, isBracketed: Bool) -> Bool {
         !host.isEmpty
             && host.utf8.allSatisfy { byte in

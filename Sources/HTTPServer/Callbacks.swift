@@ -25,12 +25,13 @@ func connectionCallback(
     }
 }
 
-/// Begins a request. libmicrohttpd calls this with the target as it was sent, before it decodes the target in place.
+/// Begins an HTTP request. The HTTP library libmicrohttpd calls this with the request target as it was sent, before it
+/// decodes the target in place.
 ///
 /// This function overwrites every `&` of the query in libmicrohttpd's buffer, so that libmicrohttpd finds only one
-/// field. Otherwise it would copy thousands of fields into the connection's memory, and close the connection without an
-/// answer if they don't fit. It treats the first `Cookie` header in the same way, so an empty one is put before the
-/// others.
+/// field. Otherwise the library would copy thousands of fields into the connection's memory, and close the connection
+/// without an answer if they don't fit. The library treats the first `Cookie` header in the same way, so this function
+/// puts an empty `Cookie` header before the others.
 func beginCallback(
     context: UnsafeMutableRawPointer?, target: UnsafePointer<CChar>?, connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
@@ -106,7 +107,7 @@ func logCallback(context: UnsafeMutableRawPointer?, line: UnsafePointer<CChar>?)
     }
 }
 
-/// Answers a request that libmicrohttpd refuses, with our refusal in place of its own.
+/// Answers a request that the HTTP library libmicrohttpd refuses, with our error response in place of the library's.
 func refusalCallback(
     context: UnsafeMutableRawPointer?, connection: OpaquePointer?, status: UInt32, reason: UnsafePointer<CChar>?
 ) -> Int32 {

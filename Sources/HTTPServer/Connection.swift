@@ -1,38 +1,39 @@
 import Platform
 import Synchronization
 
-/// A connection, from its acceptance until its descriptor is closed. The gate's lock protects its variables.
+/// A client's connection to the HTTP server, from its acceptance until its descriptor is closed. The lock of the
+/// `ConnectionGate` protects its variables.
 final class Connection: @unchecked Sendable {
     enum Phase {
-        /// The connection is accepted, but no worker has opened it yet.
+        /// The connection is accepted, but no worker thread has opened it yet.
         case new
-        /// The client sends a header, or nothing.
+        /// The client sends the header of a request, or nothing.
         case waiting
-        /// The client sends a body.
+        /// The client sends the body of a request.
         case sendingBody
-        /// The server works on the request.
+        /// The server works on the client's request.
         case working
-        /// The client reads the answer.
+        /// The client reads the server's answer.
         case reading
     }
 
     let descriptor: Int32
-    /// The client's address, if the number of its connections is limited.
+    /// The bytes of the client's IP address; `nil` if the number of connections from it isn't limited.
     let key: [UInt8]?
-    /// The label that the connection's requests get: `Request.label`.
+    /// The label that all requests of this connection get, `Request.label`: the name of a test environment.
     let label: String?
-    /// Whether the client is on this machine: `Request.isFromLoopback`.
+    /// Whether the connection's client is on this machine.
     let isFromLoopback: Bool
     var phase = Phase.new
-    /// The time at which the phase began, in seconds of the gate's clock.
+    /// The time, in seconds of a monotonic clock, at which the connection entered its present phase.
     var since: Int64 = 0
-    /// Whether a request has begun.
+    /// Whether a request has begun on the connection.
     var hasRequest = false
     /// Whether the connection waits for a delayed answer or reads a stream.
     var isHeld = false
-    /// Whether the connection has been shut down; its worker closes it next.
+    /// Whether the connection has been shut down. Its worker thread closes it next.
     var isClosing = false
-    /// The number of bytes of the current request's body that have arrived.
+    /// The number of bytes of the present request's body that have arrived on the connection.
     var bodyBytes = 0
     fileprivate(set) var next: Connection?
     fileprivate(set) unowned(unsafe) var previous: Connection?
@@ -45,7 +46,7 @@ final class Connection: @unchecked Sendable {
     }
 }
 
-/// A list of connections in the order of their arrival. Any of them can be removed in one step.
+/// A list of connections in the order of their arrival, from which any connection can be removed in one step.
 struct ConnectionList {
     private(set) var first: Connection?
     private unowned(unsafe) var last: Connection?
@@ -66,9 +67,9 @@ struct ConnectionList {
     }
 }
 
-/// The address of a connection's client.
+/// Reads the IP address of a connection's client.
 enum ClientAddress {
-    /// Returns the address's bytes, or `nil` for loopback, which has no limit of its own.
+    /// Returns the bytes of the client's IP address, or `nil` for loopback, whose connections aren't limited.
     static func key(of address: UnsafePointer<sockaddr>?) -> [UInt8]? {
         guard let address else { return nil }
         let raw = UnsafeRawPointer(address)
@@ -87,9 +88,9 @@ enum ClientAddress {
     }
 }
 
-/// A further port of a server, whose requests get a label. It is closed when the last reference to it is released.
+/// A further port of the HTTP server, whose requests get a label. The port is closed when the last reference to this
+/// object is released.
 package final class LabelledPort: Sendable {
-    /// The port's number.
     package let port: UInt16
     private let listeners: [Int32]
     private let watch: Watch
@@ -101,13 +102,15 @@ package final class LabelledPort: Sendable {
         self.watch = watch
     }
 
-    /// Closes the port, and returns when no more connections are accepted. Open connections stay open.
+    /// Closes a further port of the HTTP server, and returns when no more connections are accepted. Open connections
+    /// stay open.
     package func close() {
         end()
         watch.awaitEnd(of: listeners)
     }
 
-    /// Closes the port, but only once: later, another port may have the same descriptors.
+    /// Closes a further port of the HTTP server, but only once, because another port may later have the same
+    /// descriptors.
     private func end() {
         if !isClosed.exchange(true, ordering: .relaxed) { watch.endListening(on: listeners) }
     }
@@ -143,19 +146,19 @@ extension Workers {
     }
 }
 
-/// The length of a request's body, as its header gives it (RFC 9112 section 6). An ambiguous header is refused, because
-/// libmicrohttpd would use the first of several values and another reader perhaps the last.
+/// The length of an HTTP request's body, as the request's header gives it (RFC 9112 section 6). An ambiguous header is
+/// refused, because libmicrohttpd would use the first of several values and another program perhaps the last.
 struct Framing {
     private(set) var declaredLength = 0
-    /// Whether a body may follow.
+    /// Whether the request's header announces a body.
     private(set) var announcesBody = false
     /// Whether the client sends `Expect: 100-continue`, and so waits a moment before it sends the body (RFC 9110
     /// section 10.1.1).
     private(set) var expectsContinue = false
     private(set) var issue: String?
 
-    /// Reads a header. `needsHost` is true for HTTP/1.1, which requires `Host` (RFC 9112 section 3.2); HTTP/1.0 doesn't
-    /// have it.
+    /// Reads the length of the body from the header fields of a request. `needsHost` is true for HTTP/1.1, which
+    /// requires the field `Host` (RFC 9112 section 3.2), and false for HTTP/1.0, which doesn't have the field.
     init(_ headers: [(name: String, value: String)], needsHost: Bool) {
         var lengths: [String] = []
         var codings: [String] = []
@@ -181,11 +184,11 @@ struct Framing {
         } else if !codings.isEmpty, !lengths.isEmpty {
             issue = "the request has both Content-Length and Transfer-Encoding: send one"
         } else if codings.count > 1 || codings.contains(where: { !$0.equalsIgnoringASCIICase("chunked") }) {
-            issue = "the request's Transfer-Encoding isn't chunked, which is all that is understood here"
+            issue = "the request has a Transfer-Encoding other than chunked: send chunked, or a Content-Length"
         }
     }
 
-    /// Whether the name is a token: RFC 9110 section 5.6.2.
+    /// Whether the text is a token, as header names and methods are: RFC 9110 section 5.6.2.
     private static func isToken(_ name: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in

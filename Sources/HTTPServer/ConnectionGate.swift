@@ -10,17 +10,18 @@ final class ConnectionGate: Sendable {
     struct Limits: Sendable {
         var connections: Int
         var connectionsPerAddress: Int
-        /// The most bytes of all request bodies together.
+        /// The most bytes that the bodies of all requests together may take in memory.
         var bodyBytes = 64 << 20
-        /// The seconds in which a request must have arrived.
+        /// The seconds in which a whole request must have arrived.
         var requestSeconds: Int64 = 60
-        /// The seconds in which an answer must have been read.
+        /// The seconds in which the client must have read an answer.
         var answerSeconds: Int64 = 120
 
         /// The number of connections that may wait for a delayed answer or read a stream. The other connections are
         /// kept for short requests.
         var held: Int { max(1, connections * 3 / 4) }
-        /// The number of connections above the limit while those closed for new ones are still open.
+        /// The number of connections that may exist above the limit, while connections that are closed in favour of new
+        /// ones are still open.
         var slack: Int { max(1, min(64, connections / 8)) }
     }
 
@@ -32,7 +33,7 @@ final class ConnectionGate: Sendable {
     private struct State {
         var byDescriptor: [Int32: Connection] = [:]
         var byAddress: [[UInt8]: Int] = [:]
-        /// Connections without any bytes of a body yet: they send a header, or nothing.
+        /// The connections on which no byte of a request's body has arrived: their clients send a header, or nothing.
         var waiting = ConnectionList()
         var sendingBody = ConnectionList()
         var reading = ConnectionList()
@@ -45,14 +46,13 @@ final class ConnectionGate: Sendable {
     private let state = Mutex(State())
     private let timeoutAnswer: @Sendable (_ status: Int, _ reason: String) -> [UInt8]
 
-    /// Makes a gate. `answer` makes the bytes that tell a client why its connection is closed before its request has
-    /// arrived; they are empty if the client can't be told, as behind TLS.
+    /// Makes the object that limits a server's connections. `answer` returns the bytes that tell a client why its
+    /// connection is closed before its request has arrived, or no bytes if the client can't be told, as behind TLS.
     init(_ limits: Limits, answer: @escaping @Sendable (_ status: Int, _ reason: String) -> [UInt8] = { _, _ in [] }) {
         self.limits = limits
         timeoutAnswer = answer
     }
 
-    /// The number of open connections.
     var count: Int { state.withLock { $0.byDescriptor.count } }
 
     var counters: ServerCounters {
@@ -63,12 +63,14 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Whether new connections have to stay in the system's queue until others have closed.
+    /// Whether the server has so many connections that new ones have to stay in the system's queue until some have
+    /// closed.
     var isFull: Bool { state.withLock { $0.byDescriptor.count >= limits.connections + limits.slack } }
 
     // MARK: - A connection's life
 
-    /// Admits a new connection, and may close another for it. `isAdopted` says that the address isn't the client's.
+    /// Admits or refuses a new connection, and may close an older one in its favour. `isAdopted` says that `address`
+    /// isn't the client's.
     func admit(
         _ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, label: String? = nil, isAdopted: Bool = false
     ) -> Admission {
@@ -98,7 +100,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Records that a worker has opened the connection.
+    /// Records that a worker thread has opened the connection with this descriptor.
     func opened(_ descriptor: Int32) -> Connection? {
         state.withLock { state in
             guard let connection = state.byDescriptor[descriptor] else { return nil }
@@ -107,14 +109,14 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Forgets a connection. This is called before its descriptor is closed.
+    /// Stops counting a connection. This is called before the connection's descriptor is closed.
     func closed(_ connection: Connection) {
         state.withLock { state in
             if state.byDescriptor[connection.descriptor] === connection { remove(connection, from: &state) }
         }
     }
 
-    /// Records that the first line of a request has arrived.
+    /// Records that the first line of a request has arrived on the connection.
     func began(_ connection: Connection) {
         state.withLock { state in
             connection.hasRequest = true
@@ -122,7 +124,8 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Records that a part of a body has arrived. Returns `false` if it would exceed the limit.
+    /// Records that a part of a request's body has arrived. Returns `false` if the part would exceed the memory limit
+    /// for all bodies together.
     func received(_ bytes: Int, on connection: Connection) -> Bool {
         state.withLock { state in
             guard !connection.isClosing else { return false }
@@ -148,13 +151,13 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Records that the received part of the body was discarded.
+    /// Records that the part of the request's body received so far was discarded.
     func dropBody(of connection: Connection) { state.withLock { releaseBody(of: connection, &$0) } }
 
-    /// Counts a refusal that has another reason than the gate's limits.
+    /// Counts a request that was refused for a reason other than the limits on connections and memory.
     func countRefusal() { state.withLock { $0.counters.refused += 1 } }
 
-    /// Records that the whole request has arrived. Returns `false` if its connection is being closed.
+    /// Records that a whole request has arrived on the connection. Returns `false` if the connection is being closed.
     func working(on connection: Connection) -> Bool {
         state.withLock { state in
             guard !connection.isClosing else { return false }
@@ -163,7 +166,8 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Records that the answer is delayed or is a stream. Returns `false` if too many connections are held already.
+    /// Records that the answer to a request is delayed or is a stream. Returns `false` if too many connections already
+    /// wait for such answers.
     func hold(_ connection: Connection) -> Bool {
         state.withLock { state in
             guard !connection.isHeld else { return true }
@@ -177,7 +181,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Records that the client is reading the answer.
+    /// Records that the client of the connection is reading its answer.
     func answering(on connection: Connection) {
         state.withLock { state in
             endHold(connection, &state)
@@ -185,7 +189,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Records that the request is done. Another may follow on the connection.
+    /// Records that a request and its answer are done. Another request may follow on the connection.
     func completed(_ connection: Connection, wasAbandoned: Bool) {
         state.withLock { state in
             if wasAbandoned { state.counters.abandoned += 1 }
@@ -198,7 +202,8 @@ final class ConnectionGate: Sendable {
 
     // MARK: - Closing
 
-    /// Closes the connections whose clients take too long, and returns their number.
+    /// Closes the connections whose clients take too long to send a request or read an answer, and returns the number
+    /// of closed connections.
     @discardableResult
     func expire(now: Int64 = ConnectionGate.seconds) -> Int {
         state.withLock { state in
@@ -216,7 +221,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Closes the connections whose requests haven't arrived.
+    /// Closes the connections on which no whole request has arrived.
     func closeUnfinished() {
         state.withLock { state in
             while let oldest = oldest(sendingIn: state) { evict(oldest, 503, "the server is stopping", &state) }
@@ -231,8 +236,8 @@ final class ConnectionGate: Sendable {
 
     private func oldest(in state: borrowing State) -> Connection? { oldest(sendingIn: state) ?? state.reading.first }
 
-    /// Closes a connection early. Its descriptor is still open: `closed` is called before it is closed, and takes the
-    /// same lock.
+    /// Closes a connection before its request or answer is done. Its descriptor is still open: `closed` is called
+    /// before the descriptor is closed, and takes the same lock.
     private func evict(_ connection: Connection, _ status: Int, _ reason: String, _ state: inout State) {
         if connection.hasRequest, connection.phase != .reading {
             let answer = timeoutAnswer(status, reason)
@@ -293,20 +298,20 @@ final class ConnectionGate: Sendable {
         connection.isHeld = false
     }
 
-    /// The seconds of a monotonic clock.
+    /// The present time of a monotonic clock, in seconds.
     static var seconds: Int64 { understudy_coarse_seconds() }
 }
 
-/// The number of connections that the limit of open files allows. Each connection needs a descriptor, and a server
-/// without free descriptors can't accept connections.
+/// The number of connections that the operating system's limit of open files allows. Each connection needs a
+/// descriptor, and a server without free descriptors can't accept connections.
 package enum DescriptorLimit {
-    /// Raises the limit as far as the system allows.
+    /// Raises the limit of open files as far as the system allows.
     static func raise() { understudy_raise_open_files() }
 
     /// The fewest open files with which a server can start.
     private static let least = 32
 
-    /// Checks that the limit leaves room for connections.
+    /// Checks that the limit of open files leaves room for connections.
     ///
     /// - Throws: An error if no connection could be served.
     static func check() throws(ListenError) {
@@ -318,17 +323,17 @@ package enum DescriptorLimit {
                 + "with ulimit -n")
     }
 
-    /// The descriptors for the connections of all servers of the process. The rest is a quarter of the limit, 32 to
-    /// 512, and serves epoll sets, files and outgoing requests.
+    /// The number of descriptors for the connections of all servers in the process. The other descriptors are a quarter
+    /// of the limit of open files, 32 to 512, and serve epoll sets, files and outgoing requests.
     private static var available: Int {
         // If there is no limit, the system returns its largest number.
         let files = Int(min(understudy_open_files(), 1 << 20))
         return files - min(512, max(32, files / 4))
     }
 
-    /// The most connections of one server. A daemon has two servers, for HTTP and HTTPS.
+    /// The most connections of one server. The process has two servers, for HTTP and HTTPS.
     static var connections: Int { max(4, available * 3 / 8) }
 
-    /// The most tunnels of the proxy. Each tunnel needs two connections.
+    /// The most tunnels (`CONNECT`) of the HTTP proxy. Each tunnel needs two connections.
     package static var tunnels: Int { max(2, available / 8) }
 }

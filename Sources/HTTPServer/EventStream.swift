@@ -1,10 +1,11 @@
 import Synchronization
 
-/// A response body of unknown length. Any thread can add bytes; until then the connection is suspended and occupies no
-/// thread.
+/// A response body of unknown length, such as server-sent events. Any thread can add bytes. Until bytes are added, the
+/// connection is suspended and occupies no thread.
 package final class EventStream: Sendable {
     private struct State {
-        /// The chunks that aren't sent yet. The next byte is the one at `offset` in the chunk at `first`.
+        /// The chunks of a streamed body that aren't sent yet. The next byte is the one at `offset` in the chunk at
+        /// `first`.
         var waiting: [StreamChunk] = []
         var first = 0
         var offset = 0
@@ -26,7 +27,7 @@ package final class EventStream: Sendable {
             backlog = 0
         }
 
-        /// Removes and returns at most `limit` bytes of the first chunk.
+        /// Removes and returns at most `limit` bytes of the first unsent chunk.
         mutating func takeFirst(upTo limit: Int) -> [UInt8] {
             let bytes = waiting[first].bytes
             let end = min(bytes.count, offset + limit)
@@ -49,22 +50,23 @@ package final class EventStream: Sendable {
         }
     }
 
-    /// The most unread bytes. A stream ends when its reader is further behind, unless a single chunk is larger than
-    /// this.
+    /// The most bytes of a streamed body that its client may not have read yet. A stream ends when its client is
+    /// further behind, unless a single chunk is larger than this.
     private static let backlogLimit = 4 << 20
     private let state = Mutex(State())
     private let whenDrained: (@Sendable () -> Void)?
 
-    /// Makes a stream. `whenDrained` is called on the connection's thread whenever the reader has read everything.
+    /// Makes a streamed response body. `whenDrained` is called on the connection's thread whenever the client has read
+    /// everything.
     package init(whenDrained: (@Sendable () -> Void)? = nil) { self.whenDrained = whenDrained }
 
     // A stream that was never sent ends here: its client had gone, or another answer was given.
     deinit { close() }
 
-    /// The number of bytes that the reader hasn't read yet.
+    /// The number of bytes of the streamed body that the client hasn't read yet.
     package var backlog: Int { state.withLock { $0.backlog } }
 
-    /// Adds bytes to the body. Returns `false` if the stream has ended.
+    /// Adds bytes to the streamed body. Returns `false` if the stream has ended.
     @discardableResult
     package func send(_ chunk: StreamChunk) -> Bool {
         guard !chunk.bytes.isEmpty else { return true }
@@ -87,7 +89,7 @@ package final class EventStream: Sendable {
 
     package func send(_ text: String) { send(Array(text.utf8)) }
 
-    /// Ends the body after the bytes that were added.
+    /// Ends the streamed body after the bytes that have been added so far.
     package func end() {
         let wake = state.withLock { state in
             state.hasEnded = true
@@ -96,13 +98,13 @@ package final class EventStream: Sendable {
         wake?()
     }
 
-    /// Ends the body, without the bytes that the reader hasn't read yet.
+    /// Ends the streamed body at once, without the bytes that the client hasn't read yet.
     func discard() {
         state.withLock { $0.clear() }
         end()
     }
 
-    /// Calls `action` once when the connection is closed, or at once if it is closed already.
+    /// Calls `action` once when the stream's connection is closed, or at once if the connection is closed already.
     package func whenClosed(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             if !state.isClosed { state.whenClosed.append(action) }
@@ -116,12 +118,12 @@ package final class EventStream: Sendable {
     enum Part {
         case bytes([UInt8])
         case end
-        /// There are no bytes yet: the connection has been suspended.
+        /// The streamed body has no bytes to send yet, so its connection has been suspended.
         case nothing
     }
 
-    /// Takes at most `limit` bytes. If there are none, calls `suspend` before any thread can add more, and later calls
-    /// `wake` once when there are some.
+    /// Takes at most `limit` bytes of the streamed body to send them. If there are no bytes, calls `suspend` before any
+    /// thread can add some, and later calls `wake` once when bytes have been added.
     func take(upTo limit: Int, suspend: () -> Void, wake: @escaping @Sendable () -> Void) -> Part {
         let part = state.withLock { state -> Part in
             guard state.waiting.isEmpty else { return .bytes(state.takeFirst(upTo: limit)) }
@@ -146,7 +148,8 @@ package final class EventStream: Sendable {
     }
 }
 
-/// Bytes to be sent on streams. Several streams can share a chunk, so that its bytes are in memory once.
+/// Bytes to be sent in streamed response bodies. Several streams can share a chunk, so that its bytes are in memory
+/// once.
 package final class StreamChunk: Sendable {
     package let bytes: [UInt8]
     private let budget: StreamBudget?
@@ -160,9 +163,9 @@ package final class StreamChunk: Sendable {
     deinit { budget?.change(by: -bytes.count) }
 }
 
-/// Limits the memory for slow readers of all streams of a process.
+/// Limits the memory that the unread bytes of all streamed responses in a process take.
 package final class StreamBudget: Sendable {
-    /// The most bytes that may wait for readers.
+    /// The most bytes of streamed responses that may wait for clients to read them.
     package let limit: Int
     private let held = Atomic<Int>(0)
     private let ended = Atomic<Int>(0)
@@ -174,22 +177,24 @@ package final class StreamBudget: Sendable {
 
     package init(limit: Int = 16 << 20) { self.limit = limit }
 
-    /// The bytes that wait for readers. A chunk counts once, even if several streams send it.
+    /// The number of bytes of streamed responses that wait for clients to read them. A chunk counts once, even if
+    /// several streams send it.
     package var bytes: Int { held.load(ordering: .relaxed) }
 
-    /// The number of streams that were ended because their readers were the slowest.
+    /// The number of streamed responses that were ended because their clients read the slowest.
     package var dropped: Int { ended.load(ordering: .relaxed) }
 
     fileprivate func change(by count: Int) { held.wrappingAdd(count, ordering: .relaxed) }
 
-    /// Adds a stream, until its connection is closed.
+    /// Adds a streamed response to those whose memory is limited, until its connection is closed.
     package func add(_ stream: EventStream) {
         let id = ObjectIdentifier(stream)
         streams.withLock { $0[id] = Entry(stream: stream) }
         stream.whenClosed { [weak self] in self?.streams.withLock { $0[id] = nil } }
     }
 
-    /// Ends the streams of the slowest readers until the others are within the limit, and returns their number.
+    /// Ends the streamed responses of the slowest clients until the others are within the memory limit, and returns the
+    /// number of ended streams.
     package func enforce() -> Int {
         guard bytes > limit else { return 0 }
         let slowest = streams.withLock { $0.values.compactMap(\.stream) }.map { (stream: $0, backlog: $0.backlog) }

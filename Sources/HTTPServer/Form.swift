@@ -5,15 +5,16 @@ import Text
 /// <https://url.spec.whatwg.org/#urlencoded-parsing>. Repeated names are kept, in order.
 package struct Form: Sendable {
     package struct Field: Sendable {
-        /// The name, decoded like the value.
+        /// The percent-decoded name of a form field, as UTF-8.
         package let name: String
-        /// The value as UTF-8, each malformed sequence replaced by U+FFFD. A text with more combining marks in a row
-        /// than people write becomes a single U+FFFD, because comparing such texts takes quadratic time.
+        /// The percent-decoded value of a form field as UTF-8, each malformed sequence replaced by U+FFFD. A text with
+        /// more combining marks in a row than people write becomes a single U+FFFD, because comparing such texts takes
+        /// quadratic time.
         package let value: String
-        /// The bytes that were sent, if they differ from the value.
+        /// The decoded bytes of the form field's value, if they differ from the value's UTF-8.
         private let sent: [UInt8]?
 
-        /// The bytes that were sent, for values that must be returned unchanged.
+        /// The decoded bytes of the form field's value, for values that must be returned unchanged.
         package var bytes: [UInt8] { sent ?? Array(value.utf8) }
 
         package init(name: String, value: String) {
@@ -64,12 +65,12 @@ package struct Form: Sendable {
         }
     }
 
-    /// Returns the value of the first field with this name.
+    /// Returns the value of the form's first field with this name.
     package subscript(name: String) -> String? { field(name)?.value }
 
     package func field(_ name: String) -> Field? { fields.first { $0.name == name } }
 
-    /// A name that occurs more than once, or `nil`.
+    /// The name of a form field that occurs more than once, or `nil`.
     package var repeatedName: String? {
         guard fields.count > 12 else {
             return fields.indices.first { place in
@@ -80,7 +81,8 @@ package struct Form: Sendable {
         return fields.first { !seen.insert($0.name).inserted }?.name
     }
 
-    /// The serialized form. A space becomes `+`; everything but `A-Z a-z 0-9 * - . _` is percent-encoded.
+    /// The form as `application/x-www-form-urlencoded` text. A space becomes `+`; everything but `A-Z a-z 0-9 * - . _`
+    /// is percent-encoded.
     package var encoded: String {
         var output: [UInt8] = []
         output.reserveCapacity(fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 8 })
@@ -92,9 +94,9 @@ package struct Form: Sendable {
     }
 }
 
-/// Percent-encoding of bytes.
+/// Percent-encodes and decodes bytes of URLs and forms.
 package enum PercentCoding {
-    /// Decodes bytes. An invalid sequence stays as it is; nothing is refused.
+    /// Decodes percent-encoded bytes. An invalid sequence stays as it is, without an error.
     package static func decode(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> [UInt8] {
         if isPlain(bytes, plusIsSpace: plusIsSpace) { return Array(bytes) }
         var output: [UInt8] = []
@@ -122,12 +124,12 @@ package enum PercentCoding {
             && (!plusIsSpace || bytes.firstPlace(of: UInt8(ascii: "+")) == nil)
     }
 
-    /// Decodes a part of a form. If there is nothing to decode, the bytes aren't copied.
+    /// Decodes a percent-encoded name or value of a form. If there is nothing to decode, the bytes aren't copied.
     fileprivate static func decodedForm(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         isPlain(bytes, plusIsSpace: true) ? bytes : decode(bytes, plusIsSpace: true)[...]
     }
 
-    /// Encodes bytes for a query: unreserved characters (RFC 3986 §2.3) stay, a space becomes `%20`.
+    /// Percent-encodes bytes for a query: unreserved characters (RFC 3986 §2.3) stay, a space becomes `%20`.
     package static func encode(_ bytes: [UInt8]) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count + 16)
@@ -141,7 +143,7 @@ package enum PercentCoding {
 
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// Encodes bytes. Letters, digits, `-._` and the character `other` stay.
+    /// Percent-encodes bytes. Letters, digits, `-._` and the character `other` stay.
     private static func encode(
         _ bytes: some Sequence<UInt8>, spaceIsPlus: Bool, keeping other: UInt8, to output: inout [UInt8]
     ) {
@@ -173,13 +175,13 @@ package enum PercentCoding {
     }
 }
 
-/// The cookies of a request: <https://datatracker.ietf.org/doc/html/rfc6265#section-4.2>. They are compared byte by
+/// The cookies of a request: <https://datatracker.ietf.org/doc/html/rfc6265#section-4.2>. Cookies are compared byte by
 /// byte, because comparing characters takes quadratic time for a character with many combining marks.
 package struct Cookies {
-    /// The cookies in the order in which they came.
+    /// The names and values of a request's cookies, in the order in which they came.
     package let pairs: [(name: Substring.UTF8View, value: Substring.UTF8View)]
 
-    /// Reads the value of a `Cookie` header. A part without an equals sign isn't a cookie.
+    /// Reads the cookies from the value of a `Cookie` header. A part without an equals sign isn't a cookie.
     package init(_ header: String) {
         pairs = header.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair in
             let pair = pair.drop { $0 == UInt8(ascii: " ") }
@@ -188,14 +190,15 @@ package struct Cookies {
         }
     }
 
-    /// The value of the first one with this name.
+    /// The value of the request's first cookie with this name.
     package subscript(name: String) -> String? {
         pairs.first { $0.name.elementsEqual(name.utf8) }.map { String(Substring($0.value)) }
     }
 }
 
 extension ArraySlice<UInt8> {
-    /// Returns the position of the first such byte. It uses `memchr`, which is faster than `firstIndex(of:)`.
+    /// Returns the position of the first byte that equals `byte`. It uses `memchr`, which is faster than
+    /// `firstIndex(of:)`.
     package func firstPlace(of byte: UInt8) -> Int? {
         withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress, let found = memchr(start, Int32(byte), bytes.count) else { return nil }
@@ -203,7 +206,7 @@ extension ArraySlice<UInt8> {
         }
     }
 
-    /// Whether the bytes are the text's UTF-8.
+    /// Whether these bytes are the UTF-8 of `text`.
     package func are(_ text: String) -> Bool {
         guard count == text.utf8.count else { return false }
         return withUnsafeBytes { bytes in

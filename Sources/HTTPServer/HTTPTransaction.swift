@@ -1,7 +1,7 @@
 import CMicrohttpd
 import Synchronization
 
-/// A request and its answer in libmicrohttpd, from the request's first line to the answer's last byte.
+/// A request and its answer in the HTTP library libmicrohttpd, from the request's first line to the answer's last byte.
 final class HTTPTransaction: @unchecked Sendable {
     private enum State {
         case reading
@@ -16,25 +16,27 @@ final class HTTPTransaction: @unchecked Sendable {
     private let suspensions: Suspensions
     // Only the connection's own worker uses these.
     var body: [UInt8] = []
-    /// The header's fields, if they are kept until the answer: only for a request without a body.
+    /// The request's header fields, if they are kept until the answer, as they are only for a request without a body.
     var headers: [(name: String, value: String)]?
     var discarded = 0
-    /// Whether the body was discarded because all request bodies together had reached their limit.
+    /// Whether the request's body was discarded because the bodies of all requests together had reached their memory
+    /// limit.
     var hadNoRoom = false
-    /// Whether the request was refused before its body came.
+    /// Whether the request was refused before its body arrived.
     var isRefused = false
     var isStarted = false
     /// Whether the request is HTTP/1.1, which requires `Host`.
     var needsHost = false
-    /// The most bytes of the body.
+    /// The most bytes that the request's body may have.
     var bodyLimit = 0
-    /// The stream that is being sent as the response's body, if it is one.
+    /// The stream that is being sent as the response's body; `nil` for other responses.
     var stream: EventStream?
     private let state = Mutex(State.reading)
     private let hasGone = Atomic<Bool>(false)
-    /// Whether the connection was already suspended when its server last looked for clients to watch.
+    /// Whether the connection was already suspended when its server last looked for suspended connections whose clients
+    /// it should watch.
     let wasSeenWaiting = Atomic<Bool>(false)
-    /// Whether the client is watched; accessed under the state's lock only.
+    /// Whether the server watches the client, to notice when it disconnects; accessed under the lock of `state` only.
     private var isWatched = false
 
     init(
@@ -47,7 +49,7 @@ final class HTTPTransaction: @unchecked Sendable {
         self.suspensions = suspensions
     }
 
-    /// The answer, or `nil` until there is one.
+    /// The answer to the request, or `nil` until the answer is ready.
     var response: Response? {
         state.withLock { state in
             guard case .ready(let response) = state else { return nil }
@@ -57,7 +59,7 @@ final class HTTPTransaction: @unchecked Sendable {
 
     var isWaiting: Bool { completion != nil }
 
-    /// Whether the client went before its answer was there.
+    /// Whether the client disconnected before its answer was ready.
     var wasAbandoned: Bool { hasGone.load(ordering: .relaxed) }
 
     private var completion: Completion? {
@@ -67,7 +69,7 @@ final class HTTPTransaction: @unchecked Sendable {
         }
     }
 
-    /// Suspends the connection until the returned completion gets an answer, or the watched client goes.
+    /// Suspends the connection until the returned completion gets an answer, or the client disconnects.
     func suspend() -> Completion {
         let completion = Completion { [weak self] in self?.resume(with: $0) }
         state.withLock { $0 = .waiting(completion) }
@@ -75,7 +77,7 @@ final class HTTPTransaction: @unchecked Sendable {
         return completion
     }
 
-    /// Starts watching the client of a suspended connection, to notice when it goes.
+    /// Starts watching the client of a suspended connection, to notice when it disconnects.
     func watchClient() {
         state.withLock { state in
             guard case .waiting = state, !isWatched else { return }
@@ -84,7 +86,7 @@ final class HTTPTransaction: @unchecked Sendable {
         }
     }
 
-    /// Sets the answer and resumes the connection. Only the first call has an effect.
+    /// Sets the answer to the request and resumes the connection. Only the first call has an effect.
     func resume(with response: Response) {
         let wasWatched = state.withLock { state -> Bool? in
             guard case .waiting = state else { return nil }
@@ -96,7 +98,8 @@ final class HTTPTransaction: @unchecked Sendable {
         suspensions.resume(pointer)
     }
 
-    /// Resumes the connection of a client that has gone, so that it is closed, and cancels the work on the answer.
+    /// Resumes the connection of a client that has disconnected, so that it is closed, and cancels the work on the
+    /// answer.
     private func abandon() {
         guard let completion else { return }
         hasGone.store(true, ordering: .relaxed)
@@ -107,8 +110,8 @@ final class HTTPTransaction: @unchecked Sendable {
     }
 }
 
-/// Accepts a delayed answer, once, from any thread; further calls do nothing. It also reports that the client has gone
-/// before the answer.
+/// Accepts a delayed answer to a request, once, from any thread; further calls do nothing. It also reports if the
+/// client disconnects before the answer.
 package final class Completion: Sendable {
     private struct State {
         var isAbandoned = false
@@ -118,7 +121,7 @@ package final class Completion: Sendable {
 
     private let state: Mutex<State>
 
-    /// Makes a completion that passes its answer to `deliver`.
+    /// Makes a completion, which accepts a delayed answer once and passes it to `deliver`.
     package init(_ deliver: @escaping @Sendable (Response) -> Void) { state = Mutex(State(deliver: deliver)) }
 
     package func callAsFunction(_ response: Response) {
@@ -132,8 +135,8 @@ package final class Completion: Sendable {
         deliver?(response)
     }
 
-    /// Calls `action` once if the client goes before the answer is there, or at once if it has already gone. The action
-    /// should end the wait and complete with some answer, which is recorded but not sent.
+    /// Calls `action` once if the client disconnects before the answer is there, or at once if it has already
+    /// disconnected. The action should end the wait and complete with some answer, which is recorded but not sent.
     package func whenAbandoned(_ action: @escaping @Sendable () -> Void) {
         let isAbandoned = state.withLock { state in
             if !state.isAbandoned, state.deliver != nil { state.actions.append(action) }
@@ -142,20 +145,20 @@ package final class Completion: Sendable {
         if isAbandoned { action() }
     }
 
-    /// Returns a completion that changes its answer by `change` and passes it on to this one. It is abandoned when this
-    /// one is.
+    /// Returns a completion whose answer is changed by `change` and then passed on to this completion. It is abandoned
+    /// when this completion is.
     package func through(_ change: @escaping @Sendable (Response) -> Response) -> Completion {
         then { [self] in self(change($0)) }
     }
 
-    /// Returns a completion that passes its answer to `deliver`. It is abandoned when this one is.
+    /// Returns a completion that passes its answer to `deliver`. It is abandoned when this completion is.
     package func then(_ deliver: @escaping @Sendable (Response) -> Void) -> Completion {
         let inner = Completion(deliver)
         whenAbandoned { [weak inner] in inner?.abandon() }
         return inner
     }
 
-    /// Records that the client has gone, and calls the actions of `whenAbandoned`.
+    /// Records that the client has disconnected, and calls the actions of `whenAbandoned`.
     package func abandon() {
         let actions = state.withLock { state in
             defer { state.actions = [] }
@@ -166,12 +169,13 @@ package final class Completion: Sendable {
     }
 }
 
-/// The suspended connections of a server, which wait for their answers. libmicrohttpd ends the process if it is stopped
-/// while a connection is suspended, so this class counts them, and refuses further ones once the server is about to
-/// stop.
+/// The suspended connections of an HTTP server, whose requests wait for their answers. libmicrohttpd ends the process
+/// if it is stopped while a connection is suspended, so this class counts them, and refuses further ones once the
+/// server is about to stop.
 final class Suspensions: Sendable {
     private struct State {
-        /// The transactions that have been suspended and aren't done, whether they are still suspended or not.
+        /// The requests whose connections have been suspended and that aren't done, whether the connections are still
+        /// suspended or not.
         var transactions: [ObjectIdentifier: HTTPTransaction] = [:]
         var suspended = 0
         var isClosed = false
@@ -181,10 +185,11 @@ final class Suspensions: Sendable {
 
     var transactions: [HTTPTransaction] { state.withLock { Array($0.transactions.values) } }
 
-    /// Whether libmicrohttpd was told to resume all connections.
+    /// Whether libmicrohttpd was told to resume all suspended connections.
     var areResumed: Bool { state.withLock { $0.suspended == 0 } }
 
-    /// Counts a connection that is about to be suspended. Returns `false` if it must not be.
+    /// Counts a connection that is about to be suspended until its answer is ready. Returns `false` if it must not be
+    /// suspended.
     func begin(_ transaction: HTTPTransaction) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -194,17 +199,17 @@ final class Suspensions: Sendable {
         }
     }
 
-    /// Tells libmicrohttpd that the connection's answer is there.
+    /// Tells libmicrohttpd to resume a suspended connection, because its answer is ready.
     func resume(_ connection: OpaquePointer?) {
         MHD_resume_connection(connection)
         state.withLock { $0.suspended -= 1 }
     }
 
-    /// Forgets a transaction that is done.
+    /// Removes a request that is done from the suspended ones.
     func end(_ transaction: HTTPTransaction) {
         state.withLock { $0.transactions[ObjectIdentifier(transaction)] = nil }
     }
 
-    /// Refuses all further suspensions.
+    /// Refuses to suspend any more connections, because the server is about to stop.
     func close() { state.withLock { $0.isClosed = true } }
 }

@@ -1,6 +1,6 @@
 import Platform
 
-/// The reason why the server can't listen.
+/// The reason why the server can't listen on a host and port.
 package struct ListenError: Error, CustomStringConvertible, Sendable {
     package let description: String
 
@@ -10,7 +10,7 @@ package struct ListenError: Error, CustomStringConvertible, Sendable {
 /// A bound, listening TCP socket.
 package struct Listener {
     package let descriptor: Int32
-    /// The bound port: the real number if 0 was asked for.
+    /// The port on which the socket listens: the real number if the caller requested 0.
     package let port: UInt16
 
     enum Address {
@@ -18,8 +18,8 @@ package struct Listener {
         case v6(in6_addr)
     }
 
-    /// Returns the addresses of a host: both loopback addresses for `localhost` and `127.0.0.1`, since clients that use
-    /// `localhost` try either.
+    /// Returns the IP addresses on which to listen for `host`. For `localhost` and `127.0.0.1`, these are both loopback
+    /// addresses, because clients that use `localhost` try either.
     static func addresses(of host: String) throws(ListenError) -> [Address] {
         var v4 = in_addr()
         var v6 = in6_addr()
@@ -33,7 +33,7 @@ package struct Listener {
         throw ListenError(description: "can't listen on \"\(host)\": give an IP address or localhost")
     }
 
-    /// Returns listeners on every address of `host`, all on one port; 0 chooses a free one.
+    /// Returns listening sockets on every address of `host`, all on one port. The port 0 chooses a free one.
     package static func all(on host: String, port: UInt16) throws(ListenError) -> [Listener] {
         let addresses = try addresses(of: host)
         // With port 0, the first address chooses. If the port is in use at the second address, another one is chosen.
@@ -59,15 +59,15 @@ package struct Listener {
         }
     }
 
-    /// Wraps a socket that is listening already.
+    /// Wraps a socket that already listens.
     init(listening descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         self.descriptor = descriptor
         port = Listener.boundPort(of: descriptor)
     }
 
-    /// Binds a socket and listens. Returns `nil` if the machine doesn't have the address, and throws if it is the only
-    /// one.
+    /// Binds a socket to `address` and listens. If the machine doesn't have the address, returns `nil`, or throws an
+    /// error if `isOnly` says that there is no other address.
     init?(_ address: Address, host: String, port: UInt16, isOnly: Bool) throws(ListenError) {
         let family =
             switch address {

@@ -1,11 +1,11 @@
 import CMicrohttpd
 import CConnections
 
-/// A response in libmicrohttpd's form.
+/// An HTTP response in the form of the library libmicrohttpd.
 struct Message {
     let pointer: OpaquePointer
 
-    /// Makes a response. Returns `nil` if there is no memory, or if nothing should be sent.
+    /// Makes libmicrohttpd's response from ours. Returns `nil` if there is no memory, or if nothing should be sent.
     init?(_ response: Response, on transaction: HTTPTransaction, _ watch: Watch?) {
         let made: OpaquePointer?
         switch response.delivery {
@@ -23,7 +23,7 @@ struct Message {
         self.init(made, response)
     }
 
-    /// Makes a response that is sent whole.
+    /// Makes libmicrohttpd's response from ours, whose body is sent whole.
     init?(_ response: Response) { self.init(Message.copy(response.body), response) }
 
     private init?(_ made: OpaquePointer?, _ response: Response) {
@@ -42,7 +42,7 @@ struct Message {
         understudy_queue_answer(connection, UInt32(clamping: status), pointer) == 1 ? .YES : .NO
     }
 
-    /// Releases the response. libmicrohttpd keeps a queued one as long as it needs it.
+    /// Releases a response of libmicrohttpd. The library keeps a queued response as long as it needs it.
     func release() { MHD_destroy_response(pointer) }
 
     private static func copy(_ body: [UInt8]) -> OpaquePointer? {
@@ -60,10 +60,10 @@ struct Message {
     }
 }
 
-/// Passes a body to libmicrohttpd in pieces.
+/// Passes the body of a response to libmicrohttpd in pieces.
 final class BodyReader: @unchecked Sendable {
     enum Source {
-        /// Some bytes, after which the connection ends abruptly.
+        /// The body is some bytes, after which the connection ends abruptly.
         case cut([UInt8])
         case stream(EventStream)
     }
@@ -80,7 +80,8 @@ final class BodyReader: @unchecked Sendable {
         descriptor = transaction.connection.descriptor
     }
 
-    /// Copies the next bytes into libmicrohttpd's buffer. The connection's own worker calls this.
+    /// Copies the next bytes of a response's body into libmicrohttpd's buffer. The connection's own worker thread calls
+    /// this.
     func read(at position: UInt64, into buffer: UnsafeMutablePointer<CChar>, upTo limit: Int) -> Int {
         switch source {
         case .cut(let bytes):

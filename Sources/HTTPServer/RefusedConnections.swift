@@ -1,31 +1,33 @@
 import Platform
 import Synchronization
 
-/// Tells clients why their connections are closed, and counts such connections for the log.
+/// Tells clients why the server closes their connections, and counts such connections for the log.
 package final class RefusedConnections: Sendable {
     private struct State {
-        /// Connections that have been answered and are closed a little later. Closing a socket with unread bytes would
-        /// discard the answer.
+        /// Connections whose clients have got the reason for the refusal, and which are closed a little later. Closing
+        /// a socket with unread bytes would discard the answer.
         var closing: [(descriptor: Int32, since: Int64)] = []
         var reported = ServerCounters()
         var reportedAt: Int64?
     }
 
     private static let closingLimit = 8
-    /// The least seconds between two lines in the log.
+    /// The least seconds between two log lines about refused connections.
     private static let pause: Int64 = 10
 
     private let isPlain: Bool
     private let header: String
     private let state = Mutex(State())
 
-    /// Makes a counter. `isPlain` is false behind TLS, where nothing can be sent without a handshake.
+    /// Makes a counter of refused connections. `isPlain` is false behind TLS, where nothing can be sent to clients
+    /// without a handshake.
     package init(isPlain: Bool, header: String) {
         self.isPlain = isPlain
         self.header = header
     }
 
-    /// Returns the bytes of a whole response; none for status 0 and behind TLS.
+    /// Returns the bytes of a whole response that says why a connection is refused, or no bytes for status 0 and behind
+    /// TLS.
     func answer(_ status: Int, _ reason: String) -> [UInt8] {
         guard isPlain, status > 0 else { return [] }
         let headers = [(name: header, value: reason)]
@@ -33,7 +35,7 @@ package final class RefusedConnections: Sendable {
             of: Response(status: status, contentType: "text/plain", headers: headers, body: reason + "\n"))
     }
 
-    /// Sends the refusal.
+    /// Sends the client a response that says why its connection is refused.
     func sendRefusal(_ descriptor: Int32, _ reason: String) {
         let bytes = answer(503, reason)
         _ = bytes.withUnsafeBytes {
@@ -43,7 +45,7 @@ package final class RefusedConnections: Sendable {
         RefusedConnections.drain(descriptor)
     }
 
-    /// Sends the refusal, and closes the connection.
+    /// Sends the client a response that says why its connection is refused, and closes the connection.
     package func refuse(_ descriptor: Int32, _ reason: String) {
         sendRefusal(descriptor, reason)
         let first = state.withLock { state -> Int32? in
@@ -71,8 +73,8 @@ package final class RefusedConnections: Sendable {
         for connection in closing { RefusedConnections.end(connection.descriptor) }
     }
 
-    /// Returns the numbers of connections refused and evicted since the last report. Returns `nil` if there were none,
-    /// or if the last report is less than ten seconds old.
+    /// Returns the numbers of connections refused, and closed in favour of others, since the last report. Returns `nil`
+    /// if there were none, or if the last report is less than ten seconds old.
     package func report(of counters: ServerCounters) -> (refused: UInt64, evicted: UInt64)? {
         state.withLock { state in
             let refused = counters.refused - state.reported.refused
@@ -98,10 +100,10 @@ package final class RefusedConnections: Sendable {
     }
 }
 
-/// The refusals that libmicrohttpd makes itself, before any callback has the whole request.
+/// The error responses that libmicrohttpd makes itself, before any of our functions has the whole request.
 enum MicrohttpdRefusal {
-    /// Returns the reason of a refusal as a sentence without markup, or `nil` if the line of libmicrohttpd's log
-    /// announces none. The line contains the page that libmicrohttpd is about to send.
+    /// Returns the reason for libmicrohttpd's error response as a sentence without markup, or `nil` if the line of
+    /// libmicrohttpd's log announces no error response. The line contains the page that libmicrohttpd is about to send.
     static func reason(in line: String) -> String? {
         guard line.hasPrefix("Error processing request (HTTP response code is ") else { return nil }
         guard let start = line.firstRange(of: "<body>"), let end = line.firstRange(of: "</body>"),
@@ -117,17 +119,17 @@ enum MicrohttpdRefusal {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Whether a chunk's first line was too long for the connection's memory. For this, libmicrohttpd blames the server
-    /// and uses the status 500, which it otherwise has only for servers that read no body, as ours always does.
+    /// Whether a chunk's first line was too long for the connection's memory. For this error, libmicrohttpd blames the
+    /// server and uses the status 500, which it otherwise has only for servers that read no body, as ours always does.
     static func isChunkLine(_ status: UInt32) -> Bool { status == 500 }
 
-    /// Returns the reason of that refusal.
+    /// Returns the reason for refusing a request in which the first line of a chunk was too long.
     static func chunkLine(_ options: Server.Options) -> String {
         "a chunk of the body begins with a line that is too long: a connection has \(options.connectionMemory) bytes for "
             + "it and the request's header; leave chunk extensions out"
     }
 
-    /// Returns the bytes of a whole response, after which the connection is closed.
+    /// Returns the bytes of a whole HTTP response, after which the connection is closed.
     static func bytes(of response: Response) -> [UInt8] {
         let phrases = [
             400: "Bad Request", 408: "Request Timeout", 413: "Content Too Large", 414: "URI Too Long",

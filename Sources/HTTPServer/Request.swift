@@ -1,19 +1,21 @@
 /// A complete HTTP request.
 package struct Request: Sendable {
-    /// The method as sent, usually in upper case: `GET`.
+    /// The HTTP method as the client sent it, usually in upper case: `GET`.
     package var method: String
-    /// The path as sent: percent-encoded, without the query.
+    /// The path of the request as the client sent it: percent-encoded, without the query.
     package var path: String
-    /// The part after the first `?`, as sent; `nil` if there is none.
+    /// The query of the request, as the client sent it; `nil` if the target has no `?`.
     package var query: String?
-    /// The header fields in the order of arrival, with their names as sent.
+    /// The header fields of the request in the order of arrival, with their names as the client sent them.
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
-    /// Whether the request came by our own TLS.
+    /// Whether the request came over TLS that this server itself terminates.
     package var isSecure: Bool
-    /// The label of the port or of the adopted connection: the name of the world for all of its requests.
+    /// The name of the test environment to which the request's port or connection belongs; `nil` if the port serves all
+    /// of them.
     package var label: String?
-    /// Whether the client is on this machine. It is false behind our proxy, which hides the client's address.
+    /// Whether the request's client is on this machine. The value is false behind our proxy, which hides the client's
+    /// address.
     package var isFromLoopback: Bool
 
     package init(
@@ -41,25 +43,26 @@ package struct Request: Sendable {
         if path.isEmpty { path = "/" }
     }
 
-    /// Returns the value of the first header with this name, in upper or lower case.
+    /// Returns the value of the request's first header field with this name, in upper or lower case.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }
 
-    /// The media type of the body, in lower case and without parameters.
+    /// The media type of the request's body, in lower case and without parameters.
     package var contentType: String? {
         header("Content-Type").map(\.mediaType)
     }
 
-    /// Whether the body is declared as JSON, with or without a charset; `+json` types count.
+    /// Whether the request's body is declared as JSON, with or without a charset. Types that end with `+json` count,
+    /// too.
     package var hasJSONBody: Bool {
         contentType.map { $0 == "application/json" || $0.hasSuffix("+json") } ?? false
     }
 
-    /// The fields of the query.
+    /// The decoded fields of the request's query.
     package var queryForm: Form { Form(parsing: query ?? "") }
 
-    /// The fields of an `application/x-www-form-urlencoded` body; empty for any other type.
+    /// The fields of the request's `application/x-www-form-urlencoded` body; empty for any other media type.
     package var bodyForm: Form {
         contentType == "application/x-www-form-urlencoded" ? Form(parsing: body) : Form(fields: [])
     }

@@ -1,13 +1,13 @@
-/// An HTTP response. libmicrohttpd adds `Date`, `Content-Length` and `Connection`.
+/// An HTTP response. The HTTP library libmicrohttpd adds the headers `Date`, `Content-Length` and `Connection`.
 package struct Response: Sendable {
-    /// The way in which the bytes are sent.
+    /// The way in which the bytes of an HTTP response are sent: whole, cut off, not at all, or as a stream.
     package enum Delivery: Sendable {
         case whole
-        /// The connection is closed before the first byte of the header.
+        /// The connection is closed before the first byte of the response's header.
         case dropped
-        /// The header announces the whole body; the connection is closed in the middle of it.
+        /// The response's header announces the whole body, but the connection is closed in the middle of it.
         case cut
-        /// The body is the content of the stream, until it ends.
+        /// The response's body is the content of the stream, until the stream ends.
         case stream(EventStream)
     }
 
@@ -39,14 +39,14 @@ package struct Response: Sendable {
     }
 }
 
-/// A handler's result: a response, or a closure that makes one later. Until then the connection is suspended and
-/// occupies no thread.
+/// The result of handling a request: a response, or a closure that makes one later. Until then the connection is
+/// suspended and occupies no thread.
 package enum Reply: Sendable {
     case now(Response)
-    /// The closure gets a completion, and calls it with the response.
+    /// The response is made later by this closure, which gets a completion and calls it with the response.
     case later(@Sendable (Completion) -> Void)
 
-    /// Returns the reply with its response changed.
+    /// Returns this reply to a request with its response changed by `change`, whether the response exists now or later.
     package func map(_ change: @escaping @Sendable (Response) -> Response) -> Reply {
         switch self {
         case .now(let response): .now(change(response))
@@ -54,7 +54,7 @@ package enum Reply: Sendable {
         }
     }
 
-    /// Passes the response on as soon as it is there.
+    /// Passes the response to `done` as soon as the response is ready.
     package func deliver(_ done: Completion) {
         switch self {
         case .now(let response): done(response)
@@ -62,12 +62,12 @@ package enum Reply: Sendable {
         }
     }
 
-    /// Returns a reply with this response, `duration` from now.
+    /// Returns a reply that sends `response` after `duration`.
     package static func after(_ duration: Duration, _ response: Response) -> Reply {
         Reply.now(response).delayed(by: duration)
     }
 
-    /// Delays the response by `duration`. If the client has gone, the delay ends early.
+    /// Delays the response by `duration`. If the client disconnects, the delay ends early.
     package func delayed(by duration: Duration) -> Reply {
         .later { done in
             let wait: @Sendable (Response) -> Void = { response in

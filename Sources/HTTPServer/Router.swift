@@ -1,8 +1,8 @@
-/// Finds the endpoint for a method and a path. A pattern's segment `:name` matches any one segment.
+/// Finds the endpoint for an HTTP method and a path. The segment `:name` of a route's path matches any one segment.
 package struct Router<Endpoint: Sendable>: Sendable {
     package enum Match {
         case found(Endpoint, parameters: [String: String])
-        /// The path exists, but only for these methods.
+        /// The path has endpoints, but only for these HTTP methods.
         case methodNotAllowed([String])
         case notFound
     }
@@ -11,8 +11,8 @@ package struct Router<Endpoint: Sendable>: Sendable {
         let path: String
         let pattern: [String]
         let hasParameters: Bool
-        /// The methods, each with the endpoint at the same position in `endpoints`. They are in an array of their own,
-        /// so that they are compared as texts.
+        /// The HTTP methods of a path, each with its endpoint at the same position in `endpoints`. They are in an array
+        /// of their own, so that they are compared as texts.
         private(set) var methods: [String] = []
         private(set) var endpoints: [Endpoint] = []
 
@@ -29,7 +29,7 @@ package struct Router<Endpoint: Sendable>: Sendable {
     }
 
     private var routes: [Route] = []
-    /// The positions of routes by path. Routes without parameters are found in one step.
+    /// The positions of routes by their paths. Routes without parameters are found in one step.
     private var places: [String: Int] = [:]
 
     package init() {}
@@ -43,20 +43,20 @@ package struct Router<Endpoint: Sendable>: Sendable {
         routes[place].add(method, endpoint)
     }
 
-    /// Adds the endpoints of another router.
+    /// Adds the endpoints of another router to this one.
     package mutating func merge(_ other: Router) {
         for served in other.served { add(served.method, served.path, served.endpoint) }
     }
 
-    /// All endpoints with their methods and paths, in the order in which they were added.
+    /// All endpoints of the router with their methods and paths, in the order in which they were added.
     package var served: [(method: String, path: String, endpoint: Endpoint)] {
         routes.flatMap { route in
             zip(route.methods, route.endpoints).map { (method: $0, path: route.path, endpoint: $1) }
         }
     }
 
-    /// Finds an endpoint; `HEAD` finds the one for `GET`. `path` is percent-encoded, the returned parameters are
-    /// decoded.
+    /// Finds the endpoint for an HTTP method and a path; `HEAD` finds the endpoint for `GET`. `path` is
+    /// percent-encoded, the returned parameters are decoded.
     package func match(_ method: String, _ path: String) -> Match {
         let wanted = method == "HEAD" ? "GET" : method
         // A path that looks like a pattern must not match the route that has this pattern.

@@ -21,45 +21,46 @@ package final class Server: Sendable {
 
     package struct Options: Sendable {
         package var host = "127.0.0.1"
-        /// The port; 0 chooses a free one.
+        /// The port on which the server listens; 0 chooses a free one.
         package var port: UInt16 = 0
-        /// The number of threads that serve connections, by default one a core.
+        /// The number of threads that serve connections, by default one for each processor core.
         package var workers = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         package var bodyLimitBytes = 1 << 20
-        /// The largest body for a method and a target, if it differs from `bodyLimitBytes`; otherwise `nil`.
+        /// Returns the most bytes of the body of a request with this method and target, or `nil` if `bodyLimitBytes`
+        /// applies.
         package var bodyLimitBytesOf: @Sendable (_ method: String, _ target: String) -> Int? = { _, _ in nil }
-        /// The most bytes of all request bodies together.
+        /// The most bytes that the bodies of all requests together may take in memory.
         package var bodyLimitBytesTogether = 64 << 20
         package var headerLimitBytes = 32 << 10
-        /// The bytes of memory in which libmicrohttpd reads a request.
+        /// The bytes of memory that the HTTP library libmicrohttpd has for reading a request on a connection.
         var connectionMemory: Int { headerLimitBytes * 2 }
         package var idleTimeoutSeconds = 30
         /// The seconds in which a whole request must have arrived.
         package var requestSeconds: Int64 = 60
-        /// The seconds in which an answer must have been read, unless it is a stream.
+        /// The seconds in which the client must have read an answer, unless the answer is a stream.
         package var answerSeconds: Int64 = 120
-        /// The most connections; fewer if the limit of open files is low.
+        /// The most connections of the server; fewer if the limit of open files is low.
         package var connectionLimit = 4096
-        /// The most connections of each address but loopback.
+        /// The most connections of each client's IP address, except loopback.
         package var connectionLimitPerAddress = 64
-        /// Sockets that are listening already, for example from a service manager. They replace `host` and `port`.
+        /// Sockets that already listen, for example from a service manager. They replace `host` and `port`.
         package var listening: [Int32] = []
-        /// The certificate for TLS 1.2 and 1.3; `nil` for plain HTTP.
+        /// The server's certificate for TLS 1.2 and 1.3; `nil` for plain HTTP.
         package var tls: TLS?
-        /// Makes libmicrohttpd use `poll`, as on systems without epoll.
+        /// Whether the HTTP library libmicrohttpd uses `poll`, as on systems without epoll.
         package var polls = false
-        /// The time that `stop` waits for requests in flight.
+        /// The time that `stop` waits for requests that are still being answered.
         package var stopGrace = Duration.milliseconds(1000)
-        /// Makes the answers of the server itself, without the handler. It gets the status, the reason, and the target
-        /// if it is known.
+        /// Makes the responses of the server itself, for requests that it refuses without its handler. The closure gets
+        /// the status, the reason, and the request target if it is known.
         package var refusal: @Sendable (_ status: Int, _ reason: String, _ target: String?) -> Response = {
             (status, reason, _) in Response(status: status, contentType: "text/plain", body: "\(reason)\n")
         }
-        /// The name of the header that says why a connection was closed.
+        /// The name of the response header that says why a connection was closed.
         package var diagnosisHeader = "Understudy-Diagnosis"
-        /// Receives warnings for the operator, a line each, at most one in ten seconds.
+        /// Receives warnings for the operator of the server, a line each, at most one in ten seconds.
         package var warn: @Sendable (String) -> Void = { _ in }
-        /// Receives libmicrohttpd's messages, a line each.
+        /// Receives the log messages of the HTTP library libmicrohttpd, a line each.
         package var log: @Sendable (String) -> Void = { _ in }
 
         package init() {}
@@ -67,62 +68,61 @@ package final class Server: Sendable {
 
     private let workers: Workers
 
-    /// Starts listening. The handler is called on a worker's thread and should not block it.
+    /// Starts an HTTP server. The handler of requests is called on a worker's thread and should not block it.
     package init(_ options: Options, handler: @escaping Handler) throws(ListenError) {
         workers = try Workers(options, handler: handler)
     }
 
-    /// The port's number.
     package var port: UInt16 { workers.port }
 
-    /// Listens on a further port at the same host; 0 chooses a free one. Its requests get the label.
+    /// Makes the server listen on a further port at the same host; 0 chooses a free port. All requests to that port get
+    /// the label.
     package func listen(on port: UInt16, label: String) throws(ListenError) -> LabelledPort {
         try workers.listen(on: port, label: label)
     }
 
-    /// Serves a connection made within the process, and owns its descriptor. Its requests get the label. Returns
-    /// `false` and closes the descriptor if the server accepts no more connections.
+    /// Serves a connection made within the process, and owns its descriptor. All requests of the connection get the
+    /// label. Returns `false` and closes the descriptor if the server accepts no more connections.
     package func adopt(_ descriptor: Int32, label: String) -> Bool { workers.adopt(descriptor, label: label) }
 
-    /// The counters of the server's connections since the start.
+    /// The counters of the server's connections since its start: open, refused, closed early.
     package var counters: ServerCounters { workers.gate.counters }
 
-    /// Stops: accepts no more connections, ends streams, waits a moment for requests in flight, answers 503 to those
-    /// still suspended, and closes everything. It may be called twice.
+    /// Stops the server: accepts no more connections, ends streams, waits a moment for requests in flight, answers 503
+    /// to those that still wait, and closes everything. It may be called twice.
     package func stop() { workers.stop() }
 
-    /// Closes each connection with its next answer, so that clients and load balancers connect again, elsewhere if they
-    /// can. New connections are still served. Call it before `stop`.
+    /// Makes the server close each connection with its next answer, so that clients and load balancers connect again,
+    /// to another server if they can. New connections are still served. Call it before `stop`.
     package func announceEnd() { workers.isEnding.store(true, ordering: .relaxed) }
 
-    /// Stops after another server has taken over the listening sockets. Connected clients may send one more request
-    /// within `grace`. This call blocks until then; `stop` ends it early.
+    /// Stops the server after another process has taken over the listening sockets. Connected clients may send one more
+    /// request within `grace`. This call blocks until then; `stop` ends it early.
     package func retire(within grace: Duration) { workers.retire(within: grace) }
 
     deinit { workers.stop() }
 }
 
-/// The counters of a server's connections.
+/// The counters of an HTTP server's connections: open, refused, closed early.
 package struct ServerCounters: Sendable, Equatable {
-    /// The number of open connections.
     package var open = 0
     /// The number of open connections that wait for a delayed answer or read a stream.
     package var held = 0
-    /// The bytes of request bodies in memory.
+    /// The bytes that request bodies take in memory.
     package var bodyBytes = 0
-    /// The refusals by a limit since the start: connections, requests that would have had to wait, and bodies for which
-    /// there was no memory.
+    /// The refusals by a limit since the server's start: connections, requests that would have had to wait, and bodies
+    /// for which there was no memory.
     package var refused: UInt64 = 0
-    /// The connections closed in favour of others, while the client was still sending or reading.
+    /// The connections that were closed in favour of new ones, while the client was still sending or reading.
     package var evicted: UInt64 = 0
-    /// The connections closed because the client took too long to send or to read.
+    /// The number of connections that were closed because the client took too long to send or to read.
     package var expired: UInt64 = 0
-    /// The answers that weren't sent because the client had gone.
+    /// The number of answers that weren't sent because the client had disconnected.
     package var abandoned: UInt64 = 0
 
     package init() {}
 
-    /// Returns the sum of two servers' counters.
+    /// Returns the sum of two servers' connection counters.
     package static func + (left: ServerCounters, right: ServerCounters) -> ServerCounters {
         var sum = left
         sum.open += right.open

@@ -1,7 +1,7 @@
 import Dispatch
 
-/// Runs an action later, on one of Dispatch's threads. Swift's task pool isn't used, because a program that embeds the server may
-/// keep it busy with tasks that block.
+/// A timer that runs an action later, on one of Dispatch's threads. Swift's task pool isn't used, because a program
+/// that embeds the server may keep the pool busy with tasks that block.
 ///
 /// A timer exists until it has fired or is cancelled, even if nothing refers to it.
 package final class Timer: Sendable {
@@ -19,19 +19,19 @@ package final class Timer: Sendable {
         source.resume()
     }
 
-    /// Runs `action` once, `duration` from now: at once if that is negative, and in a year at the latest.
+    /// Runs `action` once after `duration`: at once if that is negative, and in a year at the latest.
     @discardableResult
     package static func after(_ duration: Duration, _ action: @escaping @Sendable () -> Void) -> Timer {
         Timer(duration, action)
     }
 
-    /// Fires now, on another thread, unless the timer has already fired.
+    /// Runs the timer's action now, on another thread, unless it has already run.
     package func fireNow() { source.schedule(deadline: .now()) }
 
-    /// Prevents the timer from firing.
+    /// Prevents the timer from running its action.
     package func cancel() { source.cancel() }
 
-    /// Returns the whole nanoseconds of a duration, between 0 and a year.
+    /// Returns the whole nanoseconds of `duration`, limited to the range from 0 to a year.
     static func nanoseconds(_ duration: Duration) -> Int {
         let year: Duration = .seconds(366 * 86_400)
         let (seconds, attoseconds) = max(.zero, min(year, duration)).components

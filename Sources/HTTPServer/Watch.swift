@@ -1,12 +1,12 @@
 import Platform
 import Synchronization
 
-/// A thread that accepts a server's connections and notices when the client of a suspended connection goes.
-/// libmicrohttpd doesn't look at suspended connections.
+/// A thread that accepts a server's connections and notices when a client disconnects while it waits for its answer.
+/// The HTTP library libmicrohttpd doesn't look at connections that it has suspended.
 final class Watch: Sendable {
     private struct Watched {
         let serial: UInt32
-        /// The action; `nil` once it has been called.
+        /// The action to call when the watched client disconnects; `nil` once it has been called.
         var gone: (@Sendable () -> Void)?
     }
 
@@ -14,9 +14,10 @@ final class Watch: Sendable {
         var watched: [Int32: Watched] = [:]
         var serial: UInt32 = 0
         var listeners: [Int32]
-        /// The label of each listener's connections.
+        /// The labels that the connections of listening sockets get, by the socket's descriptor.
         var labels: [Int32: String] = [:]
-        /// Listeners to be closed by the thread. Only the thread knows that it isn't just accepting from one.
+        /// The listening sockets that the accepting thread should close. Only that thread knows that it isn't just
+        /// accepting a connection from one of them.
         var ending: [Int32] = []
         var mayAccept = true
         var isRunning = false
@@ -24,14 +25,14 @@ final class Watch: Sendable {
     }
 
     struct Hooks: Sendable {
-        /// Whether new connections should stay in the system's queue.
+        /// Returns whether new connections should stay in the system's queue, because the server has too many.
         var isFull: @Sendable () -> Bool
-        /// Receives a new connection, and owns its descriptor from then on.
+        /// Receives a new connection of a client, and owns its descriptor from then on.
         var accepted: @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t, _ label: String?) -> Void
-        /// Receives a connection that was accepted with the reserve descriptor, because the process had no other. It is
-        /// closed afterwards.
+        /// Receives a connection that was accepted with the reserve descriptor, because the process had no other
+        /// descriptor. The connection is closed afterwards.
         var outOfDescriptors: @Sendable (Int32) -> Void
-        /// Called several times a second.
+        /// A closure that the accepting thread calls several times a second.
         var tick: @Sendable () -> Void
     }
 
@@ -42,12 +43,12 @@ final class Watch: Sendable {
     // thread uses it.
     private let reserve = Atomic<Int32>(-1)
 
-    /// The most milliseconds between two ticks.
+    /// The most milliseconds between two calls of `tick`.
     private static let pause: Int32 = 200
-    /// The largest serial number: the words of an event set have 63 bits.
+    /// The largest serial number of a watched connection. The words of an event set have 63 bits.
     private static let lastSerial = UInt32.max >> 1
 
-    /// Owns the listeners from now on.
+    /// Prepares to accept connections from the listening sockets, and owns their descriptors from now on.
     init(_ listeners: [Int32], _ hooks: Hooks) {
         self.hooks = hooks
         state = Mutex(State(listeners: listeners))
@@ -64,7 +65,8 @@ final class Watch: Sendable {
         for listener in state.withLock({ $0.listeners }) { close(listener) }
     }
 
-    /// Starts the thread. Returns `false` if the system has no thread or no descriptors for it.
+    /// Starts the thread that accepts connections. Returns `false` if the system has no thread or no descriptors for
+    /// it.
     func start() -> Bool {
         guard events.set >= 0 else { return false }
         state.withLock { $0.isRunning = true }
@@ -76,15 +78,15 @@ final class Watch: Sendable {
         return isStarted
     }
 
-    /// Closes the listeners, and returns when no more connections are accepted.
+    /// Closes all listening sockets, and returns when no more connections are accepted.
     func stopAccepting() {
         state.withLock { $0.mayAccept = false }
         wakeUp()
         while state.withLock({ $0.isRunning && !$0.listeners.isEmpty }) { usleep(500) }
     }
 
-    /// Accepts connections from further listeners, with a label. Returns `false` and closes the listeners if no more
-    /// connections are accepted.
+    /// Accepts connections from further listening sockets, and gives the connections a label. Returns `false` and
+    /// closes the sockets if the server is stopping.
     func listen(on listeners: [Int32], label: String) -> Bool {
         let isTaken = state.withLock { state in
             guard state.mayAccept, !state.isOver else { return false }
@@ -100,20 +102,20 @@ final class Watch: Sendable {
         return isTaken
     }
 
-    /// Asks the thread to close such listeners.
+    /// Asks the accepting thread to close listening sockets that were added later.
     func endListening(on listeners: [Int32]) {
         state.withLock { $0.ending += listeners }
         wakeUp()
     }
 
-    /// Waits until the listeners are closed. It must not be called on the watch's own thread.
+    /// Waits until the listening sockets are closed. It must not be called on the accepting thread itself.
     func awaitEnd(of listeners: [Int32]) {
         while state.withLock({ state in state.isRunning && state.ending.contains { listeners.contains($0) } }) {
             usleep(500)
         }
     }
 
-    /// Stops the thread, and returns when it has ended.
+    /// Stops the thread that accepts connections, and returns when the thread has ended.
     func stop() {
         state.withLock { $0.isOver = true }
         wakeUp()
@@ -122,7 +124,7 @@ final class Watch: Sendable {
 
     // MARK: - Suspended connections
 
-    /// Calls `gone` once, on the watch's thread, when the client closes its connection or its sending half. The
+    /// Calls `gone` once, on the accepting thread, when the client closes its connection or its sending half. The
     /// descriptor must stay open until `forget`.
     func watch(_ descriptor: Int32, gone: @escaping @Sendable () -> Void) {
         state.withLock { state in
@@ -143,7 +145,7 @@ final class Watch: Sendable {
     }
 
     /// Adds a descriptor to the event set. `serial` is 0 for descriptors to read from, and a number of its own for each
-    /// suspended connection.
+    /// connection that waits for its answer.
     private func add(_ descriptor: Int32, serial: UInt32) {
         let word = UInt64(serial) << 32 | UInt64(UInt32(bitPattern: descriptor))
         _ = understudy_events_add(events, descriptor, serial == 0 ? 0 : 1, word)
@@ -207,9 +209,9 @@ final class Watch: Sendable {
         }
     }
 
-    /// Refuses one waiting client when the process has no descriptor left, by means of the reserve descriptor. Then it
-    /// pauses, because descriptors may become free. Connections can't have used all descriptors, since their number is
-    /// limited.
+    /// Refuses one client that waits to be accepted when the process has no descriptor left, by means of a descriptor
+    /// kept in reserve. Then it pauses, because descriptors may become free. The server's connections can't have used
+    /// all descriptors, because their number is limited.
     private func refuseOne(from listener: Int32) {
         let kept = reserve.exchange(-1, ordering: .relaxed)
         if kept >= 0 { close(kept) }
@@ -230,7 +232,7 @@ final class Watch: Sendable {
         }
     }
 
-    /// Closes the listeners that are to be closed.
+    /// Closes the listening sockets that the server has asked the accepting thread to close.
     private func closeEnding() {
         state.withLock { state in
             guard !state.ending.isEmpty else { return }

@@ -3,7 +3,7 @@ import CConnections
 import Synchronization
 
 extension Workers {
-    /// Receives a part of the body, or its end.
+    /// Receives a part of a request's body, or its end, from the HTTP library libmicrohttpd.
     func receive(
         _ transaction: HTTPTransaction, method: String, data: UnsafePointer<CChar>?, size: inout Int
     ) -> MHD_Result {
@@ -98,7 +98,7 @@ extension Workers {
         options.refusal(status, reason, target)
     }
 
-    /// Refuses requests because of their headers, before a body is read.
+    /// Refuses requests with bad headers, before a body is read.
     private func admit(_ transaction: HTTPTransaction) -> MHD_Result {
         let headers = Workers.headers(of: transaction.pointer)
         var bytes = transaction.target.utf8.count
@@ -115,9 +115,9 @@ extension Workers {
         return .YES
     }
 
-    /// Refuses a body whose announced length is too large. Most clients send it all the same, and would find a closed
-    /// connection before they look for the answer. So the answer is sent first, and the body is read and discarded, up
-    /// to a limit.
+    /// Refuses a request whose announced body is too large. Most clients send the body all the same, and would find a
+    /// closed connection before they look for the answer. So the answer is sent first, and the body is read and
+    /// discarded, up to a limit.
     private func refuseBody(_ transaction: HTTPTransaction, _ framing: Framing) -> MHD_Result {
         let refusal = tooLarge(transaction)
         guard !framing.expectsContinue, framing.declaredLength <= options.bodyLimitBytes * 16 else {

@@ -3,24 +3,24 @@ import CMicrohttpd
 import Platform
 import Synchronization
 
-/// The inside of a server: libmicrohttpd's daemon, the thread that accepts, and the state that their callbacks share.
+/// The inside of an HTTP server: libmicrohttpd's daemon, the thread that accepts connections, and the state that their
+/// callbacks share.
 final class Workers: Sendable {
     let options: Server.Options
     let gate: ConnectionGate
     let inFlight = Atomic<Int>(0)
     let isStopping = Atomic<Bool>(false)
-    /// Whether every answer is the last on its connection.
+    /// Whether the server closes each connection after its next answer.
     let isEnding = Atomic<Bool>(false)
     let secrets: CopiedTLS?
     let handler: Server.Handler
     let suspensions = Suspensions()
     let streams = Mutex<[ObjectIdentifier: EventStream]>([:])
-    /// The port's number.
     let port: UInt16
     private let mustStopNow = Atomic<Bool>(false)
     private let running = Mutex(Running())
     private let refusals: RefusedConnections
-    /// The time at which the suspended connections were last examined.
+    /// The time at which the server last looked for connections that have long waited for their answer.
     private let lastLook = Mutex(ContinuousClock.now)
 
     private struct Running: @unchecked Sendable {
@@ -28,7 +28,7 @@ final class Workers: Sendable {
         var watch: Watch?
     }
 
-    /// Starts listening. The handler is called on a worker's thread and should not block it.
+    /// Starts an HTTP server. The handler of requests is called on a worker's thread and should not block it.
     init(_ options: Server.Options, handler: @escaping Server.Handler) throws(ListenError) {
         self.options = options
         self.handler = handler
@@ -89,7 +89,7 @@ final class Workers: Sendable {
         return understudy_start_daemon(&daemonOptions)
     }
 
-    /// The thread that accepts connections and notices when the client of a suspended connection goes.
+    /// The thread that accepts connections and notices when a client disconnects while it waits for its answer.
     var watch: Watch? { running.withLock { $0.watch } }
 
     // MARK: - Accepting
@@ -107,8 +107,8 @@ final class Workers: Sendable {
         }
     }
 
-    /// Watches the clients of connections that were already suspended at the last call and still are. Most answers come
-    /// sooner, and watching costs as much as suspending.
+    /// Watches for the disconnection of clients whose connections were already suspended at the last call and still
+    /// are. Most answers come sooner, and watching costs as much as suspending.
     private func watchSuspended() {
         let now = ContinuousClock.now
         let isDue = lastLook.withLock { last in
@@ -142,8 +142,8 @@ final class Workers: Sendable {
 
     // MARK: - Stopping
 
-    /// Stops: accepts no more connections, ends streams, waits a moment for requests in flight, answers 503 to those
-    /// still suspended, and closes everything. It may be called twice.
+    /// Stops the HTTP server: accepts no more connections, ends streams, waits a moment for requests in flight, answers
+    /// 503 to those that still wait, and closes everything. It may be called twice.
     func stop() {
         mustStopNow.store(true, ordering: .relaxed)
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
@@ -151,8 +151,8 @@ final class Workers: Sendable {
         finish()
     }
 
-    /// Stops after another server has taken over the listening sockets. Connected clients may send one more request
-    /// within `grace`; `stop` ends that early.
+    /// Stops the HTTP server after another process has taken over the listening sockets. Connected clients may send one
+    /// more request within `grace`; `stop` ends that early.
     func retire(within grace: Duration) {
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
         quiesce()
@@ -161,10 +161,10 @@ final class Workers: Sendable {
         finish()
     }
 
-    /// The reason for refusals while the server is stopping.
+    /// The reason that clients get for refused requests while the server is stopping.
     static let stopping = "the server is stopping"
 
-    /// Accepts no more connections, and ends streams.
+    /// Makes the HTTP server accept no more connections, and ends its streams.
     private func quiesce() {
         watch?.stopAccepting()
         for stream in streams.withLock({ Array($0.values) }) { stream.end() }
@@ -212,7 +212,7 @@ final class Workers: Sendable {
     }
 }
 
-/// PEM texts in memory that doesn't move while libmicrohttpd reads it.
+/// A TLS certificate and its key, as PEM texts in memory that doesn't move while libmicrohttpd reads it.
 final class CopiedTLS: @unchecked Sendable {
     let chain: UnsafeMutablePointer<CChar>?
     let key: UnsafeMutablePointer<CChar>?

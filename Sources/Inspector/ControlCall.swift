@@ -3,28 +3,30 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// A refusal by the control API, or of an action on somebody's page.
+/// A refusal by the control API, or of an action that was chosen on the page of an account or a user.
 struct CallRefusal: Error, Sendable {
     let status: Int
-    /// A sentence that says what was wrong.
+    /// A sentence that says why the control API refused the call.
     let message: String
-    /// The path in the body, such as `$.effect.delay`; `nil` if no member of it was wrong.
+    /// The path of the wrong member in the call's body, such as `$.effect.delay`; `nil` if no member was wrong.
     var path: String?
-    /// The issues of the body, each with its path and message; empty if something other than the body was wrong.
+    /// The issues in the call's body, each with its path and message. The list is empty if something other than the
+    /// body was wrong.
     var issues: [SchemaForm.Fault] = []
-    /// A text that says how many more issues there are.
+    /// A text that says how many further issues the control API found and left out.
     var more: String?
 
-    /// The issues, for the fields of a form.
+    /// The issues of a refused call, to be shown beside the fields of a form.
     var faults: [SchemaForm.Fault] { issues.isEmpty ? [(path: path, message: message)] : issues }
     var diagnosis: Diagnosis { Diagnosis("\(path.map { "\($0): " } ?? "")\(message)") }
 }
 
 extension Inspector {
-    /// Returns a text as one segment of the path of a call.
+    /// Percent-encodes a text as one segment of a URL's path.
     static func segment(_ text: String) -> String { PercentCoding.encode(Array(text.utf8)) }
 
-    /// Calls the control API in the request's world: `path` is like `faults/fault-1`, percent-encoded.
+    /// Calls the control API in the world of the request for the page. `path` is below the API's root and
+    /// percent-encoded, such as `faults/fault-1`.
     ///
     /// - Throws: The control API's refusal.
     func call(
@@ -33,7 +35,7 @@ extension Inspector {
         try await call(method, path, bytes: body.map { $0.serialized() } ?? [], in: exchange)
     }
 
-    /// Calls the control API with a body that a person wrote, which may not be JSON.
+    /// Calls the control API with a body that the user has typed, which may not be valid JSON.
     ///
     /// - Throws: The control API's refusal.
     func call(
@@ -50,13 +52,14 @@ extension Inspector {
             more: error["more"]?.string)
     }
 
-    /// Returns the schema of a call's body, such as that of `POST faults`.
+    /// Returns the JSON schema of the body of a call to the control API, such as `POST faults`.
     func schema(of method: String, _ path: String) -> Schema {
         let call = control.calls.first { $0.method == method && $0.path == "\(ControlAPI.root)/\(path)" }
         return call?.call?.body?.schema ?? .any
     }
 
-    /// Makes a change; a refusal of it becomes the answer of `refused`.
+    /// Performs `change` by calls of the control API. If one of these is refused, returns the page that `refused` makes
+    /// of the refusal.
     func trying(
         _ change: () async throws -> Response, refused: (CallRefusal) async throws -> Response
     ) async throws -> Response {
@@ -65,7 +68,8 @@ extension Inspector {
         { return try await refused(CallRefusal(status: error.status, message: error.message, path: error.path)) }
     }
 
-    /// Returns a form that changes something: it is sent to `path` below the inspector's address, with the token.
+    /// Returns an HTML form that changes something. It is posted to `path` below the inspector's address, with the
+    /// secret that protects against forged requests.
     func form(
         to path: String, _ exchange: Exchange, _ attributes: Attributes = [:], _ content: HTML?...
     ) -> HTML {
@@ -74,7 +78,7 @@ extension Inspector {
             .group(content.compactMap { $0 }))
     }
 
-    /// Returns a button that makes one change. `fields` are sent with it.
+    /// Returns a button that posts one change to the inspector, with `fields` as hidden fields of its form.
     func action(
         _ exchange: Exchange, _ path: String, _ label: String, _ kind: String = "", spoken: String? = nil,
         _ fields: KeyValuePairs<String, String> = [:]
@@ -84,7 +88,7 @@ extension Inspector {
             .button(label, spoken: spoken, kind))
     }
 
-    /// Redirects to the page at `path` below the inspector's address, after a change.
+    /// Redirects to the page at `path` below the inspector's address, after a form has changed something.
     func changed(_ exchange: Exchange, show path: String) -> Response {
         .redirect(to: exchange.inspector(path), status: 303)
     }

@@ -21,7 +21,7 @@ extension Inspector {
         ]
     }
 
-    /// Asks for the token, then leads to the requested page.
+    /// Returns the page that asks for the daemon's control token, and then leads to the page that was requested.
     func tokenPage(_ exchange: Exchange, _ refusal: Response) -> Response {
         let request = exchange.request
         let asked = request.method == "GET" ? request.path + (request.query.map { "?\($0)" } ?? "") : ""
@@ -72,7 +72,7 @@ extension Inspector {
         return response
     }
 
-    /// Whether `path` leads to a page of this daemon, and no browser reads it as the address of another host.
+    /// Whether `path` leads to a page of this daemon, and no browser would read it as the address of another host.
     private static func isOwnPage(_ path: String) -> Bool {
         path.hasPrefix("/") && !path.hasPrefix("//")
             && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }

@@ -5,14 +5,15 @@ import HTTPServer
 // The declarations of pages: who may open them, and who may send their forms.
 
 extension Inspector {
-    /// Declares a page at `path` below the inspector's address.
+    /// Returns an endpoint for a page of the inspector, at `path` below the inspector's address.
     func page(_ method: String, _ path: String, _ answer: @escaping @Sendable (Exchange) throws -> Response)
         -> Endpoint
     {
         Endpoint(method, [], "\(Inspector.root)/\(path)", nil) { try refusal(of: $0) ?? answer($0) }
     }
 
-    /// Declares a page at `path` that has to wait.
+    /// Returns an endpoint for a page of the inspector that is made asynchronously, at `path` below the inspector's
+    /// address.
     func page(
         _ method: String, _ path: String, _ answer: @escaping @Sendable (Exchange) async throws -> Response
     ) -> Endpoint {
@@ -22,8 +23,8 @@ extension Inspector {
         }
     }
 
-    /// Declares the answer to a form sent to `path`. `answer` runs only if the form has the token of this daemon's
-    /// pages.
+    /// Returns an endpoint for a form that is posted to `path` below the inspector's address. `answer` runs only if the
+    /// form has the secret of this daemon's pages.
     func form(_ path: String, _ answer: @escaping @Sendable (Exchange, Form) async throws -> Response) -> Endpoint {
         page("POST", path) { exchange in
             let form = Form(parsing: exchange.request.body)
@@ -34,8 +35,9 @@ extension Inspector {
         }
     }
 
-    /// Returns the refusal of a request for a page: the control API's, except that links from other sites, such as the
-    /// app under test, are allowed. Those sites can neither frame nor read the inspector's pages.
+    /// Returns the refusal of a request for one of the inspector's pages, or `nil` if the request is allowed. The rules
+    /// are the control API's, except that other sites may link to the pages. Those sites can neither frame nor read
+    /// them.
     func refusal(of exchange: Exchange) -> Response? {
         guard let refusal = control.refusal(of: exchange, allowsLinks: true) else { return nil }
         if refusal.status == 401 { return tokenPage(exchange, refusal) }
@@ -45,7 +47,8 @@ extension Inspector {
         return page
     }
 
-    /// Returns a page that says why there is no other; `nil` outside the inspector's address.
+    /// Returns a page that says why the requested page of the inspector doesn't exist; `nil` if the request is for
+    /// another part of the daemon.
     package func refuse(_ exchange: Exchange, because reason: PageRefusal) -> Response? {
         let path = exchange.address.path
         guard path.hasPrefix("\(Inspector.root)/"), !path.hasPrefix("\(ControlAPI.root)/"), path != ControlAPI.root

@@ -4,19 +4,20 @@ import HTTPServer
 import JOSE
 import Worlds
 
-/// The inspector: pages for people, which show what has happened in a world and change what happens next.
+/// The inspector: web pages that show people what has happened in a world (an isolated test environment), and change
+/// what happens next.
 ///
 /// Each area has a folder with its pages and its endpoints. A page works without scripts. It makes changes by calls of
-/// the control API, so that each rule and each refusal is written once. No page has a script or a style in it: all are
-/// files in the folder `Assets`.
+/// the control API, so that each rule and each refusal is written once. Scripts and styles are files in the folder
+/// `Assets`.
 package struct Inspector: Sendable {
-    /// The path of the pages, below the world's address.
+    /// The path of the inspector's pages, below the address of a world.
     package static let root = "/_understudy"
 
     let control: ControlAPI
     let providers: [any Provider]
     let version: String
-    /// The scenarios with which every world begins.
+    /// The scenarios (ready-made test situations) with which every world begins.
     let chosen: [Scenario]
     let formToken: FormToken
 
@@ -30,7 +31,8 @@ package struct Inspector: Sendable {
         self.formToken = formToken
     }
 
-    /// All pages of the inspector. Requests for them aren't recorded, and no fault can be ordered at them.
+    /// The endpoints of all pages of the inspector. Requests for them aren't recorded, and tests can't order faults at
+    /// them.
     package var endpoints: [Endpoint] {
         [Endpoint("GET", [], Inspector.root, nil) { toFirstPage($0) }]
             + signInsEndpoints + exchangeEndpoints + explainEndpoints + peopleEndpoints + userEndpoints
@@ -39,8 +41,8 @@ package struct Inspector: Sendable {
             + inboxEndpoints + tokenEndpoints + tryOutEndpoints
     }
 
-    /// Answers `/`: browsers get the first page. Programs, which don't accept HTML, get the JSON by which they
-    /// recognize an emulator.
+    /// Answers a request for `/`. Browsers get the inspector's first page. Programs, which don't accept HTML, get the
+    /// JSON by which they recognize an emulator.
     package func home(_ exchange: Exchange) async throws -> Response {
         // Scripts of any origin may request that JSON, but not read the page.
         guard exchange.request.header("Origin") == nil,
@@ -54,16 +56,16 @@ package struct Inspector: Sendable {
 }
 
 extension Exchange {
-    /// Returns the URL of the inspector's page at `path`, such as `people/ada`, in the request's world.
+    /// Returns the URL of the inspector's page at `path`, such as `people/ada`, in the world of this request.
     func inspector(_ path: String = "") -> String { "\(address.ownBase)\(Inspector.root)/\(path)" }
 }
 
-/// An area of the inspector, with its entry in the menu.
+/// An area of the inspector's pages, such as the inbox, with an entry in the menu.
 struct Area {
-    /// The path below the inspector's address.
+    /// The path of the area's first page, below the inspector's address.
     let path: String
     let title: String
-    /// The pages that have tabs.
+    /// The area's pages that are shown as tabs.
     var tabs: [(path: String, title: String)] = []
 
     static let signIns = Area(path: "", title: "Sign-ins")
@@ -82,18 +84,19 @@ struct Area {
     static let setUp = Area(path: "setup", title: "Set up")
     static let explain = Area(path: "explain", title: "Explain")
     static let help = Area(path: "help", title: "Help")
-    /// All areas, in the order of the menu.
+    /// All areas of the inspector, in the order of the menu.
     static let all = [signIns, people, users, inbox, orders, clock, worlds, setUp, explain, help]
 }
 
 extension Inspector {
-    /// The policy of pages: they load only their own style sheet and scripts. Markup from a request couldn't run, even
-    /// if it weren't escaped.
+    /// The Content-Security-Policy of the inspector's pages: they load only the daemon's own style sheet and scripts.
+    /// Markup from a request couldn't run even if it weren't escaped.
     static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
         + "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-    /// Returns a page. `scripts` are names of files in `Assets`; `lead` is shown beside the title, `about` below it.
+    /// Returns a page of the inspector. `scripts` are the names of files in the folder `Assets`. `lead` is shown beside
+    /// the title, and `about` below it.
     func page(
         _ exchange: Exchange, _ area: Area?, title: String, status: Int = 200, scripts: [String] = [],
         lead: [HTML?] = [], about: String? = nil, _ content: [HTML?]
@@ -119,7 +122,7 @@ extension Inspector {
             body: page.document)
     }
 
-    /// Returns a page with forms, which says what one has changed, or why nothing was.
+    /// Returns a page with forms. After a form was sent, the page says what it has changed, or why it changed nothing.
     func page(
         _ exchange: Exchange, _ area: Area, title: String, refusal: CallRefusal?, scripts: [String] = [],
         lead: [HTML?] = [], about: String? = nil, _ content: [HTML?]
@@ -130,7 +133,7 @@ extension Inspector {
         return refusal.map { page.diagnosed($0.diagnosis) } ?? page
     }
 
-    /// Returns a page that says why there is no other, with a link to the page at `path`.
+    /// Returns a page that says why the requested page doesn't exist, with a link to the page at `path`.
     func missing(
         _ exchange: Exchange, _ area: Area?, _ title: String, _ reason: String, status: Int = 404,
         diagnosis: Diagnosis? = nil, to path: String = "", _ link: String = "To the sign-ins"
@@ -141,7 +144,7 @@ extension Inspector {
         ).diagnosed(diagnosis ?? Diagnosis(reason))
     }
 
-    /// The headers of all answers that aren't files of `Assets`.
+    /// The security headers of all responses of the inspector, except for style sheets and scripts.
     static let protection: [(name: String, value: String)] = [
         (name: "Cache-Control", value: "no-store"), (name: "X-Content-Type-Options", value: "nosniff"),
         // With no-referrer, a form of these pages would be sent with "Origin: null".
@@ -173,12 +176,12 @@ extension Inspector {
                 .of("bdi", .text(exchange.world.name)), .of("span", ["aria-hidden": "true"], " ▾")))
     }
 
-    /// Returns a button that copies the text of the element with this ID.
+    /// Returns a button that copies the text of the HTML element with the ID `id`.
     func copyButton(_ id: String, _ text: String = "Copy", spoken: String? = nil) -> HTML {
         .button(text, spoken: spoken, "quiet.small.needs-script", ["type": "button", "data-copy-from": id])
     }
 
-    /// Returns links in a list. `current` is the path of the page that is shown.
+    /// Returns a list of links to pages. `current` is the path of the page that is shown now.
     private func links(
         _ exchange: Exchange, _ selector: String, _ label: String, _ pages: [(path: String, title: String)],
         current: String?
@@ -193,7 +196,7 @@ extension Inspector {
     }
 }
 
-/// A style sheet or a script. Its address changes with its content, so browsers may cache it forever.
+/// A style sheet or a script of the inspector. Its URL changes with its content, so browsers may cache it forever.
 struct Asset: Sendable {
     let name: String
     let type: String
@@ -207,7 +210,7 @@ struct Asset: Sendable {
         version = String(Hex.encode(Digest.sha256(text)).prefix(16))
     }
 
-    /// The path below the inspector's address.
+    /// The path of the style sheet or script, below the inspector's address.
     var path: String { "assets/\(name)?v=\(version)" }
 
     var response: Response {
@@ -221,12 +224,12 @@ struct Asset: Sendable {
 }
 
 enum InspectorAssets {
-    /// All style sheets of the folder `Assets`, in the order of their names: `base` comes first.
+    /// All style sheets of the folder `Assets` in one, in the order of the files' names. `base` comes first.
     static let styleSheet = Asset(
         name: "inspector.css", type: "text/css;charset=UTF-8",
         text: StyleSheets.all.map { "\($0.text)" }.joined())
 
-    /// The scripts by the names of their files, without `.js`.
+    /// The inspector's scripts by the names of their files, without `.js`.
     static let scripts = Dictionary(
         uniqueKeysWithValues: Scripts.all.map { script in
             let type = "text/javascript;charset=UTF-8"
@@ -242,33 +245,34 @@ extension Inspector {
     }
 }
 
-/// A secret in the inspector's forms that pages of other origins can't read, so that only the inspector's pages can
-/// make changes. It is made when the daemon starts, and is the same for all worlds; replicas that share their worlds
-/// share it, too.
+/// A secret in the inspector's forms against forged requests: pages of other origins can't read it, so only the
+/// inspector's pages can make changes. It is made when the daemon starts. All worlds use the same one, and so do
+/// daemons that share their worlds.
 /// <https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html>
 package struct FormToken: Sendable {
     private static let name = "formToken"
     private var text: String
 
-    /// Makes a token for this daemon.
+    /// Makes a new form token for this daemon alone.
     package init() {
         // This isn't the world's randomness: opening a page must not change the world's next code.
         var randomness = Randomness(seed: nil)
         text = Base64URL.encode(randomness.bytes(16))
     }
 
-    /// Makes a token for this daemon; with a shared `archive`, returns the one that all replicas use.
+    /// Makes a form token for this daemon. If `archive` is storage that several daemons share, returns the form token
+    /// that all of them use.
     package init(_ archive: (any Archive)?) throws(StoreFailure) {
         self.init()
         guard let archive, archive.isShared else { return }
         text = try archive.text(FormToken.name, orKeep: text)
     }
 
-    /// An ID of the daemon's run, or of all replicas' common run. It is a digest of the form token, which therefore
-    /// can't be computed from it.
+    /// An ID of this run of the daemon, or of the common run of all daemons that share their worlds. It is a digest of
+    /// the form token, which can't be computed from it.
     var run: String { String(Hex.encode(Digest.sha256(text)).prefix(12)) }
 
-    /// The form's hidden field.
+    /// The hidden field with the secret, for an HTML form.
     var field: HTML { .hidden(FormToken.name, text) }
 
     func isCarried(by form: Form) -> Bool {

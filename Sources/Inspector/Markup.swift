@@ -4,12 +4,13 @@ import JSON
 
 // The words in which pages are written: an element by a selector, and the parts that many pages have.
 
-/// The value of an attribute: a text, or whether an attribute that has only a name (`checked`) is there.
+/// The value of an HTML attribute: a text, or a Boolean for an attribute that has only a name, such as `checked`.
 protocol AttributeValue {}
 extension String: AttributeValue {}
 extension Bool: AttributeValue {}
 
-/// The attributes of an element: `["href": url, "rel": "next", "hidden": isEmpty]`. Those that are `nil` or false are left out.
+/// The attributes of an HTML element, written as `["href": url, "rel": "next", "hidden": isEmpty]`. Attributes that are
+/// `nil` or false are left out.
 struct Attributes: ExpressibleByDictionaryLiteral {
     fileprivate var all: [(name: String, value: String?)]
 
@@ -20,7 +21,7 @@ struct Attributes: ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Returns the attributes `first`, followed by these.
+    /// Returns the attributes `first`, followed by the present attributes.
     func after(_ first: Attributes) -> Attributes {
         var sum = first
         sum.all += all
@@ -28,14 +29,14 @@ struct Attributes: ExpressibleByDictionaryLiteral {
     }
 }
 
-/// A text in an address, a form or a list, with the words that a person reads.
+/// A choice that a form or a list offers: the value that is sent, and the words that a person reads.
 typealias Option = (value: String, text: String)
 
 extension HTML: ExpressibleByStringInterpolation {
     package init(stringLiteral text: String) { self = .text(text) }
 
-    /// Returns an element. A selector such as `p.note.bad#why` has its name, classes and ID. Children that are `nil`
-    /// are left out.
+    /// Returns an HTML element. `selector`, such as `p.note.bad#why`, gives its name, classes and ID. Children that are
+    /// `nil` are left out.
     static func of(_ selector: String, _ children: HTML?...) -> HTML { make(selector, [:], children) }
 
     static func of(_ selector: String, _ attributes: Attributes, _ children: HTML?...) -> HTML {
@@ -61,38 +62,39 @@ extension HTML: ExpressibleByStringInterpolation {
         .of(selector, .group(items.map { .of("li", $0) }))
     }
 
-    /// Returns a note; `kind` is `good`, `bad`, `warn` or empty. Screen readers read a bad one at once.
+    /// Returns a paragraph that draws attention. `kind` is `good`, `bad`, `warn` or empty. Screen readers announce a
+    /// `bad` one at once.
     static func note(_ kind: String, _ content: HTML?...) -> HTML {
         .of("p.note.\(kind)", ["role": kind == "bad" ? "alert" : nil], .group(content.compactMap { $0 }))
     }
 
-    /// Returns a text with code between backticks.
+    /// Returns a text as HTML, in which words between backticks become code.
     static func prose(_ text: String) -> HTML { .group(Document.inline(ShownText.source(text)) { _ in nil }) }
 
-    /// Returns a block of text that scrolls, which must be possible with a keyboard, too.
+    /// Returns a block of preformatted text that can be scrolled with the keyboard, too.
     static func source(_ text: String, label: String, id: String? = nil, limit: Int = .max) -> HTML {
         .of("pre", ["id": id, "tabindex": "0", "aria-label": label], .text(ShownText.source(text, limit: limit)))
     }
 
-    /// Returns a list of names and values, such as those of a request's headers.
+    /// Returns an HTML list of names and values, such as the headers of a request.
     static func facts(_ rows: [(String, HTML)]) -> HTML? {
         guard !rows.isEmpty else { return nil }
         return .of("dl.facts", .group(rows.map { .group([.of("dt", ShownText.isolated($0.0)), .of("dd", $0.1)]) }))
     }
 
-    /// Returns a part of a page under a heading.
+    /// Returns a section of a page with a heading.
     static func card(_ title: String, as selector: String = "section.card", _ content: HTML?...) -> HTML {
         .of(selector, .of("h2", .text(title)), .group(content.compactMap { $0 }))
     }
 
-    /// Says how many more there are; `nil` if there are none.
+    /// Returns a line such as "5 more aren't shown here."; `nil` if `count` is 0.
     static func more(_ count: Int, _ words: String = "more aren't shown here.") -> HTML? {
         count > 0 ? .small("\(count) \(words)") : nil
     }
 
     // MARK: - Tables
 
-    /// A row of a table: its cells and the attributes of its element.
+    /// A row of an HTML table: its cells, and the attributes of the row's element.
     struct Row: ExpressibleByArrayLiteral {
         var attributes: Attributes = [:]
         var cells: [HTML]
@@ -101,8 +103,8 @@ extension HTML: ExpressibleByStringInterpolation {
         init(_ attributes: Attributes, _ cells: HTML...) { (self.attributes, self.cells) = (attributes, cells) }
     }
 
-    /// Returns a table. On a phone its rows become cards, in which each cell is labelled with its column. Without
-    /// columns, the table has no head. With `headed`, the first cell of a row is its heading.
+    /// Returns an HTML table. On a phone its rows become cards, in which each cell is labelled with its column. If
+    /// `columns` is empty, the table has no head. With `headed`, the first cell of a row is the row's heading.
     static func table(
         _ selector: String, _ columns: [String], caption: HTML? = nil, label: String? = nil, headed: Bool = false,
         _ rows: [Row]
@@ -128,7 +130,7 @@ extension HTML: ExpressibleByStringInterpolation {
 
     // MARK: - Forms
 
-    /// Returns a control with its label. `hint` is shown after the label.
+    /// Returns a form control with its label. `hint` is shown after the label.
     static func field(_ label: String, hint: String? = nil, _ control: HTML) -> HTML {
         .of("label", .text(label), hint.map { .soft(" \($0)") }, control)
     }
@@ -150,7 +152,7 @@ extension HTML: ExpressibleByStringInterpolation {
         .of("select", more.after(["name": name]), .options(options, chosen: chosen))
     }
 
-    /// Returns a box to tick, or with `value` one of several choices.
+    /// Returns a checkbox, or a radio button if there is a `value`.
     static func choice(_ label: String, _ name: String, value: String? = nil, isChosen: Bool) -> HTML {
         .of(
             "label.choice",
@@ -163,14 +165,14 @@ extension HTML: ExpressibleByStringInterpolation {
             ), .of("span", .text(label)))
     }
 
-    /// Returns a button; `spoken` is added to its text for screen readers.
+    /// Returns an HTML button. `spoken` is added to its text for screen readers.
     static func button(_ text: String, spoken: String? = nil, _ kind: String = "", _ more: Attributes = [:]) -> HTML {
         .of("button.\(kind)", more, .text(text), spoken.map { .spoken(" \($0)") })
     }
 }
 
 extension Exchange {
-    /// Returns a link to the inspector's page at `path`; with a `kind` such as `quiet` it looks like a button.
+    /// Returns a link to the inspector's page at `path`. With a `kind` such as `quiet`, the link looks like a button.
     func link(_ path: String, _ content: HTML, _ kind: String? = nil) -> HTML {
         .of("a\(kind.map { ".button.\($0)" } ?? "")", ["href": inspector(path)], content)
     }

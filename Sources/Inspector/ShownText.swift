@@ -2,13 +2,13 @@ import EmulatorCore
 import JSON
 import Time
 
-/// Texts from requests, prepared for pages: control characters and those that change the direction of writing are made
-/// visible, and long texts are cut. Limits are in bytes.
+/// Prepares texts from requests for pages. It makes control characters visible, and characters that change the writing
+/// direction, and cuts long texts. Limits are in bytes.
 enum ShownText {
-    /// Returns a text on one line: line breaks are made visible, too.
+    /// Returns a text for display on one line, with line breaks made visible.
     static func plain(_ text: String, limit: Int = 160) -> String { shown(text, limit, isHidden) }
 
-    /// Returns a text with its line breaks and tabs, for `pre`.
+    /// Returns a text for display in a `pre` element, with its line breaks and tabs.
     static func source(_ text: String, limit: Int = .max) -> String {
         shown(text, limit) { $0.value != 0x0A && $0.value != 0x09 && isHidden($0) }
     }
@@ -30,8 +30,8 @@ enum ShownText {
         return shown
     }
 
-    /// Whether the character is a control character, has no width, or is one of
-    /// <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
+    /// Whether a character must be made visible: it is a control character, has no width, or changes the writing
+    /// direction as described in <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0xAD, 0x061C, 0x180E, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF,
@@ -41,19 +41,19 @@ enum ShownText {
         }
     }
 
-    /// Returns a text as code.
+    /// Returns a text as an HTML element for code, shortened if it exceeds the limit.
     static func code(_ text: String, limit: Int = 2_000) -> HTML { .of("code.text", isolated(text, limit: limit)) }
 
-    /// The number of bytes that a page shows of a text of many lines.
+    /// The number of bytes that a page shows at most of a text with many lines.
     static let blockLimit = 64 << 10
 
-    /// Returns a text in an element that isolates its direction of writing.
+    /// Returns a text in an element that isolates its writing direction from the text around.
     static func isolated(_ text: String, limit: Int = 160) -> HTML { .of("bdi", .text(plain(text, limit: limit))) }
 
-    /// Returns an address or a header's value, which may be longer than other texts.
+    /// Returns a URL or a header's value as HTML. It may be longer than other texts before it is shortened.
     static func line(_ text: String) -> HTML { isolated(text, limit: 400) }
 
-    /// Describes a time in microseconds, as people say it: "12 ms", "3.4 s", "2 min 5 s".
+    /// Describes a duration, given in microseconds, as people say it: "12 ms", "3.4 s", "2 min 5 s".
     static func duration(_ microseconds: Int64) -> String {
         let milliseconds = microseconds / 1000
         if microseconds < 1000 { return "\(microseconds) µs" }
@@ -64,7 +64,7 @@ enum ShownText {
         return "\(seconds / 3600) h \(seconds % 3600 / 60) min"
     }
 
-    /// Returns a time of the world's clock.
+    /// Returns a time of the world's clock as HTML.
     static func time(_ time: Instant) -> HTML {
         let text = time.text
         return .of("time", ["datetime": text], .text(text.replacing("T", with: " ").replacing("Z", with: "")))
@@ -72,7 +72,8 @@ enum ShownText {
 }
 
 extension Inspector {
-    /// Returns a diagnosis, in which "request r12" links to that exchange, and "scenario refresh-revoked" to its page.
+    /// Returns the reason for a refusal as HTML, in which "request r12" links to that recorded request, and "scenario
+    /// refresh-revoked" to that scenario's page.
     func linked(_ diagnosis: String, _ exchange: Exchange, limit: Int = 2_000) -> HTML {
         let text = ShownText.plain(diagnosis, limit: limit)
         var parts: [HTML] = []
@@ -85,7 +86,8 @@ extension Inspector {
         return .of("bdi", .group(parts), .text(String(rest)))
     }
 
-    /// Returns a diagnosis in its parts.
+    /// Returns the reason for a refusal as HTML, with its parts (such as what was received and what was expected) on
+    /// separate lines.
     func reasonParts(_ diagnosis: String, _ exchange: Exchange) -> HTML {
         DiagnosisParts(line: ShownText.plain(diagnosis, limit: 2_000)).html { linked($0, exchange) }
     }

@@ -1,10 +1,10 @@
-/// Argon2 (RFC 9106), which OpenSSL has from version 3.2 on only.
+/// The password hash function Argon2 (RFC 9106), which OpenSSL has from version 3.2 on only.
 ///
 /// ```swift
 /// let tag = Argon2(kind: .id, memory: 65_536, passes: 3).hash(password, salt: salt, length: 32)
 /// ```
 package struct Argon2: Codable, Equatable, Sendable {
-    /// A variant of Argon2, by its number in RFC 9106 §3.2.
+    /// A variant of Argon2. The raw value is its number in RFC 9106 §3.2.
     package enum Kind: UInt32, Codable, Sendable {
         /// Argon2d: the password decides which blocks are read.
         case d = 0
@@ -21,10 +21,10 @@ package struct Argon2: Codable, Equatable, Sendable {
     private let lanes: Int
     private let associatedData: [UInt8]
 
-    /// Makes a function of these costs; `memory` is in kibibytes.
+    /// Makes an Argon2 function with these costs. `memory` is in kibibytes.
     ///
-    /// - Parameter isFirstVersion: Whether it is version 1.0 of 2015 (0x10), in which later passes overwrite blocks,
-    ///   instead of version 1.3 (0x13).
+    /// - Parameter isFirstVersion: Whether Argon2 version 1.0 of 2015 (0x10) is computed, in which later passes
+    ///   overwrite blocks, instead of version 1.3 (0x13).
     package init(
         kind: Kind, memory: Int, passes: Int, lanes: Int = 1, associatedData: [UInt8] = [], isFirstVersion: Bool = false
     ) {
@@ -32,8 +32,8 @@ package struct Argon2: Codable, Equatable, Sendable {
         (self.lanes, self.associatedData) = (lanes, associatedData)
     }
 
-    /// Computes the tag. Returns `nil` if the parameters make no sense, or would cost more than 32 megabytes, 16 passes
-    /// and 16 lanes.
+    /// Computes the Argon2 tag of a password. Returns `nil` if the parameters make no sense, or would cost more than 32
+    /// megabytes, 16 passes and 16 lanes.
     package func hash(_ password: [UInt8], salt: [UInt8], secret: [UInt8] = [], length: Int) -> [UInt8]? {
         guard (1...16).contains(lanes), (8 * lanes...32 << 10).contains(memory), (1...16).contains(passes),
             (4...1_024).contains(length)
@@ -53,7 +53,7 @@ package struct Argon2: Codable, Equatable, Sendable {
         return BLAKE2b.longHash(blocks.lastColumn, length: length)
     }
 
-    /// Computes the blocks of a slice of a lane (RFC 9106 §3.4).
+    /// Computes the blocks of one slice of a lane in Argon2's memory (RFC 9106 §3.4).
     private func fill(_ blocks: Argon2Memory, _ pass: Int, _ slice: Int, _ lane: Int) {
         let (segment, length) = (blocks.segment, 4 * blocks.segment)
         let isIndependent = kind == .i || kind == .id && pass == 0 && slice < 2
@@ -83,7 +83,8 @@ package struct Argon2: Codable, Equatable, Sendable {
     }
 }
 
-/// The memory of a computation: lanes of four segments of blocks of 128 words, and blocks for intermediate results.
+/// The memory of an Argon2 computation: lanes of four segments of blocks of 128 words, and blocks for intermediate
+/// results.
 private final class Argon2Memory {
     typealias Block = UnsafeMutablePointer<UInt64>
 
@@ -91,7 +92,7 @@ private final class Argon2Memory {
     private let lanes: Int
     private let words: Block
     private let count: Int
-    /// The pseudorandom numbers that choose blocks without regard to the password.
+    /// The pseudorandom numbers by which Argon2i chooses blocks, which don't depend on the password.
     let addresses: Block
     private let (first, second): (Block, Block)
 
@@ -108,7 +109,7 @@ private final class Argon2Memory {
 
     func block(_ lane: Int, _ column: Int) -> Block { words + (lane * 4 * segment + column) * 128 }
 
-    /// Sets the first two blocks of each lane from the hash of all parameters.
+    /// Sets the first two blocks of each lane in Argon2's memory, from the hash of all parameters.
     func start(from hash: [UInt8]) {
         for lane in 0..<lanes {
             for column in 0..<2 {
@@ -119,7 +120,7 @@ private final class Argon2Memory {
         }
     }
 
-    /// The exclusive or of the last blocks of all lanes, as bytes.
+    /// The exclusive or of the last blocks of all lanes in Argon2's memory, as bytes.
     var lastColumn: [UInt8] {
         var sum = [UInt64](repeating: 0, count: 128)
         for lane in 0..<lanes {
@@ -129,7 +130,7 @@ private final class Argon2Memory {
         return BLAKE2b.littleEndian(sum)
     }
 
-    /// Makes the next 128 pseudo-random references to earlier blocks, from the position in memory:
+    /// Makes the next 128 pseudorandom references to earlier blocks in Argon2's memory, from a position in the memory:
     /// <https://datatracker.ietf.org/doc/html/rfc9106#section-3.4.1.2>.
     func makeAddresses(_ position: [UInt64]) {
         addresses.update(repeating: 0, count: 128)
@@ -138,8 +139,8 @@ private final class Argon2Memory {
         for _ in 0..<2 { compress(addresses, nil, into: addresses, adding: false) }
     }
 
-    /// Computes the function G of two blocks (RFC 9106 §3.5): a round of BLAKE2b over each row, then over each column,
-    /// of 8 by 8 pairs of words.
+    /// Computes Argon2's function G of two blocks (RFC 9106 §3.5): a round of BLAKE2b over each row, then over each
+    /// column, of 8 by 8 pairs of words.
     func compress(_ left: Block, _ right: Block?, into result: Block, adding: Bool) {
         for place in 0..<128 { first[place] = left[place] ^ (right?[place] ?? 0) }
         second.update(from: first, count: 128)
@@ -148,7 +149,7 @@ private final class Argon2Memory {
         for place in 0..<128 { result[place] = (adding ? result[place] : 0) ^ first[place] ^ second[place] }
     }
 
-    /// Computes the permutation P of eight pairs of words, which are `step` words apart (RFC 9106 §3.6).
+    /// Computes Argon2's permutation P of eight pairs of words, which are `step` words apart (RFC 9106 §3.6).
     @inline(__always)
     private func round(_ pairs: Block, step: Int) {
         @inline(__always) func word(_ number: Int) -> Int { number / 2 * step + number % 2 }
@@ -179,13 +180,13 @@ private final class Argon2Memory {
     }
 }
 
-/// BLAKE2b (RFC 7693) without a key. OpenSSL 3.0 only has its hash of 64 bytes.
+/// The hash function BLAKE2b (RFC 7693) without a key. OpenSSL 3.0 has only its variant with 64 bytes of output.
 private enum BLAKE2b {
     private static let initial: [UInt64] = [
         0x6a09_e667_f3bc_c908, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b, 0xa54f_f53a_5f1d_36f1,
         0x510e_527f_ade6_82d1, 0x9b05_688c_2b3e_6c1f, 0x1f83_d9ab_fb41_bd6b, 0x5be0_cd19_137e_2179,
     ]
-    /// The order in which each round reads the words of the message (RFC 7693 §2.7).
+    /// The order in which each round of BLAKE2b reads the words of the message (RFC 7693 §2.7).
     private static let orders: [[Int]] = [
         [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], [14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3],
         [11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4], [7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8],
@@ -211,8 +212,8 @@ private enum BLAKE2b {
         return Array(littleEndian(state).prefix(length))
     }
 
-    /// Computes the hash of any length that Argon2 has (RFC 9106 §3.3): its parts are the first halves of hashes of
-    /// hashes.
+    /// Computes Argon2's hash of variable length (RFC 9106 §3.3). The output is put together from the first halves of
+    /// repeated hashes.
     static func longHash(_ input: [UInt8], length: Int) -> [UInt8] {
         let input = littleEndian([UInt32(length)]) + input
         guard length > 64 else { return hash(input, length: length) }

@@ -1,20 +1,21 @@
-/// bcrypt, the password hash of OpenBSD: Niels Provos and David Mazières, "A Future-Adaptable Password Scheme", 1999.
-/// OpenSSL has Blowfish, but not its expensive key schedule.
+/// A hash of bcrypt, the password hash function of OpenBSD: Niels Provos and David Mazières, "A Future-Adaptable
+/// Password Scheme", 1999. OpenSSL has Blowfish, but not bcrypt's expensive key schedule.
 ///
 /// ```swift
 /// let hash = BCrypt("$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy")
 /// hash?.matches(Array("secret".utf8))
 /// ```
 package struct BCrypt: Sendable {
-    /// The greatest cost that is computed; each step doubles the time, and this one takes about a second.
+    /// The greatest bcrypt cost that is computed. Each step doubles the time; at this cost, a hash takes about a
+    /// second.
     package static let greatestCost = 14
 
     private let cost: Int
     private let salt: [UInt8]
     private let hash: [UInt8]
 
-    /// Reads a hash as libraries write it: `$2b$`, the cost, `$`, 22 characters of salt and 31 of the hash. `2a` and `2y`
-    /// mean the same. Returns `nil` if the text is nothing of the kind, or its cost is too great.
+    /// Reads a bcrypt hash in its usual text form: `$2b$`, the cost, `$`, 22 characters of salt and 31 of the hash.
+    /// `2a` and `2y` mean the same as `2b`. Returns `nil` if the text has a different form, or its cost is too great.
     package init?(_ text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 4, parts[0].isEmpty, ["2a", "2b", "2y"].contains(parts[1]), parts[2].utf8.count == 2,
@@ -24,7 +25,7 @@ package struct BCrypt: Sendable {
         (self.cost, self.salt, self.hash) = (cost, salt, hash)
     }
 
-    /// Whether the hash is that of `password`, of which 72 bytes count.
+    /// Whether this is the bcrypt hash of `password`. Only the first 72 bytes of a password count.
     package func matches(_ password: [UInt8]) -> Bool {
         let key = Blowfish.cyclic(Array((password + [0]).prefix(72)), count: 18)
         let (halves, saltKey) = (Blowfish.cyclic(salt, count: 4), Blowfish.cyclic(salt, count: 18))
@@ -46,7 +47,7 @@ package struct BCrypt: Sendable {
 
     private static let digits = Array("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
-    /// Decodes bcrypt's own base64. Bits that fill no byte are left out.
+    /// Decodes the base64 variant of bcrypt. Trailing bits that don't fill a byte are dropped.
     private static func decoded(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var (bytes, bits, count): ([UInt8], Int, Int) = ([], 0, 0)
         for character in text {
@@ -60,7 +61,7 @@ package struct BCrypt: Sendable {
     }
 }
 
-/// The cipher Blowfish, whose tables are the first 1,042 words of the fraction of π.
+/// The cipher Blowfish. Its initial tables are the first 1,042 words of the fraction of π.
 private final class Blowfish {
     private let subkeys: UnsafeMutablePointer<UInt32>
     private let boxes: UnsafeMutablePointer<UInt32>
@@ -89,7 +90,7 @@ private final class Blowfish {
         return (sum ^ boxes[512 + Int(word >> 8 & 0xFF)]) &+ boxes[768 + Int(word & 0xFF)]
     }
 
-    /// Makes new tables from the present ones, a key and a salt.
+    /// Replaces Blowfish's tables by new ones, made from the present tables, a key and a salt.
     func expand(key: [UInt32], salt: [UInt32] = [0, 0, 0, 0]) {
         for place in 0..<18 { subkeys[place] ^= key[place] }
         var (left, right): (UInt32, UInt32) = (0, 0)
@@ -99,14 +100,14 @@ private final class Blowfish {
         }
     }
 
-    /// Returns `count` big-endian words of the bytes, which begin again at their end.
+    /// Returns `count` big-endian words made of the bytes, which are repeated from the beginning when they end.
     static func cyclic(_ bytes: [UInt8], count: Int) -> [UInt32] {
         (0..<count).map { word in
             (0..<4).reduce(0) { $0 << 8 | UInt32(bytes[(4 * word + $1) % bytes.count]) }
         }
     }
 
-    /// The words of the fraction of π, by Machin's formula: π = 16 arctan(1/5) - 4 arctan(1/239).
+    /// The 32-bit words of the fraction of π, computed by Machin's formula: π = 16 arctan(1/5) - 4 arctan(1/239).
     private static let pi: [UInt32] = {
         // The first word is the whole part, and the last two take what rounding loses.
         var sums = [Int64](repeating: 0, count: 1 + size + 2)

@@ -1,20 +1,21 @@
 import COpenSSL
 import Time
 
-/// A certificate authority of our own: <https://www.rfc-editor.org/rfc/rfc5280>. Its certificate is constrained to a
-/// few names, so that clients trust it for nothing else.
+/// A certificate authority for TLS certificates of the hosts that this server stands in for:
+/// <https://www.rfc-editor.org/rfc/rfc5280>. Its certificate is constrained to a few host names, so that clients can't
+/// be deceived with certificates for any other host.
 package struct CertificateAuthority: Sendable {
     package let key: Key
     /// The authority's certificate, in PEM.
     package let certificate: String
 
-    /// Makes an authority of a certificate and a key that exist.
+    /// Makes a certificate authority from its existing key and certificate.
     package init(key: Key, certificate: String) {
         self.key = key
         self.certificate = certificate
     }
 
-    /// Makes a new authority for hosts and their subdomains, and for this machine's loopback addresses.
+    /// Makes a new certificate authority for hosts and their subdomains, and for this machine's loopback addresses.
     package init(commonName: String, hosts: [String], from start: Instant, to end: Instant) throws(KeyError) {
         key = try Key.generateP256()
         var constraints = hosts.map { "permitted;DNS:\($0)" }
@@ -36,8 +37,8 @@ package struct CertificateAuthority: Sendable {
         return [0x40] + random.bytes(15)
     }
 
-    /// Issues a server's certificate for `hosts` and IP addresses, with its key. Both are PEM; the chain follows the
-    /// certificate.
+    /// Issues a TLS server certificate for `hosts` and IP addresses, with a new key. Both are PEM. The authority's
+    /// certificate follows the server's.
     package func issue(
         hosts: [String], addresses: [String], from start: Instant, to end: Instant
     ) throws(KeyError) -> (chain: String, key: String) {
@@ -55,8 +56,9 @@ package struct CertificateAuthority: Sendable {
         return (chain: leaf + certificate, key: try own.pem())
     }
 
-    /// Checks that a client that trusts this authority would trust the first certificate of `chain` today. Throws
-    /// OpenSSL's reason if not: a name outside the constraint, an expired authority, or another authority's signature.
+    /// Checks that a client that trusts this authority would trust the first certificate of `chain` today. If not,
+    /// throws OpenSSL's reason, such as a name outside the constraint, an expired authority, or a different authority's
+    /// signature.
     package func verify(_ chain: String) throws(KeyError) {
         guard OpenSSL.knowsDigestOfCertificates else { throw KeyError("SHA-256 is missing") }
         let root = try Certificate.read(certificate)
@@ -77,17 +79,17 @@ package struct CertificateAuthority: Sendable {
     }
 }
 
-/// X.509 certificates: <https://www.rfc-editor.org/rfc/rfc5280>.
+/// Functions that make and read X.509 certificates: <https://www.rfc-editor.org/rfc/rfc5280>.
 package enum Certificate {
-    /// Makes a self-signed certificate for `key`. Google also publishes its keys in this form, for clients that don't
-    /// read JWKs. The serial number follows from `serial`, so that the same call makes the same bytes.
+    /// Makes a self-signed certificate for `key`. Google publishes its keys in this form too, for clients that don't
+    /// read JWKs. The serial number follows from `serial`, so that calls with equal arguments make equal bytes.
     package static func selfSigned(
         _ key: Key, commonName: String, serial: [UInt8], from start: Instant, to end: Instant
     ) throws(KeyError) -> String {
         try make(key, commonName: commonName, serial: serial, from: start, to: end, issuer: nil, extensions: [])
     }
 
-    /// Makes a version 3 certificate, signed by `issuer` or else by its own key.
+    /// Makes an X.509 version 3 certificate, signed by `issuer`, or by the certificate's own key if there is no issuer.
     static func make(
         _ key: Key, commonName: String, serial: [UInt8], from start: Instant, to end: Instant,
         issuer: CertificateAuthority?, extensions: [(kind: Int32, value: String)]
@@ -125,7 +127,7 @@ package enum Certificate {
         return try Key.written { PEM_write_bio_X509($0, certificate) }
     }
 
-    /// Returns the public key of a certificate in DER. The certificate's signature isn't checked.
+    /// Returns the public key in a DER-encoded certificate. The certificate's signature isn't checked.
     package static func key(ofDER bytes: [UInt8]) throws(KeyError) -> Key {
         OpenSSL.prepare()
         let certificate = bytes.withUnsafeBufferPointer { bytes -> OpaquePointer? in

@@ -20,12 +20,12 @@ package enum Digest {
         return output
     }
 
-    /// HMAC-SHA256 (RFC 2104).
+    /// Returns the HMAC-SHA256 of a message (RFC 2104).
     package static func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
         hmac(OpenSSL.sha256, size: 32, key: key, message)
     }
 
-    /// HMAC-SHA1, which old webhook receivers still verify.
+    /// Returns the HMAC-SHA1 of a message, which old webhook receivers still verify.
     package static func hmacSHA1(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
         hmac(OpenSSL.sha1, size: 20, key: key, message)
     }
@@ -46,7 +46,7 @@ package enum Digest {
     }
 }
 
-/// Compares in a time that depends only on the lengths.
+/// Compares two byte arrays in a time that depends only on their lengths, as secrets must be compared.
 package func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

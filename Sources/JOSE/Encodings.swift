@@ -1,4 +1,4 @@
-/// Base64url without padding (RFC 4648 §5). Only the canonical encoding, which JOSE demands, is decoded.
+/// The encoding Base64url without padding (RFC 4648 §5). Only the canonical encoding, which JOSE demands, is decoded.
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let values = Base64.reversed(alphabet)
@@ -7,17 +7,17 @@ package enum Base64URL {
         Base64.encode(bytes, alphabet: alphabet, padded: false)
     }
 
-    /// Decodes text. Returns `nil` for padding, whitespace, a character of the other alphabet, an impossible length, or
-    /// unused bits that are set.
+    /// Decodes Base64url text. Returns `nil` for padding, whitespace, a character that isn't in the Base64url alphabet,
+    /// an impossible length, or unused bits that are set.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         Base64.decode(text.utf8, values: values)
     }
 
-    /// Decodes the bytes of a text.
+    /// Decodes Base64url text that is given as bytes.
     package static func decode(_ digits: ArraySlice<UInt8>) -> [UInt8]? { Base64.decode(digits, values: values) }
 }
 
-/// Base64 with the standard alphabet (RFC 4648 §4).
+/// The encoding Base64 with the standard alphabet (RFC 4648 §4).
 package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let values = reversed(alphabet)
@@ -26,7 +26,7 @@ package enum Base64 {
         encode(bytes, alphabet: alphabet, padded: true)
     }
 
-    /// Decodes text with or without padding.
+    /// Decodes Base64 text with or without padding.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var digits = Array(text.utf8)
         if digits.count % 4 == 0 {
@@ -49,7 +49,7 @@ package enum Base64 {
         }
     }
 
-    /// Writes the digits, and returns their number.
+    /// Writes the Base64 digits of bytes into a buffer, and returns the number of digits.
     private static func write(
         _ bytes: UnsafeBufferPointer<UInt8>, to text: UnsafeMutableBufferPointer<UInt8>,
         _ alphabet: UnsafeBufferPointer<UInt8>, padded: Bool
@@ -95,7 +95,7 @@ package enum Base64 {
     }
 }
 
-/// Hexadecimal digits in lower case.
+/// The encoding of bytes as hexadecimal digits in lower case.
 package enum Hex {
     package static func encode(_ bytes: [UInt8]) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2) { text in
@@ -111,7 +111,7 @@ package enum Hex {
         value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
     }
 
-    /// Decodes digits in upper or lower case. Returns `nil` for an odd length or another character.
+    /// Decodes hexadecimal digits in upper or lower case. Returns `nil` for an odd length or any other character.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var high: UInt8?

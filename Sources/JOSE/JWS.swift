@@ -4,19 +4,19 @@ import JSON
 package struct JWS: Sendable {
     package let header: JSONObject
     package let claims: JSONObject
-    /// The bytes that are signed.
+    /// The bytes over which the signature of the token is computed.
     package let signingInput: [UInt8]
     package let signature: [UInt8]
 
-    /// The most bytes of a token: 16 KiB, several times the length of any provider's.
+    /// The greatest length of an accepted token in bytes: 16 KiB, several times the length of any provider's tokens.
     package static let maximumLength = 16_384
 
-    /// The reason why a text isn't a JWS, for a diagnosis.
+    /// The reason why a text isn't a JWS, as part of an error message.
     package struct Malformed: Error, CustomStringConvertible, Sendable {
         package let description: String
     }
 
-    /// Splits and decodes a text in one pass.
+    /// Parses and decodes the text of a JWS in one pass.
     package init(parsing text: String) throws(Malformed) {
         guard text.utf8.count <= JWS.maximumLength else {
             throw Malformed(description: "it is \(text.utf8.count) bytes long; \(JWS.maximumLength) are read at most")
@@ -62,7 +62,7 @@ package struct JWS: Sendable {
         key.verify(signature, of: signingInput, with: algorithm)
     }
 
-    /// Signs `claims`. `header` is written as it is, with the caller's `kid`, `alg` and `typ`.
+    /// Makes a token by signing `claims`. `header` is written unchanged, and must have the `kid`, `alg` and `typ`.
     package static func mint(
         header: JSONObject, claims: JSONObject, key: Key, algorithm: Algorithm
     ) throws(KeyError) -> String {
@@ -73,7 +73,7 @@ package struct JWS: Sendable {
         return String(decoding: input, as: UTF8.self)
     }
 
-    /// Returns a token with an empty signature: it ends with the second dot.
+    /// Returns an unsigned token: its signature is empty, so the text ends with the second dot.
     package static func unsigned(header: JSONObject, claims: JSONObject) -> String {
         String(decoding: signingInput(header, claims), as: UTF8.self) + "."
     }

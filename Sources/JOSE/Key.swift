@@ -12,8 +12,8 @@ package struct KeyError: Error, CustomStringConvertible, Sendable {
     }
 }
 
-/// A private or public key of RSA, an elliptic curve or Ed25519, or a secret for HMAC. It owns an `EVP_PKEY`, which
-/// many threads may read at once.
+/// A private or public key of RSA, an elliptic curve or Ed25519, or a secret for HMAC. The object owns an OpenSSL
+/// `EVP_PKEY`, from which many threads may read at once.
 package final class Key: @unchecked Sendable {
     package enum Kind: Equatable, Sendable {
         case rsa(bits: Int)
@@ -21,16 +21,16 @@ package final class Key: @unchecked Sendable {
         case p384
         case p521
         case ed25519
-        /// Bytes that both sides know. There is no public half.
+        /// The key is a secret for HMAC, which both sides know. It has no public half.
         case secret
     }
 
     let pointer: OpaquePointer
     package let kind: Kind
     package let isPrivate: Bool
-    /// The public half as members of a JWK, without `kid`, `use` and `alg`; empty for a secret.
+    /// The public half of the key as members of a JWK, without `kid`, `use` and `alg`; empty for a secret.
     package let publicMembers: [(String, JSONValue)]
-    /// The signer for RS256, which is made for the first signature.
+    /// The fast signer for RS256, which is made when the key signs for the first time.
     private let unblinded = AtomicLazyReference<UnblindedRSA>()
 
     init(owning pointer: OpaquePointer, isPrivate: Bool) throws(KeyError) {
@@ -69,15 +69,15 @@ package final class Key: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(pointer) }
 
-    /// The signer for RS256; `nil` if this isn't a private RSA key.
+    /// The fast signer for RS256; `nil` if this isn't a private RSA key.
     var unblindedRSA: UnblindedRSA? { unblinded.load() ?? UnblindedRSA(self).map { unblinded.storeIfNil($0) } }
 
-    /// Reads a PEM block: `PRIVATE KEY` (PKCS#8, unencrypted) or `PUBLIC KEY` (SPKI).
+    /// Reads a key from a PEM block: `PRIVATE KEY` (PKCS#8, unencrypted) or `PUBLIC KEY` (SPKI).
     package convenience init(pem: [UInt8]) throws(KeyError) {
         try self.init(pem: pem, reader: try KeyReader())
     }
 
-    /// Reads a PEM block with a reader that can be used again, which is much faster.
+    /// Reads a key from a PEM block with a reusable reader, which is much faster.
     package convenience init(pem: [UInt8], reader: KeyReader) throws(KeyError) {
         let text = String(decoding: pem, as: UTF8.self)
         let isPrivate = text.contains("-----BEGIN PRIVATE KEY-----")
@@ -96,17 +96,17 @@ package final class Key: @unchecked Sendable {
         return "a PEM block labelled \"\(label)\", where \"PRIVATE KEY\" (PKCS#8) or \"PUBLIC KEY\" (SPKI) is expected"
     }
 
-    /// Whether both are halves of one pair, or the same key.
+    /// Whether both keys belong to one key pair, or are equal.
     package func hasSamePublicHalf(as other: Key) -> Bool { EVP_PKEY_eq(pointer, other.pointer) == 1 }
 
-    /// Returns PEM: PKCS#8 for a private key, SPKI for a public one.
+    /// Returns the key in PEM: PKCS#8 for a private key, SPKI for a public key.
     package func pem() throws(KeyError) -> String {
         try Key.written {
             isPrivate ? PEM_write_bio_PrivateKey($0, pointer, nil, nil, 0, nil, nil) : PEM_write_bio_PUBKEY($0, pointer)
         }
     }
 
-    /// Returns the public half in PEM (SPKI).
+    /// Returns the public half of the key in PEM (SPKI).
     package func publicPEM() throws(KeyError) -> String { try Key.written { PEM_write_bio_PUBKEY($0, pointer) } }
 
     static func written(_ write: (OpaquePointer) -> Int32) throws(KeyError) -> String {
@@ -149,7 +149,7 @@ package final class Key: @unchecked Sendable {
 /// one thread may use it at a time.
 package final class KeyReader {
     private let context: OpaquePointer
-    /// The memory to which the decoder writes the key.
+    /// The variable to which OpenSSL's decoder writes the key that it has read.
     private let target: UnsafeMutablePointer<OpaquePointer?>
 
     package init() throws(KeyError) {
@@ -170,7 +170,7 @@ package final class KeyReader {
         target.deallocate()
     }
 
-    /// Reads the key in `pem`, which the caller then owns; `nil` if there is none.
+    /// Reads the key in `pem`, which the caller must free; `nil` if there is no key.
     func read(_ pem: [UInt8]) -> OpaquePointer? {
         target.pointee = nil
         let isRead = pem.withUnsafeBufferPointer { bytes in
@@ -184,8 +184,8 @@ package final class KeyReader {
 }
 
 extension Key {
-    /// Returns a JSON Web Key (RFC 7517) of the public half, with its members in Apple's order. For a secret, it has no
-    /// key material.
+    /// Returns the public half of the key as a JSON Web Key (RFC 7517), with its members in Apple's order. For a
+    /// secret, the result has no key material.
     package func jwk(keyID: String, algorithm: Algorithm) -> JSONValue {
         var members = publicMembers
         members.insert(
@@ -194,9 +194,9 @@ extension Key {
         return .object(JSONObject(members))
     }
 
-    /// Reads the public key of a JWK: `kty` `RSA` (`n`, `e`), `EC` (`crv` `P-256`, `P-384` or `P-521`, `x`, `y`) or
-    /// `OKP` (`crv` `Ed25519`, `x`; RFC 8037). A modulus must have 2,048 to 8,192 bits and an exponent 64 at most, so
-    /// that verification never becomes expensive.
+    /// Reads a public key from a JWK: `kty` `RSA` (`n`, `e`), `EC` (`crv` `P-256`, `P-384` or `P-521`, `x`, `y`) or
+    /// `OKP` (`crv` `Ed25519`, `x`; RFC 8037). An RSA modulus must have 2,048 to 8,192 bits and the exponent at most
+    /// 64, so that verification never becomes expensive.
     package convenience init(jwk: JSONValue) throws(KeyError) {
         func member(_ name: String) throws(KeyError) -> [UInt8] {
             guard let bytes = jwk[name]?.string.flatMap({ Base64URL.decode($0) }), !bytes.isEmpty, bytes.count <= 1024
@@ -235,8 +235,8 @@ extension Key {
     /// The members of a JWK that must stay secret: <https://datatracker.ietf.org/doc/html/rfc7518#section-6>.
     package static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
-    /// Returns the SHA-256 thumbprint of a public JWK, over the members that its `kty` requires and no others:
-    /// <https://datatracker.ietf.org/doc/html/rfc7638#section-3.2>; for OKP,
+    /// Returns the SHA-256 thumbprint of a public JWK, over only the members that its `kty` requires:
+    /// <https://datatracker.ietf.org/doc/html/rfc7638#section-3.2>; for `OKP`,
     /// <https://datatracker.ietf.org/doc/html/rfc8037#section-2>.
     package static func thumbprint(of jwk: JSONValue) -> String {
         let names =
@@ -265,7 +265,7 @@ extension Key {
         try generated(understudy_generate_ed25519(), "Ed25519")
     }
 
-    /// Makes a new key for `algorithm`. For HS256, it is a secret of 32 bytes.
+    /// Makes a new key for `algorithm`. For HS256, the key is a secret of 32 bytes.
     package static func generate(for algorithm: Algorithm) throws(KeyError) -> Key {
         switch algorithm {
         case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512: return try generateRSA()
@@ -287,7 +287,7 @@ extension Key {
         return try Key(owning: pointer, isPrivate: true)
     }
 
-    /// Makes an HS256 key of a secret, such as a client secret for `client_secret_jwt`, whose UTF-8 is the key:
+    /// Makes an HS256 key from the bytes of a secret. For `client_secret_jwt`, they are the UTF-8 of the client secret:
     /// <https://openid.net/specs/openid-connect-core-1_0.html#ClientAuthentication>.
     package convenience init(secret: [UInt8]) throws(KeyError) {
         OpenSSL.prepare()
@@ -297,13 +297,14 @@ extension Key {
     }
 }
 
-/// The elliptic curves of ECDSA, as a JSON Web Key's `crv` names them: <https://datatracker.ietf.org/doc/html/rfc7518#section-6.2.1.1>.
+/// The elliptic curves for ECDSA. The raw value is the `crv` in a JSON Web Key:
+/// <https://datatracker.ietf.org/doc/html/rfc7518#section-6.2.1.1>.
 enum Curve: String, CaseIterable {
     case p256 = "P-256"
     case p384 = "P-384"
     case p521 = "P-521"
 
-    /// Finds a curve by its name in OpenSSL.
+    /// Finds an elliptic curve by OpenSSL's name for it.
     init?(group: String) {
         guard let curve = Curve.allCases.first(where: { $0.group == group }) else { return nil }
         self = curve
@@ -325,7 +326,8 @@ enum Curve: String, CaseIterable {
         }
     }
 
-    /// The bytes of a coordinate, and of each of the two numbers in a signature.
+    /// The number of bytes of a coordinate on this elliptic curve, and of each of the two numbers in an ECDSA
+    /// signature.
     var width: Int {
         switch self {
         case .p256: 32

@@ -4,26 +4,27 @@ import JSON
 package struct KeySet: Sendable {
     private struct Member: Sendable {
         let id: String?
-        /// The algorithm for which the key is meant, if the set says so.
+        /// The signature algorithm for which the key is meant, if its JWK names one.
         let algorithm: String?
         let key: Key
     }
 
-    /// The reason why a token isn't signed by a key of this set.
+    /// The reason why a token isn't signed by any key of the key set.
     package enum Fault: Sendable, Equatable {
         /// The token's `alg` is missing, unknown or not allowed.
         case algorithm
-        /// No key has the token's `kid`; or, without a `kid`, no key suits the algorithm.
+        /// No key in the set has the token's `kid`. For a token without a `kid`, no key suits the token's algorithm.
         case unknownKey
         case signature(Verdict)
     }
 
-    /// The most keys that are read; real sets have a few.
+    /// The greatest number of keys that are read from a key set. Real key sets have a few.
     package static let limit = 32
 
     private let members: [Member]
 
-    /// Reads the first 32 elements of `keys`. Keys that can't be used are skipped, as RFC 7517 asks.
+    /// Reads the first 32 elements of the member `keys` in a JSON Web Key Set. Keys that can't be used are skipped, as
+    /// RFC 7517 asks.
     package init(_ jwks: JSONValue) {
         members = (jwks["keys"]?.array ?? []).prefix(KeySet.limit).compactMap { jwk in
             guard let key = try? Key(jwk: jwk), jwk["use"]?.string != "enc" else { return nil }
@@ -33,8 +34,8 @@ package struct KeySet: Sendable {
 
     package var isEmpty: Bool { members.isEmpty }
 
-    /// Returns the error in the signature of `token`, or `nil` if a key of this set made it with one of `algorithms`.
-    /// Without a `kid`, every key that suits the algorithm is tried.
+    /// Returns the error in the signature of `token`; `nil` if a key of this set has signed the token with one of
+    /// `algorithms`. For a token without a `kid`, every key that suits the algorithm is tried.
     package func fault(of token: JWS, allowing algorithms: [Algorithm]) -> Fault? {
         guard let algorithm = token.algorithm.flatMap({ Algorithm(rawValue: $0) }), algorithms.contains(algorithm)
         else { return .algorithm }

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// Prepares OpenSSL, and caches the algorithms that are fetched from it.
+/// The preparation of OpenSSL, and a cache for algorithms that OpenSSL would otherwise look up at each use.
 enum OpenSSL {
-    /// OpenSSL's SHA-256, fetched once: otherwise OpenSSL 3 would search for it under a lock at each use.
+    /// OpenSSL's SHA-256, which is looked up once. Otherwise OpenSSL 3 would search for it under a lock at each use.
     nonisolated(unsafe) static let sha256: OpaquePointer? = {
         prepare()
         return EVP_MD_fetch(nil, "SHA256", nil)
@@ -33,8 +33,8 @@ enum OpenSSL {
         return true
     }()
 
-    /// Adds SHA-256 to the table in which OpenSSL finds the digests of certificates by number. `prepare` leaves that
-    /// table empty.
+    /// Adds SHA-256 to the table in which OpenSSL looks up the digests of certificates by number. The table would
+    /// otherwise be empty, because `prepare` leaves it so. The value is `true` when that is done.
     static let knowsDigestOfCertificates: Bool = {
         prepare()
         return EVP_add_digest(EVP_sha256()) == 1
@@ -44,14 +44,14 @@ enum OpenSSL {
     static func prepare() { _ = isPrepared }
 }
 
-/// The digests of certificates, for other libraries in this process that find them by number: libpq does so for
-/// `SCRAM-SHA-256-PLUS`. `OpenSSL.prepare` leaves the table of digests empty.
+/// The entries for certificates' digests in a table of OpenSSL, which `OpenSSL.prepare` leaves empty. Other libraries
+/// in this process look digests up in that table by number: libpq does so for `SCRAM-SHA-256-PLUS`.
 package enum CertificateDigests {
     private static let areKnown: Bool = {
         OpenSSL.prepare()
         return [EVP_sha224(), EVP_sha256(), EVP_sha384(), EVP_sha512()].allSatisfy { EVP_add_digest($0) == 1 }
     }()
 
-    /// Adds the digests. Only the first call has an effect.
+    /// Adds the digests of certificates to OpenSSL's table. Only the first call has an effect.
     package static func prepare() { _ = areKnown }
 }

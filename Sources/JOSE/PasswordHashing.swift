@@ -43,7 +43,7 @@ package enum PasswordHashing {
         return output
     }
 
-    /// Computes PBKDF2 (RFC 8018 §5.2). Returns `nil` if the parameters make no sense.
+    /// Computes the password hash PBKDF2 (RFC 8018 §5.2). Returns `nil` if the parameters make no sense.
     package static func pbkdf2(
         _ function: Function, _ password: [UInt8], salt: [UInt8], rounds: Int, length: Int
     ) -> [UInt8]? {
@@ -56,7 +56,8 @@ package enum PasswordHashing {
         return done == 1 ? output : nil
     }
 
-    /// Computes scrypt (RFC 7914). Returns `nil` if the parameters make no sense, or would need more than 64 megabytes.
+    /// Computes the password hash scrypt (RFC 7914). Returns `nil` if the parameters make no sense, or would need more
+    /// than 64 megabytes.
     package static func scrypt(
         _ password: [UInt8], salt: [UInt8], cost: Int, blockSize: Int, parallelization: Int, length: Int
     ) -> [UInt8]? {
@@ -74,7 +75,7 @@ package enum PasswordHashing {
         return done == 1 ? output : nil
     }
 
-    /// Encrypts with AES-256 in counter mode, with a counter that begins at zero.
+    /// Encrypts a message with AES-256 in counter mode, with a counter that begins at zero.
     package static func aes256CTR(key: [UInt8], _ message: [UInt8]) -> [UInt8]? {
         guard key.count == 32, message.count <= longest else { return nil }
         OpenSSL.prepare()
@@ -89,6 +90,6 @@ package enum PasswordHashing {
         return Array(output.prefix(Int(length)))
     }
 
-    /// The most bytes of a hash; real ones are shorter.
+    /// The greatest length of a computed password hash, and of a message to encrypt, in bytes. Real ones are shorter.
     private static let longest = 4_096
 }

@@ -1,18 +1,19 @@
 import COpenSSL
 
-/// Random bytes, from the system or from a seed. With the same seed, two runs get the same bytes.
+/// A generator of random bytes, which come from the system or follow from a seed text. Two runs with equal seed texts
+/// get equal bytes.
 package enum Randomness: Codable, Sendable {
     case system(SystemGenerator)
     case seeded(SeededGenerator)
 
-    /// Makes a generator; without a seed, it is the system's.
+    /// Makes a generator of random bytes. Without a seed text, the bytes come from the system.
     package init(seed: String?) {
         self = seed.map { .seeded(SeededGenerator(seed: $0)) } ?? .system(SystemGenerator())
     }
 
     package var isSystem: Bool { if case .system = self { true } else { false } }
 
-    /// Whether any bytes have been drawn.
+    /// Whether any bytes have been drawn from the generator.
     package var isUsed: Bool {
         switch self {
         case .system(let generator): generator.isUsed
@@ -47,19 +48,21 @@ package enum Randomness: Codable, Sendable {
     }
 }
 
-/// OpenSSL's generator. Many bytes are drawn at once, because each call is expensive. No byte is used twice.
+/// The system's random bytes, from OpenSSL's generator. Many bytes are drawn at once, because each call of OpenSSL is
+/// expensive. No byte is used twice.
 package struct SystemGenerator: Codable, Sendable {
-    /// The pool isn't encoded: a decoded copy would draw the same bytes again.
+    /// The generator is encoded without its pool of random bytes. A decoded copy of the pool would give the same bytes
+    /// again.
     private enum CodingKeys: CodingKey {
         case isUsed
     }
 
-    /// The pool's size. With its header, the array has less than 1,024 bytes: for larger ones, glibc first merges all
-    /// small pieces of free memory.
+    /// The number of random bytes in the pool. With its header, the array stays below 1,024 bytes: for larger ones,
+    /// glibc first merges all small pieces of free memory.
     private static let poolSize = 960
-    /// A pool of random bytes. Its bytes are never modified, so that copies of this value share the pool.
+    /// The pool of random bytes. The array is never modified, so that copies of the generator share it.
     private var pool: [UInt8] = []
-    /// The number of the pool's bytes that have been used.
+    /// The number of random bytes in the pool that have been used.
     private var drawn = 0
     private(set) var isUsed = false
 
@@ -78,7 +81,7 @@ package struct SystemGenerator: Codable, Sendable {
     }
 }
 
-/// SHA-256 in counter mode over a seed. It is reproducible, and so not for secrets.
+/// A reproducible generator of random bytes: SHA-256 in counter mode over a seed text. It is not for secrets.
 package struct SeededGenerator: Codable, Sendable {
     private let seed: [UInt8]
     private var counter: UInt64 = 0

@@ -1,8 +1,9 @@
 import COpenSSL
 
-/// The signature algorithms that we make and check (RFC 7518 §3, RFC 8037 §3.1), in the order of JOSE's registry.
+/// The signature algorithms of JSON Web Signatures that can be made and checked (RFC 7518 §3, RFC 8037 §3.1), in the
+/// order of JOSE's registry.
 package enum Algorithm: String, Sendable, CaseIterable {
-    /// HMAC with SHA-256, by a secret that both sides know.
+    /// The algorithm HMAC with SHA-256, by a secret that both sides know.
     case hs256 = "HS256"
     case rs256 = "RS256"
     case rs384 = "RS384"
@@ -13,10 +14,10 @@ package enum Algorithm: String, Sendable, CaseIterable {
     case ps256 = "PS256"
     case ps384 = "PS384"
     case ps512 = "PS512"
-    /// Ed25519. The name would also allow Ed448 (RFC 8037 §3.1), which isn't used here.
+    /// The algorithm Ed25519. The name `EdDSA` would also allow Ed448 (RFC 8037 §3.1), which isn't supported.
     case edDSA = "EdDSA"
 
-    /// The hash in the algorithm's name. EdDSA has none: Ed25519 hashes by itself, with SHA-512.
+    /// The hash function in the algorithm's name. EdDSA has none in its name: Ed25519 hashes by itself, with SHA-512.
     fileprivate enum Hash {
         case sha256
         case sha384
@@ -47,7 +48,7 @@ package enum Algorithm: String, Sendable, CaseIterable {
         }
     }
 
-    /// The curve of an ECDSA algorithm.
+    /// The elliptic curve of an ECDSA algorithm; `nil` for other algorithms.
     var curve: Curve? {
         switch self {
         case .es256: .p256
@@ -74,13 +75,14 @@ package enum Algorithm: String, Sendable, CaseIterable {
     }
 }
 
-/// The result of a verification.
+/// The result of verifying a signature.
 package enum Verdict: Equatable, Sendable {
     case valid
     case invalid
-    /// The signature is ECDSA in ASN.1 DER, as many libraries make it by default. JOSE requires the bytes r‖s.
+    /// The signature is an ECDSA signature in ASN.1 DER, as many libraries make it by default. JOSE requires the bytes
+    /// r‖s.
     case derEncoded
-    /// The length doesn't fit this algorithm and key.
+    /// The signature's length doesn't fit the algorithm and the key.
     case wrongLength(found: Int, expected: Int)
     case wrongKeyType
 }
@@ -96,8 +98,8 @@ extension Key {
         }
     }
 
-    /// Signs with RSA (PKCS#1 v1.5, or PSS with a salt as long as the hash), ECDSA (r‖s), EdDSA or HMAC. PSS and ECDSA
-    /// make a different signature each time.
+    /// Signs a message with RSA (PKCS#1 v1.5, or PSS with a salt as long as the hash), ECDSA (r‖s), EdDSA or HMAC. PSS
+    /// and ECDSA make a different signature each time.
     package func sign(_ message: [UInt8], with algorithm: Algorithm) throws(KeyError) -> [UInt8] {
         guard isPrivate, suits(algorithm) else { throw KeyError("this key can't sign \(algorithm.rawValue)") }
         if algorithm == .rs256 {
@@ -149,7 +151,8 @@ extension Key {
         return EVP_DigestVerify(context, encoded, encoded.count, message, message.count) == 1 ? .valid : .invalid
     }
 
-    /// The most bytes of a signature in OpenSSL's form. For all but ECDSA, this is the exact length.
+    /// The greatest length of a signature in OpenSSL's form, in bytes. For all algorithms but ECDSA, this is the exact
+    /// length.
     private var signatureCapacity: Int {
         switch kind {
         case .rsa, .p256, .p384, .p521: Int(EVP_PKEY_get_size(pointer))
@@ -158,12 +161,12 @@ extension Key {
         }
     }
 
-    /// Returns the digest to sign with; none for Ed25519, which hashes by itself.
+    /// Returns OpenSSL's digest for signing with the algorithm; `nil` for Ed25519, which hashes by itself.
     private static func digest(of algorithm: Algorithm) -> OpaquePointer? {
         algorithm == .edDSA ? nil : algorithm.hash.function
     }
 
-    /// Sets the padding of PSS. RFC 7518 section 3.5: the salt is as long as the hash.
+    /// Sets the padding of RSA-PSS. By RFC 7518 section 3.5, the salt is as long as the hash.
     private static func setPadding(_ details: OpaquePointer?, for algorithm: Algorithm) -> Bool {
         guard algorithm.isPSS else { return true }
         return EVP_PKEY_CTX_set_rsa_padding(details, RSA_PKCS1_PSS_PADDING) == 1
@@ -214,14 +217,15 @@ package enum ECDSASignature {
 
 /// A private RSA key that signs RS256 without blinding. Blinding would add a twentieth to a signature's time.
 ///
-/// Blinding protects the key from an observer who can measure the time of many signatures:
-/// <https://www.openssl.org/docs/man3.0/man3/RSA_blinding_on.html>. Here it protects nothing: the daemon signs
-/// everything it is asked to, and its keys are for tests only. The signatures are the same, byte for byte.
+/// Blinding protects a key from an observer who can measure the time of many signatures:
+/// <https://www.openssl.org/docs/man3.0/man3/RSA_blinding_on.html>. In this server, it would protect nothing: the
+/// server signs everything it is asked to, and its keys are for tests only. Signatures with and without blinding are
+/// equal, byte for byte.
 final class UnblindedRSA: @unchecked Sendable {
     private let rsa: OpaquePointer
     private let length: Int
 
-    /// Makes a signer; `nil` if OpenSSL can't.
+    /// Makes a fast RS256 signer for an RSA key; `nil` if OpenSSL can't.
     init?(_ key: Key) {
         guard case .rsa(let bits) = key.kind, key.isPrivate, let rsa = understudy_unblinded_rsa(key.pointer) else {
             return nil
@@ -232,7 +236,7 @@ final class UnblindedRSA: @unchecked Sendable {
 
     deinit { understudy_rsa_free(rsa) }
 
-    /// Returns the signature of a SHA-256 digest, or `nil` if it can't be made.
+    /// Returns the RS256 signature of a SHA-256 digest, or `nil` if it can't be made.
     func signature(ofSHA256 digest: [UInt8]) -> [UInt8]? {
         guard digest.count == 32 else { return nil }
         let signature = [UInt8](unsafeUninitializedCapacity: length) { bytes, count in

@@ -1,40 +1,41 @@
-/// Limits on JSON text. A text beyond a limit is refused.
+/// Limits on the size of a JSON text. A text that exceeds one of them isn't parsed.
 package struct JSONLimits: Sendable {
-    /// The most bytes of the whole text.
+    /// The largest number of bytes that a JSON text may have.
     package var bytes: Int
-    /// The most levels of nested arrays and objects. Each level costs stack.
+    /// The largest depth to which arrays and objects in a JSON text may be nested. Each level costs stack.
     package var depth: Int
-    /// The most members of an object.
+    /// The largest number of members that an object in a JSON text may have.
     package var members: Int
-    /// The most values of all kinds together.
+    /// The largest number of values of all kinds that a JSON text may have.
     package var values: Int
-    /// The most bytes of a member's name, as it is written.
+    /// The largest number of bytes that the name of an object's member may have, as it is written in the JSON text.
     package var name = 1_024
-    /// Whether an object may have two members with the same name. Then the last one counts.
+    /// Whether an object in a JSON text may have two members with the same name. In this case, the last one counts.
     package var allowsDuplicates: Bool
 
-    /// The limits for requests to providers.
+    /// The limits on JSON in requests to providers.
     package static let request = JSONLimits(
         bytes: 1 << 20, depth: 64, members: 1_000, values: 100_000, allowsDuplicates: true)
-    /// The limits for bodies of the control API. Each value is validated and keeps its path for messages, so it costs
-    /// several times as much as in a request to a provider.
+    /// The limits on JSON in requests to the control API. Each value is validated and keeps its path for messages, and
+    /// so costs several times as much as a value in a request to a provider.
     package static let control = JSONLimits(
         bytes: 1 << 20, depth: 64, members: 1_000, values: 25_000, allowsDuplicates: false)
-    /// The limits for seeds and other files.
+    /// The limits on the JSON of seeds and other files.
     package static let file = JSONLimits(
         bytes: 64 << 20, depth: 64, members: .max, values: .max, allowsDuplicates: false)
-    /// The limits for text written by this daemon, or by a server that it asked.
+    /// The limits on JSON that was written by this daemon, or received from a server to which the daemon sent a
+    /// request.
     package static let answer = JSONLimits(
         bytes: 64 << 20, depth: 64, members: .max, values: .max, allowsDuplicates: true)
 }
 
-/// Counts the values of a JSON text without reading them, so that a text beyond a limit is refused before memory is
-/// allocated for it.
+/// Counts the values of a JSON text without parsing it, so that no memory is allocated for a text that exceeds a limit.
 struct JSONOutline {
     private let limits: JSONLimits
     private var depth = 0
     private var values = 0
-    /// The number of members of each open object; less than zero for an array.
+    /// The number of members of each object that is open at the present position in the JSON text; a negative number
+    /// for an array.
     private var members: [Int]
 
     init(_ limits: JSONLimits) {
@@ -42,8 +43,8 @@ struct JSONOutline {
         members = Array(repeating: 0, count: limits.depth + 1)
     }
 
-    /// Returns the position at which a limit is exceeded, and the reason; `nil` if none is. Brackets that don't match
-    /// are left to the parser.
+    /// Returns the position at which the JSON text exceeds a limit, and the reason; `nil` if it exceeds none. Brackets
+    /// that don't match aren't reported, since the parser does so.
     mutating func excess(in text: UnsafeBufferPointer<UInt8>) -> (offset: Int, reason: String)? {
         guard text.count <= limits.bytes else {
             return (0, "\(text.count) bytes of JSON; at most \(limits.bytes) are read")
@@ -81,7 +82,7 @@ struct JSONOutline {
         return nil
     }
 
-    /// Returns the position after the closing quotation mark.
+    /// Returns the position behind the quotation mark that ends the JSON string whose content begins at `start`.
     static func endOfString(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         var place = start
         while place < text.count {
@@ -91,12 +92,12 @@ struct JSONOutline {
         return text.count
     }
 
-    /// Whether a colon follows, so that the string is a member's name.
+    /// Returns whether the JSON string that ends at `place` is followed by a colon, so that it is a member's name.
     private static func isName(endingAt place: Int, in text: UnsafeBufferPointer<UInt8>) -> Bool {
         text[min(place, text.count)...].first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: ":")
     }
 
-    /// Returns the positions after integers that don't fit into `Int64`, outside strings.
+    /// Returns the positions behind those integers in the JSON text that are too large for `Int64`.
     static func wideIntegers(in text: UnsafeBufferPointer<UInt8>) -> [Int] {
         var ends: [Int] = []
         var place = 0
@@ -132,8 +133,9 @@ struct JSONOutline {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Whether the text needs no escaping in JSON: it has no control character, quotation mark or backslash. Eight
-    /// bytes are examined at a time: <https://graphics.stanford.edu/~seander/bithacks.html#HasLessInWord>.
+    /// Whether the text can stand in a JSON string without escaping, because it has no control character, quotation
+    /// mark or backslash. Eight bytes are examined at a time:
+    /// <https://graphics.stanford.edu/~seander/bithacks.html#HasLessInWord>.
     package var isPlainInJSON: Bool {
         let bytes = UnsafeRawBufferPointer(self)
         guard bytes.count >= 8 else {
@@ -155,7 +157,7 @@ extension UInt64 {
     private static var ones: UInt64 { 0x0101_0101_0101_0101 }
     fileprivate static var spaces: UInt64 { ones &* 0x20 }
 
-    /// Whether the eight bytes of the word need no escaping.
+    /// Whether none of the eight bytes in this integer has to be escaped in a JSON string.
     fileprivate var isPlainInJSON: Bool {
         let quote = self ^ (UInt64.ones &* UInt64(UInt8(ascii: "\"")))
         let backslash = self ^ (UInt64.ones &* UInt64(UInt8(ascii: "\\")))

@@ -1,18 +1,19 @@
-/// An object's members in order. Setting an existing member keeps its position. If the initializer gets several members
-/// with the same name, it keeps the first.
+/// A JSON object, which keeps the order of its members. Setting an existing member keeps its position. If the
+/// initializer gets several members with the same name, it keeps the first.
 package struct JSONObject: Sendable {
     private struct Entry: Sendable {
         let key: String
-        /// The value; `nil` once the member is removed.
+        /// The value of the object's member; `nil` once the member is removed.
         var value: JSONValue?
     }
 
-    /// The most members that are searched one by one, which is faster than hashing for a few.
+    /// The largest number of an object's members that are searched one by one, which is faster than hashing if there
+    /// are few.
     private static let searched = 8
 
     private var entries: [Entry] = []
-    /// The positions of members by name if there are more than a few; otherwise empty. While it is empty, `entries` has
-    /// no removed members.
+    /// The positions of the object's members by name, if there are more than a few; otherwise empty. While it is empty,
+    /// `entries` contains no removed members.
     private var places: [String: Int] = [:]
 
     package init(_ members: [(String, JSONValue)] = []) {
@@ -41,14 +42,14 @@ package struct JSONObject: Sendable {
 
     package var keys: [String] { entries.compactMap { $0.value == nil ? nil : $0.key } }
 
-    /// Calls `body` for each member, without making a list of them.
+    /// Calls `body` for each member of the object, without making a list of the members.
     func forEach(_ body: (String, JSONValue) -> Void) {
         for entry in entries {
             if let value = entry.value { body(entry.key, value) }
         }
     }
 
-    /// Sets all members of another object in this one.
+    /// Sets all members of the object `other` in this object.
     package mutating func merge(_ other: JSONObject) {
         other.forEach { self[$0] = $1 }
     }
@@ -87,7 +88,7 @@ package struct JSONObject: Sendable {
 }
 
 extension JSONObject: Equatable {
-    /// Compares the objects' members, in any order.
+    /// Returns whether two JSON objects have the same members, in any order.
     package static func == (left: JSONObject, right: JSONObject) -> Bool {
         left.count == right.count
             && left.entries.allSatisfy { entry in entry.value == nil || right[entry.key] == entry.value }

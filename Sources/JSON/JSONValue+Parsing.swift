@@ -1,17 +1,18 @@
 import CJansson
 import Text
 
-/// The reason why a text isn't JSON, or is beyond a limit.
+/// The reason why a text isn't valid JSON, or exceeds a limit on its size.
 package struct JSONSyntaxError: Error, CustomStringConvertible, Sendable {
-    /// The line, from 1.
+    /// The number of the line with the JSON mistake, from 1.
     package let line: Int
-    /// The column in characters, from 1.
+    /// The column of the JSON mistake in its line, in characters from 1.
     package let column: Int
     package let reason: String
 
     package var description: String { "line \(line), column \(column): \(reason)" }
 
-    /// Makes an error. `offset` is a position in `bytes`: that of the last byte read, or the number of bytes read.
+    /// Makes an error about a JSON text. `offset` is the error's position in `bytes`: that of the last byte read, or
+    /// the number of bytes read.
     fileprivate init(_ reason: String, at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) {
         self.reason = reason
         var line = 1
@@ -34,7 +35,7 @@ package struct JSONSyntaxError: Error, CustomStringConvertible, Sendable {
 // name that contains U+0000 is refused, a string that contains it is accepted.
 
 extension JSONValue {
-    /// Parses UTF-8 JSON. A byte order mark before it is skipped.
+    /// Parses a JSON text in UTF-8. A byte order mark before the text is skipped.
     package init(parsing bytes: [UInt8], limits: JSONLimits = .request) throws(JSONSyntaxError) {
         self = try bytes.withUnsafeBufferPointer { text -> Result<JSONValue, JSONSyntaxError> in
             let mark = text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
@@ -73,7 +74,8 @@ extension JSONValue {
         }
     }
 
-    /// Parses with jansson. Returns `nil` if it refuses the text, with the reason in `error`.
+    /// Parses a JSON text with the library jansson. Returns `nil` if the text isn't valid JSON, with the reason in
+    /// `error`.
     private static func load(
         _ text: UnsafeBufferPointer<UInt8>, _ limits: JSONLimits, _ error: inout json_error_t
     ) -> JSONValue? {
@@ -102,7 +104,7 @@ extension JSONValue {
         return JSONSyntaxError(reason, at: min(max(0, offset), text.count), in: text)
     }
 
-    /// Converts jansson's value. `json` is no deeper than the limits allow.
+    /// Converts a value of the JSON library jansson. The depth of `json` is within the limits.
     private init(_ json: UnsafeMutablePointer<json_t>) {
         switch json.pointee.type {
         case JSON_OBJECT:
@@ -131,7 +133,7 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// Whether a text in it has more combining marks in a row than people write.
+    /// Whether the value contains a text with more combining marks in a row than people write.
     fileprivate var hasEndlessMarks: Bool {
         switch self {
         case .string(let text): text.hasEndlessMarks

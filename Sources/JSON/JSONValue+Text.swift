@@ -1,5 +1,6 @@
 extension JSONValue {
-    /// Returns compact JSON. Control characters, quotation marks and backslashes are escaped; slashes aren't.
+    /// Returns the value as compact JSON. Control characters, quotation marks and backslashes are escaped; slashes
+    /// aren't.
     package func serialized() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
@@ -49,8 +50,8 @@ extension JSONValue {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Writes each escape as short as JSON allows, so that a name within the limit is still within it when it is
-    /// written and read again.
+    /// Writes a string with the shortest escapes that JSON allows, so that a member's name within the limit is still
+    /// within the limit when it has been written and is read again.
     private static func writeEscaped(_ string: String, to bytes: inout [UInt8]) {
         for byte in string.utf8 {
             switch byte {
@@ -67,7 +68,8 @@ extension JSONValue {
         }
     }
 
-    /// Returns JSON with two spaces a level, for people and for committed files.
+    /// Returns the value as JSON with line breaks and two spaces of indentation per level, for people and for committed
+    /// files.
     package func indented(level: Int = 0) -> String {
         let pad = String(repeating: "  ", count: level + 1)
         let end = String(repeating: "  ", count: level)

@@ -6,8 +6,8 @@ import Time
     import Foundation
 #endif
 
-/// Any JSON value. Objects keep the order of their members: two runs must send the same bytes, and a provider's answer
-/// has its own order.
+/// Any JSON value. Objects keep the order of their members, because two runs must send the same bytes, and because a
+/// provider sends members in an order of its own.
 package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -44,7 +44,8 @@ extension JSONValue {
         return value
     }
 
-    /// The integer, also if it is written with an exponent or a zero fraction, such as `1e3`.
+    /// The value as an integer, even if it is written with an exponent or a zero fraction, such as `1e3`; `nil` for any
+    /// other value.
     package var integer: Int64? {
         switch self {
         case .integer(let value): value
@@ -53,17 +54,18 @@ extension JSONValue {
         }
     }
 
-    /// The time for a whole number of seconds since 1970 (RFC 7519 section 2, NumericDate); `nil` for other values, and
-    /// for times outside the years 1970 to 9999.
+    /// The time that the value stands for as a whole number of seconds since 1970 (RFC 7519 section 2, NumericDate). It
+    /// is `nil` for other values, and for times outside the years 1970 to 9999.
     package var numericDate: Instant? { integer.flatMap { Instant(seconds: $0) } }
 
-    /// Whether the number is probably in milliseconds since 1970: in seconds, it is after the year 5138.
+    /// Whether the value is probably a time in milliseconds since 1970, because as a number of seconds it would be
+    /// after the year 5138.
     package var isInMilliseconds: Bool { integer.map { $0 > 100_000_000_000 } ?? false }
 
-    /// Returns whole seconds since 1970, rounded down.
+    /// Returns a time as a JSON number of whole seconds since 1970, rounded down.
     package static func numericDate(_ instant: Instant) -> JSONValue { .integer(instant.seconds) }
 
-    /// The number, with or without a fraction.
+    /// The value as a floating-point number; `nil` if it isn't a number.
     package var number: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -74,7 +76,7 @@ extension JSONValue {
 
     package var isNull: Bool { self == .null }
 
-    /// The kind of value, for a sentence: `a string`.
+    /// The kind of the JSON value as part of a sentence, such as `a string`.
     package var kindName: String {
         switch self {
         case .null: "null"
@@ -98,8 +100,8 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
 }
 
 extension CodingUserInfoKey {
-    /// An option for encoders and decoders of stored rows. With it, a `JSONValue` is stored as text, so that its
-    /// members keep their order, and its numbers stay as clients wrote them.
+    /// An option for encoders and decoders of stored rows. With this option, a `JSONValue` is stored as text, so that
+    /// its members keep their order, and its numbers stay as clients wrote them.
     package static let jsonAsText = CodingUserInfoKey(rawValue: "jsonAsText")
 
     fileprivate static func isSet(_ key: CodingUserInfoKey?, in userInfo: [CodingUserInfoKey: Any]) -> Bool {

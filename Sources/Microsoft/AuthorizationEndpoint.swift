@@ -8,15 +8,16 @@ import Time
 //
 // Quirks: the tenant in the path says who may sign in. Without redirect_uri, one of the registered ones is used.
 
-/// The part of the path that says who may sign in.
+/// The tenant segment in the path of Microsoft's endpoints. It says which accounts may sign in: all, work or school
+/// accounts, personal accounts, or those of a tenant.
 enum MicrosoftRealm: Sendable {
     case common
     case organizations
     case consumers
     case tenant(MicrosoftTenant)
 
-    /// The part of addresses that says who may sign in. A tenant's part is its ID, even if the request's path has a
-    /// domain.
+    /// The text of the tenant segment in URLs, such as `common`. A tenant's text is its ID, even if the request's path
+    /// has one of its domains.
     var text: String {
         switch self {
         case .common: "common"
@@ -27,15 +28,16 @@ enum MicrosoftRealm: Sendable {
     }
 }
 
-/// A checked authorization request.
+/// A request to Microsoft's authorization endpoint whose parameters have been checked.
 struct MicrosoftRequest: CheckedAuthorization {
-    /// A refusal, which is sent to the redirect URI, or shown on a page where that isn't known.
+    /// The error in an authorization request. It is sent to the redirect URI, or shown on Microsoft's page if there is
+    /// no valid redirect URI.
     struct Failure: Error {
         let error: MicrosoftError
         let destination: Destination?
     }
 
-    /// The redirect URI, and how the answer is sent there.
+    /// The redirect URI of an authorization request, and the way in which the response is sent there.
     struct Destination: Sendable {
         let redirectURI: String
         let mode: ResponseMode
@@ -113,7 +115,7 @@ struct MicrosoftRequest: CheckedAuthorization {
     }
 }
 
-/// The sign-in at the authorization endpoint.
+/// The steps of a sign-in at Microsoft's authorization endpoint.
 struct MicrosoftSignIn: PersonPagesFlow {
     let microsoft: MicrosoftProvider
 
@@ -141,7 +143,8 @@ struct MicrosoftSignIn: PersonPagesFlow {
         return answer(error, at: request.destination, exchange)
     }
 
-    /// Returns the answer for an error, which is on Microsoft's own page if the destination isn't known.
+    /// Returns the response with an error of the authorization endpoint. It goes to the redirect URI, or is Microsoft's
+    /// own page if `destination` is `nil`.
     private func answer(
         _ error: MicrosoftError, at destination: MicrosoftRequest.Destination?, _ exchange: Exchange
     ) -> Response {
@@ -180,7 +183,7 @@ struct MicrosoftSignIn: PersonPagesFlow {
         { (try? microsoft.check($0, request.client, at: request.realm)) != nil }
     }
 
-    /// Refuses a person who can't sign in here, on Microsoft's own page.
+    /// Refuses, on Microsoft's own page, a person whose account can't sign in to this client or in this tenant.
     func admit(_ account: Account, to request: MicrosoftRequest, _ exchange: Exchange) throws(RefusedAuthorization) {
         do throws(MicrosoftError) { try microsoft.check(account, request.client, at: request.realm) } catch {
             throw RefusedAuthorization(answer(error, at: nil, exchange))

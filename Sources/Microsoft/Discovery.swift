@@ -37,7 +37,8 @@ extension MicrosoftProvider {
         return MicrosoftProvider.json(["keys": .array(keys)], exchange)
     }
 
-    /// Returns the clouds' host names, which Microsoft's libraries ask for.
+    /// Handles `/common/discovery/instance`: returns the host names of Microsoft's sign-in service, which its libraries
+    /// ask for.
     func instances(_ exchange: Exchange) throws -> Response {
         let text = exchange.request.queryForm["authorization_endpoint"] ?? ""
         guard let address = WebAddress(text), MicrosoftProvider.aliases.contains(address.host) else {
@@ -59,7 +60,7 @@ extension MicrosoftProvider {
             ], exchange)
     }
 
-    /// Signs the browser out.
+    /// Handles Microsoft's sign-out endpoint: ends the session of the browser.
     func logOut(_ exchange: Exchange, _ form: Form) throws -> Response {
         if let session = exchange.session(at: name) { _ = try exchange.world.update { $0.end(session) } }
         var response = pages(exchange).notice(
@@ -71,7 +72,7 @@ extension MicrosoftProvider {
                 response = answer.deliver()
             } else {
                 response = response.noted(
-                    Note("post_logout_redirect_uri \(Diagnosis.quote(uri)) is no client's redirect URI"))
+                    Note("post_logout_redirect_uri \(Diagnosis.quote(uri)) isn't a redirect URI of any client"))
             }
         }
         response.headers.append(BrowserSession.cookie(nil, at: name, for: exchange))
@@ -80,7 +81,9 @@ extension MicrosoftProvider {
 
     // MARK: - Microsoft Graph
 
-    /// Returns the person of a request's access token, and its scopes.
+    /// Returns the person to whom a request's access token belongs, and the token.
+    ///
+    /// - Throws: Microsoft Graph's error if the token doesn't work or lacks the scope.
     private func person(
         _ exchange: Exchange, needing scope: String
     ) throws(MicrosoftGraphError) -> (account: Account, token: Token<MicrosoftGrant>) {
@@ -122,7 +125,7 @@ extension MicrosoftProvider {
         return (account, token)
     }
 
-    /// Handles GET /v1.0/me.
+    /// Handles `GET /v1.0/me` of Microsoft Graph: the profile of the signed-in person.
     func profile(_ exchange: Exchange) throws -> Response {
         let found = try person(exchange, needing: "user.read")
         var body = profile(of: found.account)
@@ -145,7 +148,7 @@ extension MicrosoftProvider {
         ])
     }
 
-    /// Handles /oidc/userinfo.
+    /// Handles Microsoft's endpoint `/oidc/userinfo`: the OpenID claims of the signed-in person.
     func userInfo(_ exchange: Exchange) throws -> Response {
         let (account, token) = try person(exchange, needing: "openid")
         var body = JSONObject([("sub", .string(account.microsoft.subject(for: token.client)))])

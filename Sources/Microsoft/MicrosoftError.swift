@@ -3,21 +3,22 @@ import HTTPServer
 import JSON
 import OAuth
 
-/// An error of the sign-in service.
+/// An error of Microsoft's sign-in service, such as AADSTS50011.
 struct MicrosoftError: Error, Sendable {
     let code: Int
     let name: String
     private var text: String
     let diagnosis: Diagnosis
 
-    /// The known errors, one a line of `Assets/errors.tsv`: code, name, text with `{}` in place of values, and what to
-    /// do about it.
+    /// The known errors of Microsoft's sign-in service. Each is a line of `Assets/errors.tsv` with a code, an OAuth
+    /// name, a text with `{}` in place of values, and advice.
     private static let known = TextTable.rows(Texts.errors).map { row in
         (code: Int(row[0]) ?? 0, name: row[1], text: row[2], advice: row[3])
     }
     private static let byCode = Dictionary(known.map { ($0.code, $0) }) { first, _ in first }
 
-    /// Makes the error of a code; `values` stand in its text. The diagnosis is completed from the known error's.
+    /// Makes the error of Microsoft's sign-in service with this code. `values` replace the `{}` in its text. Without a
+    /// `diagnosis` of its own, the error gets the advice in the table of known errors.
     init(
         _ code: Int, _ values: String..., name: String? = nil, received: String? = nil, expected: String? = nil,
         because diagnosis: Diagnosis? = nil
@@ -35,7 +36,7 @@ struct MicrosoftError: Error, Sendable {
         MicrosoftError(900144, parameter, received: "no \(parameter)")
     }
 
-    /// Returns the `error_description`, whose lines name the request.
+    /// Returns the `error_description` of Microsoft's sign-in service: the text, and lines that identify the request.
     func description(_ exchange: Exchange) -> String {
         "AADSTS\(code): \(text)\r\nTrace ID: \(exchange.traceID)\r\nCorrelation ID: \(exchange.correlationID)\r\n"
             + "Timestamp: \(exchange.timestamp)"
@@ -60,7 +61,7 @@ struct MicrosoftError: Error, Sendable {
         }
     }
 
-    /// Returns the answer of an API.
+    /// Returns the JSON answer with this error, for endpoints that aren't pages.
     func response(_ exchange: Exchange) -> Response {
         var body = JSONObject([
             ("error", .string(name)), ("error_description", .string(description(exchange))),
@@ -74,10 +75,12 @@ struct MicrosoftError: Error, Sendable {
         return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
-    /// The names of the errors in orders: `AADSTS50076`, or an OAuth name, which means the first error that has it.
+    /// The names of errors that a test can order at Microsoft's sign-in service. A name is a code such as
+    /// `AADSTS50076`, or an OAuth name such as `invalid_grant`, which stands for the first error that has it.
     static let orderNames = known.map { "AADSTS\($0.code)" } + Set(known.map(\.name)).sorted()
 
-    /// Returns an ordered error. A name without a code gets that of a failed sign-in service.
+    /// Returns the error of Microsoft's sign-in service that a test has ordered. A name that isn't in the table of
+    /// known errors gets the code 50000, that of an internal failure.
     static func ordered(_ name: String, description: String? = nil, _ diagnosis: Diagnosis) -> MicrosoftError {
         let found = known.first { "AADSTS\($0.code)" == name || $0.name == name }
         var error = MicrosoftError(found?.code ?? 50000, name: found?.name ?? name, because: diagnosis)
@@ -91,16 +94,16 @@ struct MicrosoftError: Error, Sendable {
 }
 
 extension Exchange {
-    /// The ID of the request at Microsoft, in errors and in the header `x-ms-request-id`.
+    /// The ID that Microsoft gives to a request, as errors and the header `x-ms-request-id` contain it.
     var traceID: String { DerivedNumber.uuid(of: "microsoft.trace:\(id)") }
 
-    /// The ID that the client has given to the request, or a new ID.
+    /// The correlation ID in Microsoft's errors: the one that the client sent with the request, or a new one.
     var correlationID: String {
         let sent = request.header("client-request-id") ?? request.queryForm["client-request-id"] ?? ""
         return TextRule.guid.holds(sent) ? sent : DerivedNumber.uuid(of: "microsoft.correlation:\(id)")
     }
 
-    /// The world's time as errors write it.
+    /// The time of a world (an isolated test environment) in the form of Microsoft's errors.
     var timestamp: String { world.now.wholeSecond.text.split(separator: "T").joined(separator: " ") }
 }
 
@@ -127,7 +130,7 @@ struct MicrosoftGraphError: Error, Sendable {
         return response.diagnosed(diagnosis).known(by: MicrosoftProvider.evidence.ofError(code, message))
     }
 
-    /// The errors that can be ordered, with their statuses.
+    /// The errors that a test can order at Microsoft Graph, with their HTTP statuses.
     private static let known = [
         ("InvalidAuthenticationToken", 401), ("Authorization_RequestDenied", 403), ("TooManyRequests", 429),
         ("ServiceUnavailable", 503), ("Request_ResourceNotFound", 404),

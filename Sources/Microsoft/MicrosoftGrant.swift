@@ -6,10 +6,11 @@ import OAuth
 import Time
 import Worlds
 
-/// The scopes of a request, as it names them: <https://learn.microsoft.com/en-us/entra/identity-platform/scopes-oidc>.
+/// The scopes of a request to Microsoft, as the request names them:
+/// <https://learn.microsoft.com/en-us/entra/identity-platform/scopes-oidc>.
 ///
-/// Quirks: a scope of an API begins with the API's URI, such as `api://ID/read`. Without one it is Microsoft Graph's. A
-/// token is for one API.
+/// Quirks: a scope of an API begins with the API's URI, such as `api://ID/read`. A scope without a URI is Microsoft
+/// Graph's. An access token is for one API.
 struct MicrosoftScopes: Sendable {
     static let graph = "https://graph.microsoft.com"
     static let graphID = "00000003-0000-0000-c000-000000000000"
@@ -29,20 +30,21 @@ struct MicrosoftScopes: Sendable {
 
     init(_ text: String?) { self.init((text ?? "").split(separator: " ").map(String.init)) }
 
-    /// Returns the URI of a scope's API, and the scope's name there.
+    /// Returns the URI of the API to which a scope belongs, and the scope's name without the URI.
     static func split(_ scope: String) -> (api: String, name: String) {
         guard let slash = scope.lastIndex(of: "/") else { return (graph, scope) }
         let api = String(scope[..<slash])
         return ([graph, graphID, "\(graph)/"].contains(api) ? graph : api, String(scope[scope.index(after: slash)...]))
     }
 
-    /// The APIs, in the order of their first scopes. Scopes of sign-in are Graph's, where userinfo is.
+    /// The URIs of the APIs to which the scopes belong, in the order of their first scopes. The scopes of the sign-in
+    /// itself, such as `openid`, belong to Microsoft Graph, which has the userinfo endpoint.
     var apis: [String] {
         let named = names.filter { !MicrosoftScopes.ofSignIn.contains($0) }.map { MicrosoftScopes.split($0).api }
         return named.isEmpty ? [MicrosoftScopes.graph] : MicrosoftScopes(named).names
     }
 
-    /// Returns the scopes of a token for an API.
+    /// Returns those of the scopes that an access token for the API has.
     func granted(for api: String) -> [String] {
         names.filter { name in
             MicrosoftScopes.ofSignIn.contains(name)
@@ -50,7 +52,7 @@ struct MicrosoftScopes: Sendable {
         }
     }
 
-    /// The scopes in one spelling, for comparisons.
+    /// The scopes in one spelling, with the API's URI and in lower case, so that they can be compared.
     var canonical: Set<String> {
         Set(
             names.map { name in
@@ -62,34 +64,35 @@ struct MicrosoftScopes: Sendable {
     var descriptions: [String] { names.map { MicrosoftScopes.words[$0] ?? $0 } }
 }
 
-/// A person's grant to a client, or a client's own. Its scopes accumulate.
+/// A person's grant to a client at Microsoft, or the client's own grant (`client_credentials`). Scopes that are granted
+/// later are added.
 struct MicrosoftGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
         let token: TokenDetails
-        /// The tenant that the authorization request named.
+        /// The tenant segment in the path of the authorization request. The token request must have the same.
         let realm: String
     }
 
     struct TokenDetails: Codable, Sendable {
-        /// The scopes of the sign-in.
+        /// The scopes that the person granted in the sign-in.
         var scopes: [String]
         var nonce: String?
         let platform: MicrosoftClient.Platform
-        /// The time of the sign-in.
+        /// The time of the sign-in from which the token comes.
         let since: Instant
     }
 
     static let tables = GrantTables<MicrosoftGrant>("microsoft", rememberingTokens: .days(7), indexes: [bySubject])
-    /// The index by the pairwise `sub`.
+    /// The index that finds a grant by its pairwise `sub`.
     static let bySubject = Index<MicrosoftGrant, String>("subject") { $0.subject }
-    /// The most scopes of a grant. If there are more, only the latest are kept.
+    /// The greatest number of scopes in a grant. If there would be more, only those of the latest request are kept.
     private static let scopeLimit = 500
 
     let account: String
     let client: String
     let subject: String
     let since: Instant
-    /// The scopes in canonical spelling.
+    /// The granted scopes in one spelling, so that they can be compared.
     private(set) var scopes: Set<String>
 
     mutating func add(_ more: Set<String>) {
@@ -99,7 +102,8 @@ struct MicrosoftGrant: GrantToClient {
 }
 
 extension Transaction {
-    /// Makes a grant, or adds scopes to the existing one. Without an account it is the client's own.
+    /// Makes a person's grant to a client, or adds scopes to the existing grant. If `account` is `nil`, it is the
+    /// client's own grant.
     mutating func consent(
         _ account: Account?, to client: MicrosoftClient, scopes: MicrosoftScopes
     ) -> MicrosoftGrant {
@@ -114,7 +118,8 @@ extension Transaction {
         return grant
     }
 
-    /// Makes a token of Graph or a refresh token. Only their beginnings are like Microsoft's.
+    /// Makes an access token for Microsoft Graph, or a refresh token. Only the first characters are like those of
+    /// Microsoft's tokens.
     mutating func makeToken(
         _ kind: Token<MicrosoftGrant>.Kind, _ grant: MicrosoftGrant, _ details: MicrosoftGrant.TokenDetails
     ) -> String {
@@ -128,19 +133,20 @@ extension Transaction {
 }
 
 extension MicrosoftClient {
-    /// The object ID of the app's service principal, which is the `sub` of its own tokens.
+    /// The object ID of the client's service principal. It is the `sub` of the tokens that the client gets for itself.
     var servicePrincipal: String { DerivedNumber.uuid(of: "microsoft.servicePrincipal:\(id)") }
 }
 
 extension MicrosoftProvider {
-    /// The lifetime of access tokens in Microsoft's examples.
+    /// The lifetime of Microsoft's access tokens, as in the examples of its documentation.
     static let accessLifetime = TimeSpan.seconds(3599)
 
     func issuer(_ tenant: String, _ exchange: Exchange) -> String {
         "\(settings.issuer.issuer(at: MicrosoftProvider.host, exchange))/\(tenant)/v2.0"
     }
 
-    /// Returns the claims that all tokens have. In Microsoft's examples, tokens begin five minutes before they are issued.
+    /// Returns the claims that all Microsoft tokens have. As in the examples of its documentation, a token is valid
+    /// from five minutes before it is issued.
     private func claims(_ audience: String, _ tenant: String, of use: String, _ exchange: Exchange) -> JSONObject {
         let (now, seed) = (exchange.world.now, Digest.sha256("microsoft.uti \(exchange.id) \(use)"))
         return JSONObject([
@@ -151,7 +157,7 @@ extension MicrosoftProvider {
         ])
     }
 
-    /// Returns the claims of an ID token.
+    /// Returns the claims of a Microsoft ID token for a person and a client.
     func idToken(
         _ account: Account, _ client: MicrosoftClient, scopes: [String], nonce: String?, code: String? = nil,
         _ exchange: Exchange
@@ -179,7 +185,8 @@ extension MicrosoftProvider {
         return claims
     }
 
-    /// Returns the claims of an access token for a seeded API; without an account it is the client's own.
+    /// Returns the claims of a Microsoft access token for an API that the seed defines. If `account` is `nil`, it is a
+    /// token of the client itself.
     func accessToken(
         _ account: Account?, _ client: MicrosoftClient, api: MicrosoftClient, scopes: [String], tenant: String,
         _ exchange: Exchange
@@ -208,7 +215,8 @@ extension MicrosoftProvider {
         } catch { throw MicrosoftError(50000, because: Diagnosis("a token can't be signed: \(error.description)")) }
     }
 
-    /// Returns `client_info`, which Microsoft's libraries ask for; `nil` for others.
+    /// Returns the member `client_info` of an answer, which Microsoft's libraries ask for; `nil` if the request doesn't
+    /// ask for it.
     func clientInfo(_ account: Account, _ form: Form) -> String? {
         guard form["client_info"] == "1" else { return nil }
         let info: JSONValue = ["uid": .string(account.microsoft.oid), "utid": .string(account.microsoft.tenant)]

@@ -57,7 +57,8 @@ extension MicrosoftProvider {
         return TokenDraft(claims: claims, owner: .microsoft, type: "JWT")
     }
 
-    /// Handles POST /_understudy/v1/microsoft/revocations: people remove an app at https://myapplications.microsoft.com.
+    /// Handles POST /_understudy/v1/microsoft/revocations: removes an app from a person's Microsoft account, as people
+    /// do at https://myapplications.microsoft.com.
     func revoke(_ exchange: Exchange, _ order: RevocationOrder) throws -> Response {
         try exchange.revoke(MicrosoftGrant.self, order, among: settings.clients)
     }

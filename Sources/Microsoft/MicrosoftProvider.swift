@@ -25,11 +25,12 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
     package static let host = "login.microsoftonline.com"
     package static let origin = "https://\(host)"
     static let graphHost = "graph.microsoft.com"
-    /// The host of the short address that people type to enter a device's code.
+    /// The host of the short URL (microsoft.com/devicelogin) that people open to enter the code of a device.
     static let shortHost = "microsoft.com"
     static let shortDevicePath = "/devicelogin"
     static let devicePath = "/common/oauth2/deviceauth"
-    /// The host's further names, as listed at <https://login.microsoftonline.com/common/discovery/instance> lists them.
+    /// The host names of Microsoft's sign-in service, in the list that
+    /// <https://login.microsoftonline.com/common/discovery/instance> returns.
     static let aliases = [host, "login.windows.net", "login.microsoft.com", "sts.windows.net"]
 
     let settings: MicrosoftSection
@@ -104,7 +105,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
     private static let shortDevicePage = Evidence.recorded(
         "https://github.com/Azure/azure-sdk-for-python/issues/32375", on: "2023-10")
 
-    /// Returns a handler that answers Microsoft's errors as its APIs do.
+    /// Returns a handler that runs `run` and answers its errors in the JSON form of Microsoft's APIs.
     private func refusing(
         _ run: @escaping @Sendable (Exchange) throws -> Response
     ) -> @Sendable (Exchange) throws -> Response {
@@ -115,7 +116,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         }
     }
 
-    /// Returns the sign-in pages, whose forms go to the tenant of the request.
+    /// Returns Microsoft's sign-in pages. Their forms are sent to the tenant in the path of the request.
     func pages(_ exchange: Exchange) -> PersonPages {
         let tenant = exchange.parameters["tenant"].map { PercentCoding.encode(Array($0.utf8)) } ?? "common"
         return PersonPages(
@@ -133,7 +134,9 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
 
     // MARK: - Who may sign in where
 
-    /// Returns who may sign in at the address of a request.
+    /// Returns which accounts may sign in, by the tenant in the path of a request.
+    ///
+    /// - Throws: An error if there is no such tenant.
     func realm(_ exchange: Exchange) throws(MicrosoftError) -> MicrosoftRealm {
         let text = exchange.parameters["tenant"] ?? ""
         switch text.lowercased() {
@@ -152,7 +155,9 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
             expected: "common, organizations, consumers, or a tenant's ID or domain")
     }
 
-    /// Returns the client with this ID, if it is for people who sign in there.
+    /// Returns the client with this ID.
+    ///
+    /// - Throws: An error if there is no such client, or its supported account types don't fit the tenant in the path.
     func client(_ id: String, at realm: MicrosoftRealm) throws(MicrosoftError) -> MicrosoftClient {
         guard let client = settings.clients[id.lowercased()] else {
             let received = "client_id \(Diagnosis.quote(id))\(settings.clients.hint(for: id))"
@@ -172,7 +177,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
             expected: "one for the client's signInAudience, \(client.audience.rawValue)")
     }
 
-    /// Checks that a person may sign in to a client there.
+    /// Checks that a person's account may sign in to a client with this tenant in the path.
     func check(_ account: Account, _ client: MicrosoftClient, at realm: MicrosoftRealm) throws(MicrosoftError) {
         let profile = account.microsoft
         let isAdmitted =
@@ -190,7 +195,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
             50020, profile.userPrincipalName, home, tenant.name, client.id, client.name, received: received)
     }
 
-    /// Checks the scopes of a request.
+    /// Checks the scopes of a request: each must belong to Microsoft Graph or to an API that the seed defines.
     func check(_ scopes: MicrosoftScopes, _ client: MicrosoftClient, at realm: MicrosoftRealm) throws(MicrosoftError) {
         for (place, scope) in scopes.names.enumerated() where !MicrosoftScopes.ofSignIn.contains(scope) {
             let ((uri, name), received) = (MicrosoftScopes.split(scope), "scope \(Diagnosis.quote(scope))")
@@ -209,7 +214,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
 
     // MARK: - Provider
 
-    /// Refuses a request that is too large.
+    /// Returns Microsoft's error for a request that is too large, or its page at the authorization endpoint.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard !exchange.address.path.hasSuffix("/authorize") else {
             return pages(exchange).problem(400, "Bad Request", diagnosis)
@@ -217,7 +222,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         return MicrosoftError(9002313, because: diagnosis).response(exchange)
     }
 
-    /// Refuses an unknown address, or an unknown method.
+    /// Returns Microsoft's error or page for a path or an HTTP method that doesn't exist.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (host, path, method) = (exchange.address.host, exchange.address.path, exchange.request.method)
         let received = Diagnosis.quote("\(method) \(path)")
@@ -225,7 +230,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
             let segment = path.split(separator: "/").last.map(String.init) ?? ""
             return MicrosoftGraphError(
                 status: 400, code: "BadRequest", message: "Resource not found for the segment '\(segment)'.",
-                diagnosis: Diagnosis(received: received, "of Microsoft Graph there is what sign-in needs")
+                diagnosis: Diagnosis(received: received, "of Microsoft Graph, only what sign-in needs is served")
             ).response(exchange)
         }
         guard [MicrosoftProvider.host, MicrosoftProvider.shortHost].contains(host) else { return nil }
@@ -234,7 +239,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         }
         return pages(exchange).problem(
             404, "Page not found",
-            Diagnosis(received: received, "nothing is served here: of Microsoft there is version 2.0 of the sign-in"))
+            Diagnosis(received: received, "nothing is served here: of Microsoft's sign-in, only version 2.0 is served"))
     }
 }
 
@@ -243,7 +248,7 @@ extension MicrosoftRealm {
 }
 
 extension Evidence {
-    /// Returns the evidence of a page of the identity platform's documentation.
+    /// Returns the evidence for an answer: a page in the documentation of Microsoft's identity platform.
     static func learn(_ page: String) -> Evidence {
         .documented("https://learn.microsoft.com/en-us/entra/identity-platform/\(page)")
     }

@@ -4,9 +4,9 @@ import JSON
 import OAuth
 import Time
 
-/// A tenant in the seed: an organization with work or school accounts.
+/// A Microsoft tenant in the seed: an organization with work or school accounts.
 struct MicrosoftTenant: SchemaObject {
-    /// The tenant of personal Microsoft accounts.
+    /// The ID of Microsoft's tenant for personal accounts.
     static let consumers = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
     let id: String
@@ -22,9 +22,11 @@ struct MicrosoftTenant: SchemaObject {
     }
 }
 
-/// An app registration: <https://learn.microsoft.com/en-us/entra/identity-platform/reference-microsoft-graph-app-manifest>.
+/// A client at Microsoft in the seed (an app registration):
+/// <https://learn.microsoft.com/en-us/entra/identity-platform/reference-microsoft-graph-app-manifest>.
 struct MicrosoftClient: SeededOAuthClient {
-    /// The accounts that may sign in: <https://learn.microsoft.com/en-us/entra/identity-platform/supported-accounts-validation>.
+    /// The types of Microsoft accounts that may sign in to a client:
+    /// <https://learn.microsoft.com/en-us/entra/identity-platform/supported-accounts-validation>.
     enum Audience: String, CaseIterable, Sendable {
         case oneTenant = "AzureADMyOrg"
         case anyTenant = "AzureADMultipleOrgs"
@@ -32,7 +34,8 @@ struct MicrosoftClient: SeededOAuthClient {
         case personal = "PersonalMicrosoftAccount"
     }
 
-    /// The platform of a redirect URI, which decides how its codes are redeemed.
+    /// The platform for which a client's redirect URI is registered at Microsoft. It decides how the codes that are
+    /// sent there are redeemed.
     enum Platform: String, Codable, Sendable {
         case web
         case spa
@@ -45,12 +48,12 @@ struct MicrosoftClient: SeededOAuthClient {
     let audience: Audience
     let tenant: String?
     let webRedirectURIs, spaRedirectURIs, publicRedirectURIs: [String]
-    /// Whether a client without a secret may use the device flow.
+    /// Whether the client may use the device flow without a secret.
     let allowsPublicFlows: Bool
-    /// Whether the authorization endpoint returns ID tokens.
+    /// Whether Microsoft's authorization endpoint returns ID tokens to the client.
     let issuesIDTokens: Bool
     let optionalClaims: [String]
-    /// The URI by which other clients name this one as an API.
+    /// The application ID URI of the client, with which other clients' scopes begin if this client is an API.
     let identifierURI: String
     let scopes, appRoles, applicationPermissions: [String]
     let interaction: Interaction?
@@ -104,13 +107,13 @@ struct MicrosoftClient: SeededOAuthClient {
 
     var redirectURIs: [String] { webRedirectURIs + spaRedirectURIs + publicRedirectURIs }
 
-    /// Returns the platform for which a redirect URI is registered; `nil` if it isn't.
+    /// Returns the platform for which a redirect URI is registered; `nil` if the client doesn't have this redirect URI.
     func platform(of uri: String) -> Platform? {
         let all = [(Platform.web, webRedirectURIs), (.spa, spaRedirectURIs), (.publicClient, publicRedirectURIs)]
         return all.first { $0.1.contains { MicrosoftClient.matches(uri, $0) } }?.0
     }
 
-    /// Whether a redirect URI is registered. The port of `http://localhost` isn't compared.
+    /// Whether a redirect URI is the registered one. At `http://localhost` the port isn't compared.
     private static func matches(_ uri: String, _ registered: String) -> Bool {
         if RegisteredRedirectURI(registered).matches(uri) { return true }
         guard let sent = WebAddress(uri), let known = WebAddress(registered), !sent.hasFragment else { return false }
@@ -119,7 +122,7 @@ struct MicrosoftClient: SeededOAuthClient {
     }
 }
 
-/// The seed's section `microsoft`.
+/// The section `microsoft` of a seed.
 struct MicrosoftSection: SeedSection {
     static let name = "microsoft"
     static let about = "Microsoft: Entra ID and personal accounts."
@@ -130,10 +133,11 @@ struct MicrosoftSection: SeedSection {
     let issuer: IssuerChoice
     private let signingKeys: [SigningKey]
     let codeLifetime, deviceCodeLifetime: TimeSpan
-    /// The tenants, each by its ID and by its domains.
+    /// The Microsoft tenants of the seed, by ID and by each of their domains.
     let tenants: [String: MicrosoftTenant]
     let clients: RegisteredClients<MicrosoftClient>
-    /// The clients that are APIs, by the URI or ID with which scopes begin.
+    /// The clients of the seed, by the application ID URI and by the client ID. A scope of a client that is an API begins
+    /// with one of these.
     let apis: [String: MicrosoftClient]
 
     init(_ fields: inout Fields) {
@@ -178,12 +182,12 @@ struct MicrosoftSection: SeedSection {
     }
 }
 
-/// A person's profile at Microsoft.
+/// A person's Microsoft profile in the seed.
 struct MicrosoftProfile: AccountProfile {
     static let name = "microsoft"
     static let about = "The person at Microsoft."
 
-    /// The home tenant.
+    /// The ID of the tenant to which the person's account belongs.
     let tenant: String
     let oid: String
     let userPrincipalName: String
@@ -211,7 +215,7 @@ struct MicrosoftProfile: AccountProfile {
 
     var isPersonal: Bool { tenant == MicrosoftTenant.consumers }
 
-    /// Returns the `sub` for a client: it is pairwise.
+    /// Returns the person's `sub` for a client. It is pairwise: each client gets a different one.
     func subject(for client: String) -> String {
         Base64URL.encode(Digest.sha256("microsoft.sub \(client) \(tenant) \(oid)"))
     }

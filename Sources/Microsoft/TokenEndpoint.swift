@@ -13,7 +13,7 @@ import Worlds
 // used, works for every API that the person has consented to, and brings another one. Codes for a single-page
 // application are redeemed by its script, with the header Origin, and others aren't.
 
-/// A request for tokens by a known client.
+/// A request to Microsoft's token endpoint, by a client that the seed has.
 struct MicrosoftTokenRequest: Sendable {
     let exchange: Exchange
     let form: Form
@@ -41,14 +41,16 @@ struct MicrosoftTokenRequest: Sendable {
         return value
     }
 
-    /// The scopes that the request names; `nil` if it names none but those of sign-in.
+    /// The scopes in the token request; `nil` if it names only the scopes of the sign-in itself, such as `openid`, or
+    /// none.
     var scopes: MicrosoftScopes? {
         let scopes = MicrosoftScopes(form["scope"])
         return scopes.names.allSatisfy(MicrosoftScopes.ofSignIn.contains) ? nil : scopes
     }
 
-    /// Checks the client's credentials, which codes and tokens of the platform Web need, and that scripts of single-page
-    /// applications, and only these, send the request.
+    /// Checks how the client authenticates for a redirect URI's platform. The platform Web needs the client secret, all
+    /// others must not send one. A request with the header `Origin` must be for a single-page application, whose
+    /// requests must have it.
     func authenticate(for platform: MicrosoftClient.Platform) throws(MicrosoftError) {
         if form["client_assertion"] != nil { throw MicrosoftError(700027) }
         if platform == .web, let expected = client.secret {
@@ -64,7 +66,8 @@ struct MicrosoftTokenRequest: Sendable {
 }
 
 extension MicrosoftProvider {
-    /// The tokens of an answer. Tokens that have a text are stored.
+    /// The result of a request to Microsoft's token endpoint, with the tokens that were stored. An access token for an
+    /// API of the seed isn't stored (`nil`): it is a JWT, which is signed later.
     private struct Issued: Sendable {
         let account: Account?
         let api: String
@@ -184,8 +187,8 @@ extension MicrosoftProvider {
         }
     }
 
-    /// Gives a client a token of its own:
-    /// <https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-client-creds-grant-flow>.
+    /// Handles the grant `client_credentials`: issues a token that a client gets for itself.
+    /// <https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-client-creds-grant-flow>
     private func ownToken(_ request: MicrosoftTokenRequest) throws -> Issued {
         let client = request.client
         if ["common", MicrosoftTenant.consumers].contains(request.realm.text) { throw MicrosoftError(9_001_023) }
@@ -206,7 +209,8 @@ extension MicrosoftProvider {
 
     // MARK: - Answers
 
-    /// Makes the tokens that are kept, for the `wanted` scopes or those of the sign-in.
+    /// Makes the access and refresh token for a grant. The access token is for the scopes `wanted`, or for those of the
+    /// sign-in if that is `nil`.
     private func issue(
         _ grant: MicrosoftGrant, _ account: Account?, _ details: MicrosoftGrant.TokenDetails,
         _ wanted: MicrosoftScopes?,
@@ -257,7 +261,7 @@ extension MicrosoftProvider {
 
     // MARK: - Devices
 
-    /// Handles POST /TENANT/oauth2/v2.0/devicecode.
+    /// Handles POST /TENANT/oauth2/v2.0/devicecode: begins a sign-in on a device without a browser.
     func deviceCode(_ exchange: Exchange) throws -> Response {
         let request = try MicrosoftTokenRequest(exchange, self)
         let scopes = MicrosoftScopes(try request.required("scope"))

@@ -6,15 +6,17 @@ import OAuth
 import Time
 
 extension Issuer {
-    /// Returns the `sub`: <https://openid.net/specs/openid-connect-core-1_0.html#SubjectIDTypes>.
+    /// Returns the `sub` that a client gets for an account: the public one, or a pairwise one:
+    /// <https://openid.net/specs/openid-connect-core-1_0.html#SubjectIDTypes>.
     func subject(of account: Account, for client: ClientMetadata) -> String {
         let sub = account[OpenIDProfile.self].sub
         guard client.subject == .pairwise else { return sub }
         return Base64URL.encode(Digest.sha256("\(id) \(client.sector) \(sub)"))
     }
 
-    /// Returns the claims about a person for a client: those of the account, then the seed's for the issuer, a scope,
-    /// the client and the person. Later ones replace earlier ones. `wishes` are claims that the request names.
+    /// Returns the claims about a person that a client gets. They begin with the account's data, followed by the seed's
+    /// claims for the issuer, the granted scopes, the client and the person. A later claim replaces an earlier claim of
+    /// the same name. `wishes` are the claims that the request names individually.
     func claims(
         of account: Account, for client: ClientMetadata, scopes granted: [String], wishes: Set<String> = []
     ) -> JSONObject {
@@ -37,7 +39,7 @@ extension Issuer {
     }
 
     /// Returns the claims of an ID token: <https://openid.net/specs/openid-connect-core-1_0.html#IDToken>. `code` and
-    /// `accessToken` are issued together with it.
+    /// `accessToken` are issued together with the ID token, which has their hashes.
     func idTokenClaims(
         _ grant: OpenIDGrant, of account: Account, for client: ClientMetadata, in exchange: Exchange,
         scopes: [String]? = nil,
@@ -68,8 +70,8 @@ extension Issuer {
         try sign(claims, for: client, type: "JWT", with: client.idTokenAlgorithm, in: exchange)
     }
 
-    /// Returns the text of an access token, signed if the client gets JSON Web Tokens:
-    /// <https://datatracker.ietf.org/doc/html/rfc9068>.
+    /// Returns the text of an access token. If the client's access tokens are JSON Web Tokens, the text is a signed
+    /// JWT: <https://datatracker.ietf.org/doc/html/rfc9068>.
     func text(
         of token: Token<OpenIDGrant>, _ grant: OpenIDGrant, _ account: Account?, for client: ClientMetadata,
         in exchange: Exchange
@@ -88,7 +90,8 @@ extension Issuer {
         return try sign(claims, for: client, type: "at+jwt", in: exchange)
     }
 
-    /// Describes a token, with the members that RFC 7662 and RFC 9068 share.
+    /// Returns the members that describe an access token, in token introspection (RFC 7662) as well as in JWT access
+    /// tokens (RFC 9068).
     func description(
         of token: Token<OpenIDGrant>, _ grant: OpenIDGrant, _ account: Account?, for client: ClientMetadata?,
         in exchange: Exchange
@@ -107,14 +110,14 @@ extension Issuer {
         return claims
     }
 
-    /// Returns the algorithm that signs a client's tokens: the one with this name, or the first of the issuer's that
-    /// the client can use.
+    /// Returns the algorithm that signs a client's tokens: the algorithm with this name, or else the issuer's first
+    /// algorithm that works for the client.
     func algorithm(_ name: String?, for client: ClientMetadata) -> Algorithm {
         let usable = algorithms.filter { $0 != .hs256 || client.clientSecret != nil }
         return usable.first { $0.rawValue == name } ?? usable.first ?? .rs256
     }
 
-    /// Signs a token for a client, with the named algorithm or the default one.
+    /// Signs a token for a client, with the algorithm of the given name or the client's default one.
     func sign(
         _ claims: JSONObject, for client: ClientMetadata, type: String, with name: String? = nil,
         in exchange: Exchange
@@ -124,7 +127,7 @@ extension Issuer {
             secret: client.clientSecret)
     }
 
-    /// Returns the key of the row of an access token or a refresh token.
+    /// Returns the key under which an access token or a refresh token is stored.
     func rowKey(of text: String, in exchange: Exchange) -> String {
         // The ID of a JSON Web Token isn't secret, so it can't be used as a token.
         if text.hasPrefix(Issuer.jwtPrefix) { return "" }
@@ -134,7 +137,7 @@ extension Issuer {
         return Issuer.jwtPrefix + id
     }
 
-    /// The prefix of row keys for tokens that are JSON Web Tokens. The token's ID follows it.
+    /// The prefix of the keys under which JWT access tokens are stored. The token's `jti` follows the prefix.
     static let jwtPrefix = "jwt:"
 }
 

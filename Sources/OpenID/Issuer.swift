@@ -6,23 +6,23 @@ import OAuth
 import Time
 import Worlds
 
-/// An issuer in the seed.
+/// An OpenID Connect issuer in the seed (the test data).
 struct Issuer: SchemaObject {
     let id: String
     let name: String
-    /// The URL as the seed writes it.
+    /// The issuer's URL as the seed has it.
     private let url: String
-    /// The host on which it is served, and its path there, without a slash at the end.
+    /// The host and the path at which the issuer is served. The path has no slash at the end.
     let host, path: String
     /// Whether the issuer's URL names this machine. Such an issuer is also served at its path on the daemon's own host.
     private let isOfThisMachine: Bool
-    /// Further paths at which it is served.
+    /// Further paths at which the issuer is also served.
     let furtherPlaces: [FurtherPlace]
     let followsRequest: Bool
     let algorithms: [Algorithm]
     let signingKeys: [SigningKey]
     let policy: ServerPolicy
-    /// The requirements of the protected resource beside it.
+    /// The requirements of the MCP server that accepts the issuer's access tokens.
     let resource: ResourcePolicy
     let hasClaimsInIDToken: Bool
     let scopes: [String: JSONObject]
@@ -31,11 +31,11 @@ struct Issuer: SchemaObject {
     let interaction: Interaction?
     var look: Look { .issuer(name) }
     private let clientsByID: [String: ClientMetadata]
-    /// Whether no seed has this issuer. It was created by its first use, and accepts any client.
+    /// Whether the issuer was created by its first use and isn't in the seed. It then accepts any client.
     private(set) var isTakenOnTrust = false
 
-    /// A further path at the issuer's host, such as Entra's `/common/v2.0`, where the discovery document names no
-    /// tenant.
+    /// A further path at which an issuer is served, such as Entra's `/common/v2.0`, where the discovery document names
+    /// no tenant.
     struct FurtherPlace: SchemaObject {
         let path: String
         let issuer: String?
@@ -88,10 +88,10 @@ struct Issuer: SchemaObject {
             "claimsInIDToken", .boolean, default: true,
             "Whether ID tokens carry the claims of scopes, or only userinfo does (OpenID Connect Core 5.4).")
         scopes = Dictionary(
-            fields.map("scopes", of: .map(of: .any), "Claims that a scope brings, by the scope's name.")
+            fields.map("scopes", of: .map(of: .any), "Claims that a scope grants, by the scope's name.")
                 .map { ($0.name, JSONObject($0.value.map { ($0.name, $0.value) })) },
             uniquingKeysWith: { first, _ in first })
-        claims = JSONObject(fields.map("claims", of: .any, "Claims of everybody.").map { ($0.name, $0.value) })
+        claims = JSONObject(fields.map("claims", of: .any, "Claims that every person has.").map { ($0.name, $0.value) })
         clients = fields.list("clients", of: ClientMetadata.self, key: "clientID", "Clients.")
         interaction = fields.nullable(
             "interaction", .object(Interaction.self), "Overrides the file's `interaction` for this issuer.")
@@ -102,16 +102,16 @@ struct Issuer: SchemaObject {
 // MARK: - Derived properties
 
 extension Issuer: PersonPagesFlow {
-    /// The host of issuers without one of their own.
+    /// The host of issuers whose URL in the seed has no usable host of its own.
     static let host = "oidc.example"
 
     static func url(_ id: String) -> String { "https://\(host)/\(id)" }
 
-    /// The beginning of short addresses.
+    /// The beginning of the short paths at which issuers are reachable on this server: `/oidc/ID`.
     static let shortPrefix = "/oidc"
 
-    /// Makes an issuer that no seed has. Like those of navikt/mock-oauth2-server, it accepts any client, and always
-    /// issues refresh tokens: <https://github.com/navikt/mock-oauth2-server>.
+    /// Makes an issuer that isn't in the seed. Like the issuers of navikt/mock-oauth2-server, it accepts any client,
+    /// and always issues refresh tokens: <https://github.com/navikt/mock-oauth2-server>.
     static func takenOnTrust(_ id: String) -> Issuer {
         var issuer = Issuer(reading: ["id": .string(id), "pkce": "optional", "refreshTokens": "always"])
         issuer.isTakenOnTrust = true
@@ -127,23 +127,24 @@ extension Issuer: PersonPagesFlow {
 
     var owner: KeyOwner { isTakenOnTrust ? Issuer.ownerOnTrust : Issuer.owner(id) }
 
-    /// The owner of a seeded issuer's keys.
+    /// Returns the name under which the signing keys of an issuer in the seed are kept.
     static func owner(_ id: String) -> KeyOwner { KeyOwner("openid.\(id)") }
 
-    /// The owner of the keys of all issuers that no seed has.
+    /// The name under which the shared signing keys of all issuers outside the seed are kept.
     static let ownerOnTrust = KeyOwner("openid")
 
-    /// The short address, which pages and guides use.
+    /// The issuer's short path on this server, `/oidc/ID`, which pages and guides use.
     var alias: HostAlias { HostAlias(prefix: "\(Issuer.shortPrefix)/\(id)", host: host, path: path) }
 
     var aliases: [HostAlias] {
         isOfThisMachine && path != alias.prefix ? [alias, HostAlias(prefix: path, host: host, path: path)] : [alias]
     }
 
-    /// The paths of the discovery document and of all endpoints; the issuer's own is the first.
+    /// The paths below which the issuer's discovery document and endpoints are served. The path in the issuer's URL is
+    /// the first.
     var paths: [String] { [path] + furtherPaths }
 
-    /// Returns the `iss` for answers to a request.
+    /// Returns the issuer's `iss` for the answers to a request.
     func identifier(_ exchange: Exchange) -> String {
         followsRequest ? url(url.hasSuffix("/") ? "/" : "", exchange) : url
     }
@@ -152,13 +153,13 @@ extension Issuer: PersonPagesFlow {
 // Issuers may be unknown to the seed. With "unknownIssuers": "accept" they are created by their first use, as at
 // https://github.com/navikt/mock-oauth2-server. Otherwise, the refusal lists the known ones.
 
-/// An issuer that no seed has, and that was created by its first use.
+/// An issuer that isn't in the seed and was created by its first use.
 struct TakenIssuer: Row {
     static let table = Table<TakenIssuer>("openid.takenIssuer")
-    /// The most such issuers of a world.
+    /// The greatest number of issuers that a world (an isolated test environment) creates by their first use.
     static let limit = 100
 
-    /// The issuer's id.
+    /// The ID of the issuer in its path, `/oidc/ID`.
     let key: String
 }
 
@@ -169,20 +170,21 @@ extension OpenIDProvider {
         }
     }
 
-    /// Returns the issuer with this id: the seed's, or one that this world has created.
+    /// Returns the issuer with this ID: an issuer in the seed, or one that was created by its first use in this world
+    /// (an isolated test environment).
     func issuer(_ id: String, in world: World) -> Issuer? {
         if let known = issuers.first(where: { $0.id == id }) { return known }
         guard takesUnknown, world.read({ $0.find(TakenIssuer.self, id) }) != nil else { return nil }
         return .takenOnTrust(id)
     }
 
-    /// Returns the issuer with this key in rows.
+    /// Returns the issuer that table rows refer to by `realm`, the key made of the provider's name and the issuer's ID.
     func issuer(ofRealm realm: some StringProtocol, in world: World) -> Issuer? {
         guard realm.hasPrefix("\(name).") else { return nil }
         return issuer(String(realm.dropFirst(name.utf8.count + 1)), in: world)
     }
 
-    /// The endpoints of all issuers that no seed has.
+    /// The endpoints of all issuers that aren't in the seed, with a placeholder for the issuer's ID.
     var endpointsOnTrust: [Endpoint] {
         guard takesUnknown else { return [] }
         return Issuer.takenOnTrust(":issuer").endpoints { [self] exchange in
@@ -222,7 +224,7 @@ extension OpenIDProvider {
 }
 
 extension OpenIDProvider: ExplainsOwnAddresses {
-    /// The most issuers in a refusal.
+    /// The greatest number of issuers that an error message lists.
     private static let namedIssuers = 5
 
     package func unserved(_ exchange: Exchange) -> Response? {
@@ -258,7 +260,7 @@ extension OpenIDProvider: ExplainsOwnAddresses {
         return ControlAnswer.error(404, "noSuchIssuer", diagnosis.line).diagnosed(diagnosis)
     }
 
-    /// Returns the issuer's path, from the address of a discovery document or of Keycloak's endpoint.
+    /// Returns the issuer's path, from the URL path of a discovery document or of Keycloak's endpoint.
     private static func issuer(of path: String) -> String? {
         for mark in ["/.well-known/openid-configuration", "/protocol/openid-connect/"] {
             if let range = path.firstRange(of: mark) { return String(path[..<range.lowerBound]) }

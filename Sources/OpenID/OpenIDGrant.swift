@@ -6,19 +6,19 @@ import OAuth
 import Time
 import Worlds
 
-/// The grant of one authorization. Its code and tokens end with it.
+/// The grant that results from one authorization. When the grant ends, its code and tokens end too.
 struct OpenIDGrant: OAuthGrant {
     struct CodeDetails: Codable, Sendable {
-        /// The thumbprint of the key in the authorization request (RFC 9449 section 10).
+        /// The thumbprint of the DPoP key that the authorization request names (RFC 9449 section 10).
         let thumbprint: String?
     }
 
     struct TokenDetails: RotatingDetails {
         let scopes: [String]
         let audience: [String]
-        /// The thumbprint of the key to which the token is bound.
+        /// The thumbprint of the key to which the token is bound; `nil` for a bearer token.
         var thumbprint: String?
-        /// The ID of the exchange that has used the refresh token.
+        /// The ID of the HTTP exchange that has used the refresh token; `nil` if it is unused.
         var usedBy: String?
     }
 
@@ -29,16 +29,16 @@ struct OpenIDGrant: OAuthGrant {
     let key: String
     let issuer: String
     let client: String
-    /// The account; empty if a client acts for itself.
+    /// The ID of the account that gave the grant; empty if the client acts for itself.
     let account: String
     let scopes: [String]
     var nonce, acr: String?
-    /// The `sid` of the browser's session in which it began, if there was one.
+    /// The `sid` of the browser session in which the grant was given, if there was one.
     var session: String?
     var authenticatedAt: Instant?
     var claims = ClaimsParameter()
     var audience: [String] = []
-    /// The actor who acts for the person (RFC 8693 section 4.1).
+    /// The actor who acts for the person, the claim `act` (RFC 8693 section 4.1).
     var actor: JSONValue?
     let expires: Instant
 }
@@ -59,7 +59,7 @@ extension Transaction {
         return grant
     }
 
-    /// Stores an access token. A JSON Web Token is stored by its `jti`, and signed later.
+    /// Stores an access token. A JWT access token is stored by its `jti` only, and is signed later.
     mutating func makeAccessToken(
         _ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer, scopes: [String]? = nil,
         audience: [String] = [], asJWT: Bool = false, boundTo thumbprint: String? = nil
@@ -93,7 +93,7 @@ extension Transaction {
         return text
     }
 
-    /// Makes a refresh token. That of a public client is bound to the client's key:
+    /// Makes a refresh token. The refresh token of a public client is bound to the client's DPoP key:
     /// <https://datatracker.ietf.org/doc/html/rfc9449#section-5>.
     mutating func makeRefreshToken(
         _ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer, boundTo thumbprint: String? = nil
@@ -130,8 +130,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// Removes a consent without a grant, and returns whether there was one. A consent outlives the grants of its
-    /// sign-ins.
+    /// Removes a person's consent for a client that has no grant, and returns whether there was one. A consent outlives
+    /// the grants of its sign-ins.
     private func hasForgottenConsent(_ order: RevocationOrder, _ exchange: Exchange) throws -> Bool {
         guard let account = order.account, let id = order.client else { return false }
         let owners = issuers.compactMap { issuer in issuer.client(id, in: exchange.world).map { issuer.key(of: $0) } }
@@ -176,7 +176,8 @@ extension Issuer {
         return OAuthRefusal.json(.object(body))
     }
 
-    /// Handles POST /revoke: <https://datatracker.ietf.org/doc/html/rfc7009>. A refresh token ends its whole grant.
+    /// Handles POST /revoke: <https://datatracker.ietf.org/doc/html/rfc7009>. Revoking a refresh token ends its whole
+    /// grant.
     func revoke(_ exchange: Exchange) throws -> Response {
         let form = try exchange.request.parameters()
         let caller = try authenticate(exchange, form)

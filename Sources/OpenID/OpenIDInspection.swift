@@ -22,7 +22,7 @@ extension OpenIDProvider {
             + [browsers(of: account, in: exchange)]
     }
 
-    /// Returns consents without a grant, because of which the person isn't asked again.
+    /// Returns a person's consents for clients without a current grant. Because of them, the person isn't asked again.
     private func consents(
         of account: Account, besides grants: [OpenIDGrant], in exchange: Exchange
     ) -> [InspectedSection] {
@@ -98,7 +98,8 @@ extension OpenIDProvider {
 }
 
 extension Issuer {
-    /// Returns the claims that clients get about a person; pairwise clients are listed one by one.
+    /// Returns the claims that clients get about a person, for the inspector's page. Clients with pairwise subjects are
+    /// listed one by one.
     fileprivate func profile(of account: Account) -> InspectedItem {
         var item = InspectedItem(name, kind: "issuer")
         item.facts = [InspectedFact("sub", .code(account[OpenIDProfile.self].sub))]

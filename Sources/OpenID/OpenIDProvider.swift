@@ -4,7 +4,8 @@ import JSON
 import OAuth
 import Worlds
 
-/// The OpenID Connect issuers of a seed: <https://openid.net/specs/openid-connect-core-1_0.html>.
+/// The provider that serves all OpenID Connect issuers of a seed:
+/// <https://openid.net/specs/openid-connect-core-1_0.html>.
 package struct OpenIDProvider: HasAliases, KeepsOAuthGrants, MintsIDTokens, TakesUnseeded, StartsSeeds {
     static let evidence = EvidenceTable(Texts.evidence, beside: OAuthRefusal.evidence)
     package static let facts = ProviderFacts(
@@ -17,9 +18,9 @@ package struct OpenIDProvider: HasAliases, KeepsOAuthGrants, MintsIDTokens, Take
     package static let grants: any OAuthGrant.Type = OpenIDGrant.self
 
     let issuers: [Issuer]
-    /// Whether unknown issuers are created by their first use.
+    /// Whether an issuer that isn't in the seed is created by the first request for it.
     let takesUnknown: Bool
-    /// The seeded issuers by the addresses of their endpoints, host and path.
+    /// The issuers in the seed, by the host and path of each of their endpoints.
     private let issuersByAddress: [String: Issuer]
 
     package init(seed: Seed) {
@@ -96,19 +97,20 @@ package struct OpenIDProvider: HasAliases, KeepsOAuthGrants, MintsIDTokens, Take
 }
 
 extension Issuer {
-    /// Returns the paths of an endpoint, below or beside each of the issuer's own.
+    /// Returns the paths of an endpoint: one for each path at which the issuer is served.
     func addresses(of endpoint: String) -> [String] {
         var seen: Set<String> = []
         return paths.map { EndpointPaths.resolve(endpoint, below: $0) }.filter { seen.insert($0).inserted }
     }
 
-    /// The host and path of all endpoints.
+    /// The addresses of all endpoints of the issuer, each made of the host and the path.
     var addresses: [String] {
         let discovery = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"]
         return (policy.paths.all + discovery).flatMap { addresses(of: $0) }.map { host + $0 }
     }
 
-    /// Returns the endpoints. `issuer` returns the issuer for a request: this one, or the one that the path names.
+    /// Returns the issuer's endpoints. `issuer` returns the issuer for a request: this one, or the one that the
+    /// request's path names.
     func endpoints(
         of issuer: @escaping @Sendable (Exchange) throws -> Issuer
     ) -> [Endpoint] {
@@ -239,7 +241,7 @@ extension Issuer {
         return all
     }
 
-    /// Returns the endpoints for the metadata at one of the issuer's paths.
+    /// Returns the endpoints for the issuer's metadata, below one of the paths at which the issuer is served.
     private func metadataEndpoints(
         at place: String, of issuer: @escaping @Sendable (Exchange) throws -> Issuer
     ) -> [Endpoint] {
@@ -261,7 +263,7 @@ extension Issuer {
         }
     }
 
-    /// Whether the authorization endpoint signs tokens.
+    /// Whether the issuer's authorization endpoint itself issues signed tokens, as in the implicit and hybrid flows.
     private var mintsForBrowsers: Bool {
         isTakenOnTrust
             || clients.contains { client in
@@ -288,7 +290,8 @@ extension OpenIDProvider: OffersTrials {
 }
 
 extension Issuer {
-    /// `nil` for a client that proves itself by a key, which only it has.
+    /// Returns the values with which the inspector can try out a sign-in to a client; `nil` for a client that
+    /// authenticates with a private key, which only the client has.
     fileprivate func trial(of client: ClientMetadata) -> TrialSignIn? {
         let methods = client.credentials.methods
         let authentication: TrialSignIn.Authentication
@@ -315,7 +318,7 @@ extension Issuer {
 
 extension Issuer {
     /// Returns the discovery document: <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
-    /// `place` is one of the issuer's paths.
+    /// `place` is the path, among those of the issuer, below which the document was requested.
     func discovery(_ exchange: Exchange, at place: String) -> Response {
         var document = metadata(exchange, below: place)
         if let issuer = furtherPlaces.first(where: { $0.path == place })?.issuer {
@@ -338,14 +341,15 @@ extension Issuer {
 }
 
 extension Look {
-    /// Returns the theme of a company's own sign-in: its name on a dark band, plain forms.
+    /// Returns the look of an OpenID issuer's sign-in pages, which resemble a company's own: the issuer's name on a
+    /// dark band, plain forms.
     static func issuer(_ name: String) -> Look {
         Look(name: name, style: StyleSheets.look)
     }
 }
 
 extension Evidence {
-    /// Returns the evidence of a section in an RFC.
+    /// Returns an RFC's section as the public source from which an answer is known.
     static func rfc(_ section: String) -> Evidence {
         .specified("https://datatracker.ietf.org/doc/html/rfc\(section)")
     }

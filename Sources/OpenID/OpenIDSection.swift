@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import OAuth
 
-/// The seed's section `openid`.
+/// The section `openid` of the seed (the test data).
 struct OpenIDSection: SeedSection {
     static let name = "openid"
     static let about = "OpenID Connect issuers, such as a company's own."
@@ -73,7 +73,8 @@ struct OpenIDSection: SeedSection {
         }
     }
 
-    /// Checks that a client gets tokens that it can verify. `names` are the issuer's algorithms.
+    /// Checks that a client in the seed gets only tokens whose signature it can verify. `names` are the issuer's
+    /// algorithms.
     private static func checkAlgorithms(
         of client: LocatedJSON, _ names: [String], _ references: inout SeedReferences
     ) {
@@ -100,7 +101,7 @@ struct OpenIDProfile: AccountProfile {
     let sub: String
     let groups: [String]
     let roles: [String]
-    /// Further claims, an object.
+    /// Further claims about the person, as a JSON object.
     let claims: JSONValue
 
     init(_ fields: inout Fields, of account: Account) {

@@ -5,7 +5,7 @@ import JSON
 // The guide, in Assets, repeats parts of docs/openid.md.
 
 extension OpenIDProvider {
-    /// Returns a guide for each issuer of the seed.
+    /// Returns a set-up guide (how to configure an app) for each issuer in the seed.
     package func setUpGuides(at place: SetUpPlace) -> [SetUpGuide] {
         issuers.flatMap { issuer in
             SetUpGuide.read(
@@ -34,8 +34,8 @@ extension OpenIDProvider {
         client(of: app).id == nil && issuer(of: app) == nil ? .nothing : .client
     }
 
-    /// Adds an issuer: its identifier follows the request's address, for clients that discover it, or is the one in the
-    /// app's configuration.
+    /// Adds an issuer to a new seed. Its identifier follows the address of the request, for clients that use discovery,
+    /// or is the issuer in the app's configuration.
     package static func begin(_ start: inout StartingSeed) throws(KeyError) {
         guard start.includes(OpenIDSection.name, ifNamed: true) else { return }
         let client = client(of: start.app)

@@ -5,20 +5,21 @@ import JSON
 import ModelContextProtocol
 import OAuth
 
-/// A resource that accepts an issuer's access tokens: a server of the Model Context Protocol at `/mcp/ID`, for clients
-/// without another one for tests.
+/// A protected resource that accepts an issuer's access tokens: an MCP server (Model Context Protocol) at `/mcp/ID`,
+/// for testing clients that have no MCP server of their own.
 ///
-/// It has the requirements of <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization> and its
-/// predecessors for MCP servers. It is on the daemon's own host, like the short addresses of issuers.
+/// It fulfils the requirements on MCP servers of
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization> and earlier versions. It is served on
+/// the daemon's own host, like the issuers' short paths `/oidc/ID`.
 struct ProtectedResource: Sendable {
-    /// The issuer beside which it is.
+    /// The issuer in the seed to which the protected resource belongs.
     let issuer: Issuer
-    /// The issuers whose tokens it accepts.
+    /// The issuers whose access tokens the protected resource accepts.
     let authorizationServers: [Issuer]
-    /// Whether metadata without a path is this resource's.
+    /// Whether this protected resource's metadata is also served at the well-known path without the resource's path.
     let isFirst: Bool
 
-    /// The path of the metadata: <https://datatracker.ietf.org/doc/html/rfc9728#section-3>.
+    /// The path of the protected resource's metadata: <https://datatracker.ietf.org/doc/html/rfc9728#section-3>.
     static let metadataPath = "/.well-known/oauth-protected-resource"
 
     init(at issuer: Issuer, among all: [Issuer]) {
@@ -32,10 +33,11 @@ struct ProtectedResource: Sendable {
     var path: String { ProtectedResource.path(of: issuer) }
     var policy: ResourcePolicy { issuer.resource }
 
-    /// Returns the resource's identifier: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
+    /// Returns the protected resource's identifier: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
     func identifier(_ exchange: Exchange) -> String { exchange.address.ownBase + path }
 
-    /// Returns the issuer's identifier for clients of the resource: its short address, unless it has a fixed one.
+    /// Returns the issuer identifier for clients of the protected resource: the issuer's address at `/oidc/ID` on this
+    /// server, unless the seed fixes the issuer's `iss`.
     func identifier(of server: Issuer, _ exchange: Exchange) -> String {
         server.followsRequest ? exchange.address.ownBase + server.alias.prefix : server.identifier(exchange)
     }
@@ -101,7 +103,8 @@ struct ProtectedResource: Sendable {
         return Response(status: 200, contentType: "application/json", body: JSONValue.object(body).serialized())
     }
 
-    /// Returns the address of the metadata for a challenge; `nil` if challenges don't name it.
+    /// Returns the URL of the protected resource's metadata for a `WWW-Authenticate` challenge; `nil` if challenges
+    /// don't name the metadata.
     func metadataURL(_ exchange: Exchange) -> String? {
         switch policy.challenge.metadata {
         case .path: exchange.address.ownBase + ProtectedResource.metadataPath + path
@@ -112,7 +115,7 @@ struct ProtectedResource: Sendable {
 
     // MARK: - Messages
 
-    /// Refuses a page whose origin the seed doesn't name.
+    /// Refuses a request from a web page whose origin isn't among those that the seed allows.
     private func checkOrigin(of exchange: Exchange) throws(Refusal) {
         guard let origins = policy.origins, let sent = exchange.request.header("Origin"),
             JavaScriptOrigin(of: exchange.request)?.isAmong(origins) != true
@@ -159,23 +162,24 @@ struct ProtectedResource: Sendable {
     }
 }
 
-/// The requirements of the protected resource beside an issuer.
+/// The requirements of the protected resource (an MCP server) that belongs to an issuer.
 struct ResourcePolicy: SchemaObject {
-    /// The contents of `WWW-Authenticate`. Each member is optional by <https://datatracker.ietf.org/doc/html/rfc9728>
-    /// and <https://datatracker.ietf.org/doc/html/rfc6750>, so clients must also find out without it.
+    /// The contents of the `WWW-Authenticate` header. By <https://datatracker.ietf.org/doc/html/rfc9728> and
+    /// <https://datatracker.ietf.org/doc/html/rfc6750>, each of its members is optional, so clients must also manage
+    /// without them.
     struct Challenge: SchemaObject {
         enum Metadata: String, CaseIterable, Sendable {
-            /// The address that clients can also compute.
+            /// The challenge names the standard URL of the metadata, which clients can also compute.
             case path
-            /// An address that only the challenge names.
+            /// The challenge names a URL of the metadata that clients can't guess.
             case elsewhere
             case none
         }
 
         enum Scope: String, CaseIterable, Sendable {
-            /// The scopes that the request needs, whether or not the token has them.
+            /// The challenge lists the scopes that the request needs, whether or not the token has them.
             case needed
-            /// The scopes that the request needs and the token doesn't have.
+            /// The challenge lists the scopes that the request needs and the token doesn't have.
             case missing
             case none
         }
@@ -186,21 +190,22 @@ struct ResourcePolicy: SchemaObject {
         init(_ fields: inout Fields) {
             metadata = fields(
                 "metadata", .choice(Metadata.self), default: .path,
-                "The address of the metadata in it: the one with the resource's path, `/mcp/ID/.well-known/oauth-protected-resource`, which clients can't guess, or none."
+                "The address of the metadata in the challenge: the usual one with the resource's path, `/mcp/ID/.well-known/oauth-protected-resource`, which clients can't guess, or none."
             )
             scope = fields(
                 "scope", .choice(Scope.self), default: .needed,
-                "The scopes in it: all that the request needs, those that the token lacks, or none.")
+                "The scopes in the challenge: all that the request needs, those that the token lacks, or none.")
         }
     }
 
     let scopes: [String]
-    /// The further scope of the tool `write_note`; `nil` if it needs none.
+    /// The additional scope that the MCP tool `write_note` needs; `nil` if it needs none.
     let writeScope: String?
-    /// The ids of the issuers, in the metadata's order. If it is empty, the issuer itself is used.
+    /// The IDs of the issuers whose access tokens are accepted, in the order in which the metadata lists them. If the
+    /// list is empty, only the issuer to which the resource belongs is used.
     let authorizationServers: [String]
     let challenge: Challenge
-    /// The origins of pages that may send messages; any if `nil`.
+    /// The origins of the web pages that may send messages to the MCP server; `nil` means any origin.
     let origins: [String]?
 
     init(_ fields: inout Fields) {
@@ -219,13 +224,13 @@ struct ResourcePolicy: SchemaObject {
             "The origins whose pages may send messages. Others are refused (403); by default none is.")
     }
 
-    /// All scopes of the resource.
+    /// All scopes that requests to the protected resource may need.
     var allScopes: [String] { scopes + (writeScope.map { scopes.contains($0) ? [] : [$0] } ?? []) }
 }
 
-/// The tools of a protected resource. They show whose token a client has.
+/// The MCP tools of a protected resource. They show which person's access token a client uses.
 enum ResourceTools {
-    /// The tool that needs a further scope.
+    /// The name of the MCP tool that needs an additional scope.
     static let writeNote = "write_note"
 
     static let identity = ServerIdentity(

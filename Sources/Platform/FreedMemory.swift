@@ -2,23 +2,23 @@ import CPlatform
 import Dispatch
 import Synchronization
 
-/// Returns freed memory to the system. Otherwise the C library keeps it, and a daemon whose worlds are reset would stay
-/// as large as it once was.
+/// Returns freed memory to the operating system. Otherwise the C library keeps it, and a daemon that has deleted much
+/// data would stay as large as it once was.
 package enum FreedMemory {
     private static let isGivenBack = Atomic<Bool>(false)
     private static let isDue = Atomic<Bool>(false)
 
-    /// The least resident memory for which this is worth while, in bytes: searching free memory takes some milliseconds
-    /// for each 100 MB.
+    /// The least resident memory, in bytes, for which returning freed memory to the system is worth while. Searching
+    /// free memory takes some milliseconds for each 100 MB.
     private static let least: Int64 = 48_000_000
     private static let delay = DispatchTimeInterval.seconds(2)
 
-    /// Enables `giveBackSoon`. Only a program of our own calls this: in another program's process, memory isn't ours to
-    /// manage.
+    /// Enables `giveBackSoon`, which returns freed memory to the system. Only our own program calls this: in another
+    /// program's process, memory isn't ours to manage.
     package static func giveBackFromNowOn() { isGivenBack.store(true, ordering: .relaxed) }
 
-    /// Returns memory soon, after much of it was freed or just before. Calling this often costs little: everything
-    /// freed within two seconds is returned together.
+    /// Returns freed memory to the system soon, after or just before much memory is freed. Calling this often costs
+    /// little: everything freed within two seconds is returned together.
     package static func giveBackSoon() {
         guard isGivenBack.load(ordering: .relaxed), !isDue.exchange(true, ordering: .relaxed) else { return }
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) {

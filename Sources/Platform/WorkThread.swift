@@ -9,9 +9,9 @@ package enum WorkThread {
         init(_ work: @escaping @Sendable () -> Void) { self.work = work }
     }
 
-    /// Starts a thread. Returns `false` if the system can't provide one.
+    /// Starts a thread that runs `work`. Returns `false` if the system can't provide a thread.
     ///
-    /// - Parameter stack: the size of its stack, in bytes.
+    /// - Parameter stack: the size of the thread's stack, in bytes.
     package static func start(stack: Int = 256 << 10, _ work: @escaping @Sendable () -> Void) -> Bool {
         let context = Unmanaged.passRetained(Box(work)).toOpaque()
         let failure = understudy_start_thread(stack, run, context)
@@ -19,8 +19,8 @@ package enum WorkThread {
         return failure == 0
     }
 
-    /// Runs all closures at the same time, each on its own thread if the system can provide one, and returns when all
-    /// have ended.
+    /// Runs all closures of `works` at the same time, each on its own thread if the system can provide one, and returns
+    /// when all have ended.
     package static func doAll(_ works: [@Sendable () -> Void]) {
         let left = Countdown(works.count)
         for work in works {
@@ -33,7 +33,7 @@ package enum WorkThread {
         left.wait()
     }
 
-    /// A counter that is waited for until it is zero.
+    /// A counter that a thread can wait for until it is zero.
     private final class Countdown: Sendable {
         private let left: Atomic<Int>
 

@@ -7,21 +7,21 @@ import Synchronization
 /// Dispatch's concurrent queues don't serve for this: if their threads block, they run only as many as there are cores,
 /// for a second.
 package final class WorkThreads: Sendable {
-    /// The threads for whole requests that wait for stores.
+    /// The threads on which whole requests run that wait for a database.
     package static let shared = WorkThreads(limit: 64)
-    /// The threads for requests that wait for a file on this machine: one commits while the other signs. More would only
-    /// wait for each other, because most requests are for the same world: with four, a GitHub sign-in takes 1.6 times the
-    /// processor time.
+    /// The threads for requests that wait for a file on this machine: one request commits while another computes
+    /// signatures. More threads would only wait for each other, because most requests use the data of the same test
+    /// environment: with four threads, a GitHub sign-in takes 1.6 times the processor time.
     package static let local = WorkThreads(limit: 2)
-    /// The threads that compare passwords with hashes. Each comparison may take a second and 64 megabytes.
+    /// The threads that compare passwords with their hashes. Each comparison may take a second and 64 megabytes.
     package static let hashing = WorkThreads(limit: 2)
 
     private struct State {
         var works: [@Sendable () -> Void] = []
-        /// The index in `works` of the first piece that hasn't been started.
+        /// The index in `works` of the first piece of work that hasn't been started.
         var first = 0
         var threads = 0
-        /// The number of threads that have no work, or have just been woken for some.
+        /// The number of the pool's threads that have no work, or have just been woken for some.
         var idle = 0
 
         var count: Int { works.count - first }
@@ -45,7 +45,8 @@ package final class WorkThreads: Sendable {
 
     package init(limit: Int) { self.limit = limit }
 
-    /// Runs `work` on one of the threads, in order of arrival. If the system can't provide any thread, it runs here.
+    /// Runs `work` on one of the pool's threads, in order of arrival. If the system can't provide any thread, `work`
+    /// runs on the calling thread.
     package func run(_ work: @escaping @Sendable () -> Void) {
         let needsThread = state.withLock { state in
             state.works.append(work)

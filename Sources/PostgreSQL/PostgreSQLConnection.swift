@@ -1,22 +1,22 @@
 import CPostgreSQL
 import Platform
 
-/// A connection to a database in libpq's pipeline mode: several statements are sent together and answered together.
-/// <https://www.postgresql.org/docs/current/libpq-pipeline-mode.html>
+/// A connection to a PostgreSQL database in libpq's pipeline mode: several statements are sent together and answered
+/// together. <https://www.postgresql.org/docs/current/libpq-pipeline-mode.html>
 ///
 /// Only one thread may use it at a time. Every wait ends at a deadline.
 package final class PostgreSQLConnection {
     private let libpq: UnsafePointer<understudy_libpq>
     private let pointer: OpaquePointer
     private let address: PostgreSQLAddress
-    /// The names of the statements that the server has prepared.
+    /// The names of the SQL statements that the server has prepared for this connection.
     private var prepared: Set<String> = []
-    /// Whether the connection can't be used any more.
+    /// Whether the database connection is broken, so that it can't be used any more.
     package private(set) var isBroken = false
 
-    /// Connects to a database.
+    /// Connects to a PostgreSQL database.
     ///
-    /// libpq looks up host names itself, which may take longer than the deadline.
+    /// The library libpq looks up host names itself, which may take longer than the deadline.
     package init(
         _ address: PostgreSQLAddress, until deadline: ContinuousClock.Instant
     ) throws(PostgreSQLError) {
@@ -76,7 +76,7 @@ package final class PostgreSQLConnection {
         libpq.pointee.errorMessage(pointer).map { address.line(String(cString: $0)) } ?? "the connection failed"
     }
 
-    /// Waits for events. Returns `false` if the deadline has passed.
+    /// Waits for `poll` events on the database connection. Returns `false` if the deadline has passed.
     private func wait(for events: Int16, until deadline: ContinuousClock.Instant) -> Bool {
         while true {
             let left = ContinuousClock.now.duration(to: deadline)
@@ -90,11 +90,11 @@ package final class PostgreSQLConnection {
 
     // MARK: - Statements
 
-    /// Whether no transaction is open.
+    /// Whether no transaction is open on the database connection.
     package var isIdle: Bool { libpq.pointee.transactionStatus(pointer) == understudy_pg_idle }
 
-    /// Sends all calls at once and returns their results in the same order. They are one transaction, so that either
-    /// all or none take effect, unless they contain BEGIN and COMMIT or a transaction is already open.
+    /// Sends all SQL statements at once and returns their results in the same sequence. They are one transaction, so
+    /// that either all or none take effect, unless they contain BEGIN and COMMIT or a transaction is already open.
     ///
     /// - Throws: The error of the first refused statement. The statements after it haven't run.
     @discardableResult
@@ -119,7 +119,8 @@ package final class PostgreSQLConnection {
         return try results(expected, until: deadline)
     }
 
-    /// Whether the connection is still open, as far as is known here. Pending notices of the server are read.
+    /// Whether the database connection is still open, as far as this process knows. Pending notices of the server are
+    /// read.
     private var isOpen: Bool {
         for _ in 0..<2 {
             var entry = pollfd(fd: libpq.pointee.socket(pointer), events: Int16(POLLIN), revents: 0)
@@ -172,8 +173,8 @@ package final class PostgreSQLConnection {
         try sent(result)
     }
 
-    /// Sends what libpq has buffered, and reads what arrives meanwhile: the server may stop reading until its answers
-    /// are read.
+    /// Sends the bytes that libpq has buffered, and reads the bytes that arrive meanwhile, because the database server
+    /// may stop reading until its answers are read.
     private func flush(until deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
         while true {
             switch libpq.pointee.flush(pointer) {
@@ -188,7 +189,8 @@ package final class PostgreSQLConnection {
 
     // MARK: - Results
 
-    /// Reads the results. `expected` has the name of each statement that is prepared, and `nil` for each that is run.
+    /// Reads the results of the statements that were sent. `expected` has the name of each statement that is prepared,
+    /// and `nil` for each that is run.
     private func results(
         _ expected: [String?], until deadline: ContinuousClock.Instant
     ) throws(PostgreSQLError) -> [PostgreSQLResult] {

@@ -1,9 +1,9 @@
 import CPostgreSQL
 import Platform
 
-/// The library libpq, which is opened at its first use.
+/// The PostgreSQL client library libpq, which is opened at its first use.
 enum PostgreSQLLibrary {
-    /// The library's functions; `nil` if it isn't installed, or is older than version 14.
+    /// The functions of the library libpq; `nil` if it isn't installed, or is older than version 14.
     nonisolated(unsafe) static let functions: UnsafePointer<understudy_libpq>? = understudy_open_libpq()
 
     static func opened() throws(PostgreSQLError) -> UnsafePointer<understudy_libpq> {
@@ -16,14 +16,15 @@ enum PostgreSQLLibrary {
     }
 }
 
-/// The URL of a database: <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS>
+/// The URL of a PostgreSQL database: <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS>
 package struct PostgreSQLAddress: Sendable {
     let url: String
-    /// The parts `HOST:PORT/DATABASE`, as far as the URL has them, for messages. They contain no secret.
+    /// The parts `HOST:PORT/DATABASE` of the database's URL, as far as it has them, for messages. They contain no
+    /// secret.
     package let title: String
     private let password: String?
 
-    /// Reads a URL, without connecting.
+    /// Reads the URL of a PostgreSQL database, without connecting.
     package init(_ url: String) throws(PostgreSQLError) {
         _ = try PostgreSQLLibrary.opened()
         guard !PostgreSQLAddress.hasBareCharacters(url) else {
@@ -47,8 +48,8 @@ package struct PostgreSQLAddress: Sendable {
         title = (host ?? "localhost") + (port.map { ":\($0)" } ?? "") + (database.map { "/\($0)" } ?? "")
     }
 
-    /// Whether the user name or the password has unescaped characters that would end it. libpq would then read a part
-    /// of the password as host, port or database, and show it in messages.
+    /// Whether the user name or the password in the database's URL has unescaped characters that would end it. libpq
+    /// would then read a part of the password as host, port or database, and show it in messages.
     private static func hasBareCharacters(_ url: String) -> Bool {
         let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
         let beforeOptions = rest.prefix { $0 != "?" }
@@ -57,7 +58,7 @@ package struct PostgreSQLAddress: Sendable {
         return user.contains { "/@".contains($0) }
     }
 
-    /// Returns a message on one line. If it quotes the password, that is removed.
+    /// Returns a message of the database on one line. If the message quotes the password, that is removed.
     func line(_ message: String) -> String {
         var line = message.split(whereSeparator: \.isNewline)
             .map { $0.drop { $0.isWhitespace } }.joined(separator: "; ")
@@ -69,29 +70,32 @@ package struct PostgreSQLAddress: Sendable {
     }
 }
 
-/// An error of a database.
+/// An error of a PostgreSQL database or of its client library.
 package struct PostgreSQLError: Error, Equatable, CustomStringConvertible, Sendable {
     package enum Kind: Sendable {
-        /// libpq isn't available.
+        /// The PostgreSQL client library libpq isn't installed.
         case library
-        /// The URL can't be read.
+        /// The database's URL can't be read.
         case address
-        /// There is no connection.
+        /// The database server can't be reached.
         case unreachable
-        /// The deadline passed. The connection isn't used any more, and it isn't known whether the statements have run.
+        /// The deadline for the database's answer passed. The connection isn't used any more, and it isn't known
+        /// whether the statements have run.
         case late
-        /// The connection had ended before anything was sent.
+        /// The database connection had ended before any statement was sent.
         case closed
-        /// The connection ended before an answer, and it isn't known whether the statements have run.
+        /// The database connection ended before an answer, and it isn't known whether the statements have run.
         case lost
-        /// The server refused. None of the statements sent together has taken effect, unless one of them was COMMIT.
+        /// The database server refused a statement. None of the statements sent together has taken effect, unless one
+        /// of them was COMMIT.
         case refused
     }
 
     package let kind: Kind
-    /// The SQLSTATE; empty if the server gave none. <https://www.postgresql.org/docs/current/errcodes-appendix.html>
+    /// The SQLSTATE of the database's error; empty if the server gave none.
+    /// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
     package let state: String
-    /// The message, on one line and without a password.
+    /// The message of the database's error, on one line and without a password.
     package let message: String
 
     package init(_ kind: Kind, _ message: String, state: String = "") {

@@ -1,11 +1,11 @@
 import CPostgreSQL
 import Platform
 
-/// The result of a statement. Rows and columns count from 0.
+/// The result of an SQL statement. Rows and columns count from 0.
 package final class PostgreSQLResult {
     private let pointer: OpaquePointer
     private let libpq: UnsafePointer<understudy_libpq>
-    /// The number of rows.
+    /// The number of rows in the result of an SQL statement.
     package let count: Int
 
     init(_ pointer: OpaquePointer, _ libpq: UnsafePointer<understudy_libpq>) {
@@ -27,7 +27,7 @@ package final class PostgreSQLResult {
             .refused, address.line(message), state: field(understudy_pg_sqlstate) ?? "")
     }
 
-    /// The number of rows that the statement has added, changed or removed.
+    /// The number of rows that the SQL statement has added, changed or removed.
     package var changed: Int { Int(String(cString: libpq.pointee.cmdTuples(pointer))) ?? 0 }
 
     package func isNull(_ row: Int, _ column: Int) -> Bool {
@@ -35,7 +35,8 @@ package final class PostgreSQLResult {
         return libpq.pointee.getisnull(pointer, Int32(row), Int32(column)) == 1
     }
 
-    /// Returns a whole number of 2, 4 or 8 bytes; 0 for NULL, and for a row that doesn't exist.
+    /// Returns a whole number of 2, 4 or 8 bytes from the result of an SQL statement; 0 for NULL, and for a row that
+    /// doesn't exist.
     package func integer(_ row: Int, _ column: Int) -> Int64 {
         withBytes(row, column) { bytes in
             guard let first = bytes.first, bytes.count <= 8 else { return 0 }
@@ -50,7 +51,8 @@ package final class PostgreSQLResult {
 
     package func bytes(_ row: Int, _ column: Int) -> [UInt8] { withBytes(row, column) { Array($0) } }
 
-    /// Calls `body` with the bytes of a value, none for NULL. They are valid only within `body`.
+    /// Calls `body` with the bytes of a value in the result of an SQL statement, none for NULL. The bytes are valid
+    /// only within `body`.
     package func withBytes<Value>(_ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         guard !isNull(row, column), let start = libpq.pointee.getvalue(pointer, Int32(row), Int32(column)) else {
             return body(UnsafeRawBufferPointer(start: nil, count: 0))

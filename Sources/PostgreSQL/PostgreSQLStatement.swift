@@ -1,8 +1,8 @@
-/// An SQL statement, which each connection prepares at its first use.
+/// An SQL statement, which each database connection prepares at its first use.
 package struct PostgreSQLStatement: Sendable {
-    /// A name that no statement with other SQL has.
+    /// The name of an SQL statement, which no statement with other SQL has.
     package let name: String
-    /// The SQL of one statement; its values are `$1`, `$2` and so on.
+    /// The SQL of one statement, in which `$1`, `$2` and so on stand for values.
     package let sql: String
 
     package init(_ name: String, _ sql: String) {
@@ -15,7 +15,7 @@ package struct PostgreSQLStatement: Sendable {
     }
 }
 
-/// A statement and the values of its parameters.
+/// An SQL statement and the values of its parameters.
 package struct PostgreSQLCall: Sendable {
     package let statement: PostgreSQLStatement
     package let values: [PostgreSQLValue]
@@ -26,17 +26,18 @@ package struct PostgreSQLCall: Sendable {
     }
 }
 
-/// A value of a statement, in PostgreSQL's binary form.
+/// The value of an SQL statement's parameter, in PostgreSQL's binary form.
 package enum PostgreSQLValue: Sendable {
     case null
-    /// A `bigint`. Write `$1::bigint` for a parameter that isn't compared with, or stored in, a column of that type.
+    /// An SQL value of the type `bigint`. Write `$1::bigint` for a parameter that isn't compared with, or stored in, a
+    /// column of that type.
     case integer(Int64)
-    /// A `text`. In PostgreSQL, it can't contain the character U+0000.
+    /// An SQL value of the type `text`. In PostgreSQL, it can't contain the character U+0000.
     case text(String)
-    /// A `bytea`.
+    /// An SQL value of the type `bytea`.
     case bytes([UInt8])
 
-    /// Appends the value's bytes and returns their position; `nil` for NULL.
+    /// Appends the bytes of an SQL value and returns their position; `nil` for NULL.
     func append(to bytes: inout [UInt8]) -> Int? {
         let start = bytes.count
         switch self {

@@ -2,11 +2,11 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// Makes sockets in the network that the process was in at the beginning, even after it has entered another. A thread
-/// stays behind for this: a socket belongs to the network of the thread that made it.
+/// Makes sockets in the network namespace in which the process was at the beginning, even after it has entered another.
+/// A thread stays behind in the first one for this, because a socket belongs to the network of the thread that made it.
 package final class NetworkSockets: Sendable {
     private struct State {
-        /// The address families of the requested sockets.
+        /// The address families of the sockets that callers have requested and not got yet.
         var wanted: [Int32] = []
         var made: [Int32] = []
     }
@@ -14,10 +14,10 @@ package final class NetworkSockets: Sendable {
     private let state = Mutex(State())
     private let asked = DispatchSemaphore(value: 0)
     private let done = DispatchSemaphore(value: 0)
-    /// Lets one caller ask at a time, so that each gets its own socket.
+    /// A lock that lets one caller at a time request a socket, so that each gets its own.
     private let turn = Mutex(())
 
-    /// Starts the thread; `nil` if the system can't provide one.
+    /// Starts the thread that makes the sockets; `nil` if the system can't provide a thread.
     package init?() {
         let isStarted = WorkThread.start { [self] in
             while true {
@@ -31,7 +31,7 @@ package final class NetworkSockets: Sendable {
         guard isStarted else { return nil }
     }
 
-    /// Returns a TCP socket of an address family, or -1 if there can be none.
+    /// Returns a new TCP socket of an address family, or -1 if the system can't make one.
     private func make(_ family: Int32) -> Int32 {
         turn.withLock { _ in
             state.withLock { $0.wanted.append(family) }
@@ -41,7 +41,8 @@ package final class NetworkSockets: Sendable {
         }
     }
 
-    /// Connects to a port of that network's loopback: `127.0.0.1`, or else `::1`.
+    /// Connects to a port on the loopback of the network in which the process was at the beginning: `127.0.0.1`, or
+    /// else `::1`.
     func connect(toLoopback port: UInt16) throws(Refusal) -> Int32 {
         try Connector.connect(loopbackOr: "127.0.0.1", port) { family, _, _ in make(family) }
     }

@@ -1,8 +1,9 @@
 import Platform
 
-/// Copies bytes between two sockets.
+/// Copies bytes between two connected sockets, such as a client's and a server's, in both directions.
 enum Pipe {
-    /// Reads the received bytes. Returns none if the other side has ended, and `nil` if the connection broke.
+    /// Reads the received bytes from a socket. Returns none if the other side has ended, and `nil` if the connection
+    /// broke.
     static func read(from descriptor: Int32) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while true {
@@ -23,13 +24,13 @@ enum Pipe {
         return true
     }
 
-    /// Sets the seconds after which writing to a peer that doesn't read fails.
+    /// Sets the seconds after which writing to a socket fails if the peer doesn't read.
     static func limitWrites(of descriptors: [Int32], seconds: Int) {
         for descriptor in descriptors { understudy_limit(descriptor, SO_SNDTIMEO, seconds, 0) }
     }
 
-    /// Copies bytes in both directions until both sides have ended, one of them breaks, nothing has moved for
-    /// `idleSeconds`, or the proxy stops. A side that doesn't read only blocks its own direction.
+    /// Copies bytes between two sockets in both directions until both sides have ended, one of them breaks, nothing has
+    /// moved for `idleSeconds`, or the proxy stops. A side that doesn't read only blocks its own direction.
     static func join(_ left: Int32, _ right: Int32, idleSeconds: Int, until isOver: () -> Bool) {
         for end in [left, right] {
             guard fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK) >= 0 else { return }
@@ -53,7 +54,7 @@ enum Pipe {
     }
 }
 
-/// One direction of a pipe. It never blocks.
+/// One direction of copying bytes between two sockets. It never blocks.
 private struct OneWay {
     enum Outcome {
         case nothing
@@ -63,7 +64,7 @@ private struct OneWay {
 
     let from: Int32
     let to: Int32
-    /// The bytes that have been read and not yet written.
+    /// The bytes that have been read from one socket and not yet written to the other.
     private var rest: ArraySlice<UInt8> = []
     private var hasEnded = false
     private var buffer = [UInt8](repeating: 0, count: 16 << 10)
@@ -75,7 +76,8 @@ private struct OneWay {
 
     var isOver: Bool { hasEnded && rest.isEmpty }
 
-    /// Returns the poll events to wait for at a socket. Nothing is read until everything read before has been written.
+    /// Returns the `poll` events to wait for at a socket. No bytes are read until everything read before has been
+    /// written.
     func events(at end: Int32) -> Int16 {
         if end == from, rest.isEmpty, !hasEnded { return Int16(POLLIN) }
         return end == to && !rest.isEmpty ? Int16(POLLOUT) : 0
@@ -106,9 +108,9 @@ private struct OneWay {
     private static var mustWait: Bool { [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) }
 }
 
-/// Connects to a host, by name or address.
+/// Makes TCP connections to a host, by name or address.
 enum Connector {
-    /// The milliseconds in which a host must answer.
+    /// The milliseconds in which a host must accept the connection.
     private static let patience: Int32 = 10_000
 
     /// Connects to the daemon on this machine, at either loopback address.
@@ -121,7 +123,8 @@ enum Connector {
         }
     }
 
-    /// Makes a socket of an address family, a type and a protocol; -1 if there can be none.
+    /// A function that makes a socket of an address family, a type and a protocol, or returns -1 if the system can't
+    /// make one.
     typealias SocketMaker = (Int32, Int32, Int32) -> Int32
 
     static func connect(
@@ -132,7 +135,7 @@ enum Connector {
         hints.ai_flags = AI_ADDRCONFIG
         var found: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(host, String(port), &hints, &found) == 0, let first = found else {
-            throw Refusal(502, "Bad Gateway", "\(host) isn't a name that is known here")
+            throw Refusal(502, "Bad Gateway", "the host name \(host) can't be resolved")
         }
         defer { freeaddrinfo(first) }
         var next: UnsafeMutablePointer<addrinfo>? = first

@@ -2,12 +2,13 @@ import HTTPServer
 import Platform
 import Synchronization
 
-/// Forwards TCP connections from ports of this network's loopback to the same ports of another network's.
+/// Forwards TCP connections from ports on the loopback of this network namespace to the same ports on the loopback of
+/// another.
 package final class PortForwarder: Sendable {
-    /// The most connections at once, of all ports together.
+    /// The most TCP connections that are forwarded at once, of all ports together.
     package static let limit = 256
-    /// The seconds after which an idle connection is closed. It is long, because a connection pool may keep one for a
-    /// whole test run.
+    /// The seconds after which an idle forwarded connection is closed. It is long, because a connection pool may keep a
+    /// connection for a whole test run.
     private static let idleLimit = 86_400
 
     private let outside: NetworkSockets
@@ -15,7 +16,8 @@ package final class PortForwarder: Sendable {
     private let isStopping = Atomic<Bool>(false)
     private let count = Atomic<Int>(0)
 
-    /// Listens on `127.0.0.1` and `::1`. `log` receives lines about connections that couldn't be forwarded.
+    /// Listens on `127.0.0.1` and `::1` at the ports to forward. `log` receives lines about connections that couldn't
+    /// be forwarded.
     package init(
         ports: [UInt16], to outside: NetworkSockets, log: @escaping @Sendable (String) -> Void
     ) throws(ListenError) {
@@ -56,7 +58,7 @@ package final class PortForwarder: Sendable {
             count.subtract(1, ordering: .relaxed)
             close(descriptor)
             log(
-                "a connection to the shared port \(port) is closed: there are \(PortForwarder.limit), or too many threads"
+                "a connection to shared port \(port) is closed: \(PortForwarder.limit) are open, or no thread is left"
             )
         }
     }

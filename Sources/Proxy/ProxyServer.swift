@@ -2,49 +2,50 @@ import Platform
 import HTTPServer
 import Synchronization
 
-/// The world that a client names as its user name at the proxy.
+/// The test world (isolated environment) that a client of the HTTP proxy chooses by sending its name as the proxy's
+/// user name.
 package enum ProxyWorld: Sendable, Equatable {
-    /// No name: the daemon's own rules apply.
+    /// The client sent no user name, so the daemon's own rules choose the test world.
     case unnamed
     case named(String)
-    /// An invalid header, with the error and the remedy.
+    /// The header with the user name is invalid. The text says what is wrong, and how to correct it.
     case refused(String)
 }
 
-/// An HTTP proxy in front of the daemon. `CONNECT` to a host that the daemon plays connects to the daemon's HTTPS
-/// (<https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6>); a request in absolute form goes to its HTTP. Other hosts
-/// are refused, unless `passesThrough` is set.
+/// An HTTP proxy in front of the daemon. `CONNECT` to a provider's host that the daemon stands in for connects to the
+/// daemon's HTTPS port (<https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6>); a request in absolute form goes to its
+/// HTTP port. Other hosts are refused, unless `passesThrough` is set.
 package final class ProxyServer: Sendable {
     package struct Options: Sendable {
         package var host = "127.0.0.1"
-        /// The port; 0 chooses a free one.
+        /// The port on which the HTTP proxy listens; 0 chooses a free one.
         package var port: UInt16 = 0
-        /// The daemon's address.
+        /// The IP address of the daemon behind the proxy.
         package var upstream = "127.0.0.1"
-        /// The daemon's HTTP port; `nil` if it serves only HTTPS.
+        /// The HTTP port of the daemon behind the proxy; `nil` if it serves only HTTPS.
         package var httpPort: UInt16?
         package var tlsPort: UInt16 = 0
-        /// Whether the daemon plays a host.
+        /// Returns whether the daemon stands in for this host of a provider.
         package var plays: @Sendable (String) -> Bool = { _ in false }
-        /// Reads a `Proxy-Authorization` header.
+        /// Reads from a `Proxy-Authorization` header which test world (isolated environment) the client chooses.
         package var world: @Sendable (_ header: String) -> ProxyWorld = { _ in .refused("this proxy knows no worlds") }
-        /// Gives the daemon one end of a connection for a world, for HTTPS or HTTP. Returns `false` if it accepts none;
-        /// the descriptor is the daemon's in both cases.
+        /// Gives the daemon one end of a connection for a test world, for HTTPS or HTTP. Returns `false` if the daemon
+        /// accepts none. In both cases, the descriptor belongs to the daemon.
         package var handOver: @Sendable (_ descriptor: Int32, _ isSecure: Bool, _ world: String) -> Bool = {
             descriptor, _, _ in
             close(descriptor)
             return false
         }
-        /// Whether connections to other hosts are allowed.
+        /// Whether clients may connect through the proxy to hosts that the daemon doesn't stand in for.
         package var passesThrough = false
-        /// The most tunnels; fewer if the limit of open files is low.
+        /// The most connections (tunnels) through the proxy; fewer if the limit of open files is low.
         package var tunnelLimit = 512
-        /// The seconds in which a request's header must arrive.
+        /// The seconds in which the header of a request to the proxy must arrive.
         package var headerSeconds = 30
-        /// The seconds after which an idle tunnel is closed.
+        /// The seconds after which an idle connection through the proxy is closed.
         package var idleSeconds = 300
         package var log: @Sendable (String) -> Void = { _ in }
-        /// Receives warnings for the operator, a line each, at most one in ten seconds.
+        /// Receives warnings for the operator of the proxy, a line each, at most one in ten seconds.
         package var warn: @Sendable (String) -> Void = { _ in }
 
         package init() {}
@@ -52,19 +53,18 @@ package final class ProxyServer: Sendable {
 
     private let state: ProxyState
 
-    /// Starts listening.
+    /// Starts an HTTP proxy.
     package init(_ options: Options) throws(ListenError) { state = try ProxyState(options) }
 
-    /// The port's number.
     package var port: UInt16 { state.port }
 
-    /// Accepts no more connections, and closes every tunnel.
+    /// Makes the proxy accept no more connections, and closes every connection through it.
     package func stop() { state.stop() }
 
     deinit { state.stop() }
 }
 
-/// The state that the proxy's threads share.
+/// The state that the HTTP proxy's threads share.
 final class ProxyState: Sendable {
     let options: ProxyServer.Options
     let isStopping = Atomic<Bool>(false)
@@ -72,7 +72,7 @@ final class ProxyState: Sendable {
     private let count = Atomic<Int>(0)
     private let listening = Atomic<Int>(0)
     private let limit: Int
-    /// The connections that haven't sent a whole request yet, the oldest first.
+    /// The clients' connections to the proxy that haven't sent a whole request yet, the oldest first.
     private let awaitingRequest = Mutex<[Int32]>([])
     private let refused: RefusedConnections
     private let refusedCount = Atomic<UInt64>(0)
@@ -108,7 +108,7 @@ final class ProxyState: Sendable {
         refused.closeAll()
     }
 
-    /// The milliseconds after which a waiting thread checks whether the proxy is stopping.
+    /// The milliseconds after which a waiting thread of the HTTP proxy checks whether the proxy is stopping.
     static let patience: Int32 = 100
 
     private func accept(from listener: Int32) {
@@ -141,14 +141,14 @@ final class ProxyState: Sendable {
         }
     }
 
-    /// The number of connections above the limit whose threads may still be ending.
+    /// The number of connections above the proxy's limit whose threads may still be ending.
     private static let surplus = 16
 
-    /// Notes that a connection has sent a whole request, or has ended.
+    /// Records that a client's connection to the proxy has sent a whole request, or has ended.
     func removeAwaitingRequest(_ descriptor: Int32) { awaitingRequest.withLock { $0.removeAll { $0 == descriptor } } }
 
-    /// Refuses the oldest connection that hasn't sent a whole request, so that silent clients can't keep the others out.
-    /// Returns `false` if there is none.
+    /// Closes the oldest connection to the proxy that hasn't sent a whole request, so that silent clients can't keep
+    /// others out. Returns `false` if there is none.
     private func closeOldestAwaitingRequest() -> Bool {
         awaitingRequest.withLock { descriptors in
             guard !descriptors.isEmpty else { return false }

@@ -1,9 +1,9 @@
 import Platform
 import HTTPServer
 
-/// A connection to the proxy, from its first request to its end.
+/// A client's connection to the HTTP proxy, from its first request to its end.
 struct Tunnel {
-    /// The most bytes of a request's header.
+    /// The most bytes that the header of a request to the proxy may have.
     private static let headerLimit = 32 << 10
     private let client: Int32
     private let state: ProxyState
@@ -38,7 +38,8 @@ struct Tunnel {
         }
     }
 
-    /// Reads until the header is complete, and returns the bytes; `nil` if it doesn't become complete.
+    /// Reads bytes until the request's header is complete, and returns them; `nil` if the header doesn't become
+    /// complete.
     private func readHead() -> [UInt8]? {
         var head: [UInt8] = []
         // The time counts from the beginning: a client that sends a byte now and then gets no more.
@@ -75,7 +76,7 @@ struct Tunnel {
             guard options.passesThrough else {
                 throw Refusal(
                     403, "Forbidden",
-                    "\(request.host) isn't a host that is played here; --proxy-passthrough lets other hosts through")
+                    "Understudy doesn't stand in for \(request.host); --proxy-passthrough lets other hosts through")
             }
             return try Connector.connect(request.host, request.port)
         }
@@ -94,15 +95,16 @@ struct Tunnel {
             }
         guard let target, !(request.port == 443 && !request.isTunnel) else {
             throw Refusal(
-                403, "Forbidden", "\(request.host) is played at port 443 (by CONNECT) and 80, not at \(request.port) so"
+                403, "Forbidden",
+                "\(request.host) answers at port 443 by CONNECT, and at port 80; the request is for \(request.port)"
             )
         }
         guard let world else { return try Connector.connect(loopbackOr: options.upstream, target) }
         return try connect(to: world, isSecure: request.isTunnel)
     }
 
-    /// Connects within the process. All data on this connection is for the world, including data that TLS hides from
-    /// the proxy.
+    /// Connects to the daemon within the process. All data on this connection is for the test world, including data
+    /// that TLS hides from the proxy.
     private func connect(to world: String, isSecure: Bool) throws(Refusal) -> Int32 {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, understudy_stream, 0, &ends) == 0 else {
@@ -120,7 +122,7 @@ struct Tunnel {
     }
 }
 
-/// The reason why a request to the proxy is refused.
+/// The reason why the HTTP proxy refuses a request.
 struct Refusal: Error {
     let status: Int
     let reason: String
@@ -141,16 +143,17 @@ struct Refusal: Error {
     }
 }
 
-/// The first request on a connection.
+/// The first request that a client sends on its connection to the proxy.
 struct ProxyRequest {
     let isTunnel: Bool
-    /// The authority as written: a host, and perhaps a port.
+    /// The authority in the request's target as the client sent it: a host, and perhaps a port.
     let authority: String
     let host: String
     let port: UInt16
-    /// The value of `Proxy-Authorization`: <https://www.rfc-editor.org/rfc/rfc9110#section-11.7.2>.
+    /// The value of the request's header `Proxy-Authorization`:
+    /// <https://www.rfc-editor.org/rfc/rfc9110#section-11.7.2>.
     let credentials: String?
-    /// The position after the header.
+    /// The position of the first byte after the request's header.
     let end: Int
 
     init(_ head: [UInt8]) throws(Refusal) {
@@ -194,8 +197,8 @@ struct ProxyRequest {
         return nil
     }
 
-    /// Returns the request, changed so that it is the only one on its connection: the next could be for another host,
-    /// and must be checked too. Its `Host` is that of its target:
+    /// Returns the request, changed so that it is the only one on its connection, because the next request could be for
+    /// another host, and must be checked, too. Its `Host` becomes that of its target:
     /// <https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2>.
     func once(_ head: [UInt8]) -> [UInt8] {
         let replaced = ["host", "connection", "proxy-connection", "keep-alive", "proxy-authorization"]

@@ -2,19 +2,21 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// A named value somewhere in an exchange.
+/// A named value somewhere in a recorded request or answer, such as a form field or a member of JSON.
 package struct Finding: Sendable {
-    /// The path of the value, which begins with `request` or `response`: `response.body.id_token`.
+    /// The place of the value in the recorded exchange, a path that begins with `request` or `response`:
+    /// `response.body.id_token`.
     package let place: String
     package let name: String
     package let value: String
 }
 
 extension RecordedExchange {
-    /// The named values of the request: fields of the query, the form or the JSON body, and bearer tokens.
+    /// The named values of a recorded request: fields of the query, the form or the JSON body, and bearer tokens.
     package var requestFindings: [Finding] { requestFindings(Finder(), request.jsonBody) }
 
-    /// Returns the values that have one of these names, without their places. `json` is the request's body, parsed.
+    /// Returns the values in a recorded request that have one of these names, without their places. `json` is the
+    /// request's body, parsed.
     func requestFindings(named names: Set<String>, _ json: JSONValue?) -> [Finding] {
         requestFindings(Finder(only: names), json)
     }
@@ -37,17 +39,19 @@ extension RecordedExchange {
         return finder.findings
     }
 
-    /// Whether the findings hold all values of the request's body: it is a form, or JSON in which no name occurs twice.
+    /// Whether the named values contain all values of the request's body, which holds for a form, and for JSON in which
+    /// no name occurs twice.
     package var isRequestBodyRead: Bool {
         guard !request.body.isEmpty else { return true }
         if (try? JSONValue(parsing: request.body, limits: .control)) != nil { return true }
         return request.contentType == "application/x-www-form-urlencoded" && !request.body.holdsJSON
     }
 
-    /// The named values of the response: of its JSON, its form, the redirect's parameters, and the form of a page.
+    /// The named values of a recorded answer: those in its JSON or form, in the parameters of a redirect, and in the
+    /// form of an HTML page.
     package var responseFindings: [Finding] { responseFindings(Finder()) }
 
-    /// Returns the values that have one of these names, without their places.
+    /// Returns the values in a recorded answer that have one of these names, without their places.
     func responseFindings(named names: Set<String>) -> [Finding] { responseFindings(Finder(only: names)) }
 
     private func responseFindings(_ finder: Finder) -> [Finding] {
@@ -66,16 +70,16 @@ extension RecordedExchange {
     }
 }
 
-/// Collects the named values of forms, JSON, URLs and pages, and of those within others.
+/// Collects the named values of forms, JSON, URLs and HTML pages, and also of those that are the value of a field.
 private struct Finder {
-    /// The names of fields that hold a form or a URL.
+    /// The names of fields whose values are themselves forms or URLs.
     private static let carriers: Set<String> = ["postbody", "returnto", "requesturi", "request", "ooblink", "link"]
     private static let depthLimit = 8
 
     private(set) var findings: [Finding] = []
     private var depth = 0
-    /// The names to find, in the form of `Traces.canonical`; `nil` for all. With names, places aren't written, because
-    /// that takes longer than everything else.
+    /// The names of the fields to find, in the form of `Traces.canonical`; `nil` for all fields. With names, the places
+    /// of the values aren't written, because that takes longer than everything else.
     private let names: Set<String>?
 
     init(only names: Set<String>? = nil) { self.names = names }
@@ -131,13 +135,13 @@ private struct Finder {
         }
     }
 
-    /// Adds an error: the text itself, or the name or message in an object.
+    /// Adds the value of a JSON member `error`: the text itself, or the name or message if it is an object.
     private mutating func add(error: JSONValue, _ place: String) {
         let name = error.string ?? ["name", "code", "message"].lazy.compactMap { error[$0]?.string }.first
         if let name { findings.append(Finding(place: place, name: "error", value: name)) }
     }
 
-    /// Adds XML elements that have only text: `<name>…</name>`.
+    /// Adds the values of XML elements that have only text: `<name>…</name>`.
     mutating func add(elements text: String, _ place: String) {
         for part in text.split(separator: "<") where !part.hasPrefix("/") {
             guard let end = part.firstIndex(of: ">") else { continue }
@@ -146,8 +150,8 @@ private struct Finder {
         }
     }
 
-    /// Adds the fields of our own pages' forms, `name="…" value="…"`, and the message to a popup's opener,
-    /// `data-message="…"`.
+    /// Adds the form fields of an HTML page that the daemon has made, `name="…" value="…"`, and the message to a
+    /// popup's opener, `data-message="…"`.
     mutating func add(page: String, _ place: String) {
         // The texts between tags are skipped, such as a style sheet; a ">" in a value is escaped.
         let tags = page.utf8.split(separator: UInt8(ascii: "<")).map { $0.prefix { $0 != UInt8(ascii: ">") } }
@@ -164,8 +168,8 @@ private struct Finder {
         }
     }
 
-    /// Returns whether an HTML tag has the attribute `data-message`. Most characters aren't a `d`, and are passed over
-    /// quickly.
+    /// Returns whether an HTML tag has the attribute `data-message`. The search is fast, because most characters aren't
+    /// a `d`.
     private static func holdsMessage(_ tag: Substring.UTF8View) -> Bool {
         let message = "data-message=\"".utf8
         return tag.indices.contains { tag[$0] == UInt8(ascii: "d") && tag[$0...].starts(with: message) }

@@ -1,4 +1,5 @@
-/// An exchange, its flow, and the flow's client. The flow and the client follow from the exchanges before.
+/// A recorded request with its answer, the sign-in to which it belongs (its flow), and the client that signs a user in.
+/// Flow and client are found by means of the requests before.
 package struct KnownExchange: Sendable {
     package let exchange: RecordedExchange
     package let flow: String
@@ -11,26 +12,26 @@ package struct KnownExchange: Sendable {
     }
 }
 
-/// Finds the exchanges of one sign-in, its flow: the authorization request, the redemption of its code, the uses of its
-/// tokens and their revocation. Exchanges are added in the order of their answers, and removed when the recording
+/// Groups recorded requests by sign-in (a flow): the authorization request, the redemption of its code, the uses of its
+/// tokens and their revocation. Requests are added in the sequence of their answers, and removed when the recording
 /// removes them.
 struct FlowIndex: Sendable {
     private struct Holder {
         var flow: String
-        /// The number of exchanges that carry it.
+        /// The number of recorded requests in which this code or token occurs.
         var count: Int
     }
 
     private struct StateHolder {
         var flow: String
-        /// The client that sent it, if its request names one.
+        /// The client that sent this `state`, if the recorded request names a client.
         var client: String?
-        /// The number of exchanges that carry it.
+        /// The number of recorded requests in which this `state` occurs.
         var count: Int
     }
 
     private struct Flow {
-        /// The first client that one of its exchanges names.
+        /// The first client that a request of this sign-in names.
         var client: String?
         var count = 0
     }
@@ -43,20 +44,20 @@ struct FlowIndex: Sendable {
 
     private var entries: [Entry] = []
     private var first = 0
-    /// The position of the first entry.
+    /// The position, in the recording, of the index's first entry.
     private var start = 0
     private var places: [String: Int] = [:]
     private var owners: [Int: Holder] = [:]
     private var states: [Int: StateHolder] = [:]
-    /// The flows whose last exchange was a redirect, by its destination, until that is requested.
+    /// The sign-ins whose last answer was a redirect, by its destination, until a request for the destination comes.
     private var onward: [Int: String] = [:]
     private var flows: [String: Flow] = [:]
-    /// The exchanges for which the daemon sent itself requests, by the ID of the exchange that is recorded later than
-    /// these.
+    /// The recorded requests that the daemon sent to itself while it handled another request that isn't recorded yet,
+    /// by the ID of that other request.
     private var orphans: [String: [String]] = [:]
     private static let orphanLimit = 256
 
-    /// The position of the next exchange.
+    /// The position that the next recorded request will have.
     var end: Int { start + entries.count - first }
 
     func known(_ exchange: RecordedExchange) -> KnownExchange {
@@ -112,7 +113,8 @@ struct FlowIndex: Sendable {
         return parent
     }
 
-    /// Moves exchanges that were made for `parent`, which has been added now, to its flow.
+    /// Moves the recorded requests that the daemon sent to itself during the request `parent`, which has been added
+    /// now, to that request's sign-in.
     private mutating func adopt(by parent: String, into flow: String) {
         guard flow != parent, let children = orphans.removeValue(forKey: parent) else { return }
         for child in children {
@@ -133,7 +135,7 @@ struct FlowIndex: Sendable {
 
     // MARK: - Removing
 
-    /// Removes the exchanges before `position`.
+    /// Removes the recorded requests before `position` from the index.
     mutating func drop(before position: Int) {
         while start < position, first < entries.count {
             forget(entries[first])

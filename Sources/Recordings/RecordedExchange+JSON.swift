@@ -7,7 +7,8 @@ import Time
     import Foundation
 #endif
 
-/// An exchange as JSON, which daemons share. Its codes and tokens aren't included, because they can be found again.
+/// A recorded request and its answer as JSON, in the form in which daemons share them. The list of codes and tokens in
+/// them isn't included, because these can be found again.
 private struct WrittenExchange: Codable {
     struct Header: Codable {
         let name: String
@@ -84,7 +85,7 @@ private struct WrittenExchange: Codable {
         }
     }
 
-    /// The exchange; `nil` if its time or status is impossible.
+    /// The recorded request and its answer; `nil` if the time or the status in the JSON is impossible.
     var exchange: RecordedExchange? {
         guard let time = Instant(milliseconds: time), status == 0 || (100...999).contains(status) else { return nil }
         var request = Request(
@@ -109,10 +110,10 @@ private struct WrittenExchange: Codable {
 }
 
 extension RecordedExchange {
-    /// The exchange as JSON, which `decoded` reads.
+    /// The recorded request and its answer as JSON, which `decoded` reads.
     package var encoded: [UInt8] { (try? JSONEncoder().encode(WrittenExchange(self))).map { Array($0) } ?? [] }
 
-    /// Reads an exchange. Returns `nil` for bytes that `encoded` hasn't written.
+    /// Reads a recorded request and its answer from JSON. Returns `nil` for bytes that `encoded` hasn't written.
     package static func decoded(_ bytes: [UInt8]) -> RecordedExchange? {
         (try? JSONDecoder().decode(WrittenExchange.self, from: Data(bytes)))?.exchange
     }

@@ -4,43 +4,45 @@ import JSON
 import Synchronization
 import Time
 
-/// A request, its answer, and details about both.
+/// A recorded exchange: a request, its answer, and details about both.
 package final class RecordedExchange: Sendable {
-    /// The header that says why a request was refused.
+    /// The response header that says why a request was refused.
     package static let diagnosisHeader = "Understudy-Diagnosis"
-    /// The header that says what is surprising in an answer.
+    /// The response header that says what is surprising in an answer.
     package static let noteHeader = "Understudy-Note"
-    /// The header with the source from which the answer is known.
+    /// The response header that names the source from which it is known that the provider answers in this way.
     package static let evidenceHeader = "Understudy-Evidence"
 
-    /// The exchange's ID, as in `Understudy-Request`: `r12`.
+    /// The ID of a recorded exchange, such as `r12`, which the answer's header `Understudy-Request` also has.
     package let id: String
-    /// The exchange for which the daemon sent itself this request, as Firebase asks the providers; `nil` for a client's
-    /// request.
+    /// The ID of the request during which the daemon sent itself this request, as the stand-in for Firebase asks the
+    /// other providers; `nil` for a client's request.
     package let parent: String?
-    /// The name of the world that answered it.
+    /// The name of the test world that answered the request.
     package let world: String
     package let host: String?
     package let path: String
-    /// The client to which the request's credentials belong, if the provider knows it.
+    /// The client to which the request's credentials belong; `nil` if the provider doesn't know it.
     let knownClient: String?
     package let request: Request
     package let response: Response
-    /// The sizes of the bodies in bytes. Of a body larger than `Recording.bodyLimit`, only the beginning is kept.
+    /// The size of the request's body in bytes. Of a body larger than `Recording.bodyLimit`, only the beginning is
+    /// recorded.
     package let requestBodySize: Int
     package let responseBodySize: Int
-    /// The world's time when the request was answered.
+    /// The time when the request was answered, by the test world's clock.
     package let time: Instant
-    /// The machine's time when the request came, in microseconds since 1970.
+    /// The time when the request came, by the machine's clock, in microseconds since 1970.
     package let began: Int64
-    /// The duration of the exchange, in microseconds.
+    /// The duration from the request to its answer, in microseconds.
     package let duration: Int64
-    /// The ordered fault that took effect, in words.
+    /// The fault (an error or a delay that a test ordered) that changed the answer, in words.
     package let fault: String?
-    /// Details of mail by SMTP, which is recorded as a request with the method `SMTP`: the path is the command that
-    /// decided, the body is the conversation.
+    /// Details of a mail that was sent by SMTP. It is recorded as a request with the method `SMTP`: the path is the
+    /// SMTP command that decided, and the body is the conversation.
     package let mail: RecordedMail?
-    /// The codes and tokens by which the exchange belongs to a flow. They are found on first use.
+    /// The codes and tokens in the request and its answer, by which they belong to a sign-in. They are found on first
+    /// use.
     package let traces = Traces()
     private let place = Atomic<Int>(0)
 
@@ -55,7 +57,8 @@ package final class RecordedExchange: Sendable {
             began: began, duration: duration, fault: fault, mail: mail)
     }
 
-    /// Makes a recorded exchange. `sizes` are the sizes of the whole bodies, of which only the beginnings may be kept.
+    /// Makes a recorded exchange of a request and its answer. `sizes` are the sizes of the whole bodies, of which only
+    /// the beginnings may be recorded.
     init(
         id: String, parent: String?, world: String, host: String?, path: String, client: String?, request: Request,
         response: Response, sizes: (request: Int, response: Int), time: Instant, began: Int64, duration: Int64,
@@ -82,37 +85,38 @@ package final class RecordedExchange: Sendable {
         self.fault = fault
     }
 
-    /// The number of exchanges that were recorded before it, in all worlds and, where the recording is shared, by all
-    /// replicas.
+    /// The number of requests that were recorded before this one, in all test worlds and, if the recording is shared,
+    /// by all daemons.
     package internal(set) var order: Int {
         get { place.load(ordering: .relaxed) }
         set { place.store(newValue, ordering: .relaxed) }
     }
 
     /// The time when the request was answered, by the machine's clock in microseconds since 1970, and a number that
-    /// orders exchanges of the same microsecond.
+    /// sorts requests of the same microsecond.
     package var answered: (time: Int64, order: Int) { (began &+ duration, order) }
 
-    /// The client whose credentials it carries, or that the request names.
+    /// The client whose credentials the request carries, or that the request names.
     package var client: String? { knownClient ?? traces.found(in: self).client }
 
-    /// Whether only the beginning of a body was kept.
+    /// Whether only the beginning of the request's or the answer's body was recorded.
     package var isCut: Bool {
         requestBodySize > request.body.count || responseBodySize > response.body.count
     }
 
     var number: Int { RecordedExchange.number(of: id) ?? 0 }
 
-    /// The diagnosis in a line; `nil` when it wasn't refused.
+    /// The reason why the request was refused, in a line; `nil` when it wasn't refused.
     package var diagnosis: String? { response.header(RecordedExchange.diagnosisHeader) }
 
-    /// The source from which the answer is known, in a line; `nil` for an answer that isn't a provider's.
+    /// The source from which it is known that the provider gives this answer, in a line; `nil` for an answer that isn't
+    /// a provider's.
     package var evidence: String? { response.header(RecordedExchange.evidenceHeader) }
 
-    /// The note in a line: what is surprising about an answer that refuses nothing.
+    /// A surprising detail of an answer that isn't a refusal, in a line; `nil` if there is none.
     package var note: String? { response.header(RecordedExchange.noteHeader) }
 
-    /// Cuts a large body at the end of a character.
+    /// Cuts off a large body of a recorded request or answer, at the end of a character.
     private static func cut(_ body: inout [UInt8]) {
         guard body.count > Recording.bodyLimit else { return }
         var end = Recording.bodyLimit
@@ -121,8 +125,8 @@ package final class RecordedExchange: Sendable {
         body = Array(body.prefix(end))
     }
 
-    /// The number of bytes of memory that the exchange takes, with everything it refers to, its codes and tokens, and
-    /// its entries in tables.
+    /// The number of bytes of memory that the recorded exchange takes, with everything that it refers to, its codes and
+    /// tokens, and its entries in tables.
     var size: Int {
         var size = RecordedExchange.ownSize + request.body.capacity + response.body.capacity
         for text in [id, parent, world, host, path, knownClient, fault, request.method, request.path, request.query] {
@@ -140,28 +144,28 @@ package final class RecordedExchange: Sendable {
         return size
     }
 
-    /// The size of the object with its allocations, without texts and bodies, rounded up: 1 kB.
+    /// The size of the object for a recorded exchange with its allocations, without texts and bodies, rounded up: 1 kB.
     private static let ownSize = 1 << 10
 
-    /// Returns the size of a text's allocation. A text of up to 15 bytes has none.
+    /// Returns the number of bytes that are allocated for a text. A text of up to 15 bytes has no allocation.
     private static func allocated(by text: String?) -> Int {
         guard let count = text?.utf8.count, count > 15 else { return 0 }
         return count + 48
     }
 
-    /// Returns the number in an exchange's ID; `nil` for another text.
+    /// Returns the number in the ID of a recorded exchange, such as 12 for `r12`; `nil` for another text.
     package static func number(of id: String) -> Int? { id.hasPrefix("r") ? Int(id.dropFirst()) : nil }
 }
 
-/// Details of mail by SMTP, beside the conversation.
+/// Details of a mail that was sent by SMTP, in addition to the recorded conversation.
 package struct RecordedMail: Sendable, Equatable {
-    /// The envelope's sender, empty for a bounce; `nil` if the client sent none.
+    /// The sender in the SMTP envelope, empty for a bounce; `nil` if the client sent none.
     package let sender: String?
     package let recipients: [String]
-    /// The user name of AUTH.
+    /// The user name with which the SMTP client authenticated itself (AUTH).
     package let user: String?
     package let isSecure: Bool
-    /// The IDs of the mails in the inbox.
+    /// The IDs that the mails got in the inbox.
     package let messages: [String]
 
     package init(sender: String?, recipients: [String], user: String?, isSecure: Bool, messages: [String]) {
@@ -173,28 +177,31 @@ package struct RecordedMail: Sendable, Equatable {
     }
 }
 
-/// Details of the sign-in that an exchange belongs to: short values of its fields, by which people recognize it. They
-/// are found together with its codes and tokens.
+/// Details of the sign-in to which a recorded request belongs: short values of its fields, by which people recognize
+/// the sign-in.
 package struct ExchangeNotes: Sendable {
-    /// The person for whom an ID token is.
+    /// The user for whom an ID token was issued.
     package struct Subject: Sendable {
         package let subject: String?
         package let email: String?
     }
 
-    /// The fields of the request, the first value of each, by their names in small letters without `_` and `-`.
+    /// The fields of the recorded request, each with its first value, by their names in small letters without `_` and
+    /// `-`.
     package fileprivate(set) var request: [String: String] = [:]
-    /// The names of the codes and tokens in the answer, in the same form, in the order in which they are found.
+    /// The names of the codes and tokens in the answer, in small letters without `_` and `-`, in the sequence in which
+    /// they are found.
     package fileprivate(set) var given: [String] = []
-    /// Whether the request's form has a secret that only the client's server knows.
+    /// Whether the request's form has a secret that only the client's server knows, such as `client_secret`.
     package fileprivate(set) var hasClientSecret = false
-    /// The error in the answer: OAuth's `error`, or the name or message in an object of that name.
+    /// The error in the recorded answer: OAuth's `error`, or the name or message if `error` is an object.
     package fileprivate(set) var error: String?
-    /// The person, from an ID token of the answer, or else of the request, or else from the answer's own fields.
+    /// The user who signs in, from an ID token of the answer, or else of the request, or else from the answer's own
+    /// fields.
     package fileprivate(set) var subject: Subject?
-    /// Whether an ID token of the answer has a nonce.
+    /// Whether an ID token in the recorded answer has the claim `nonce`.
     package fileprivate(set) var hasNonce = false
-    /// The opaque codes and tokens, for which the provider may know the person.
+    /// The opaque codes and tokens in the exchange, for which the provider may know the user.
     package fileprivate(set) var credentials: [String] = []
 
     private static let fields: Set<String> = [
@@ -212,9 +219,9 @@ package struct ExchangeNotes: Sendable {
     private static let opaque: Set<String> = [
         "code", "authorizationcode", "accesstoken", "refreshtoken", "devicecode", "token",
     ]
-    /// The names of all form fields and members of which an exchange's notes keep something.
+    /// The names of all fields whose values the details of a sign-in keep.
     static let names = fields.union(secrets).union(answers).union(tokens).union(grants).union(opaque)
-    /// The length of the longest value that is kept. A name isn't longer.
+    /// The length of the longest field value that the details of a sign-in keep, in bytes. Field names aren't longer.
     private static let longest = 256
     private static let credentialLimit = 2
 
@@ -241,7 +248,7 @@ package struct ExchangeNotes: Sendable {
         add(name, finding.value, isAnswer: true)
     }
 
-    /// Adds an ID token that an answer has as `token`: FedCM's.
+    /// Adds an ID token that an answer has as `token`, as FedCM's answers do.
     private mutating func addIdentity(_ value: String) -> Bool {
         guard value.hasPrefix("eyJ"), let token = try? JWS(parsing: value), token.claims["aud"] != nil else {
             return false
@@ -272,7 +279,7 @@ package struct ExchangeNotes: Sendable {
 }
 
 extension RecordedExchange {
-    /// The details of the exchange's sign-in. They are found on first use, which takes a while, so this isn't for
-    /// worker threads.
+    /// The details of the sign-in to which the recorded request belongs. They are found on first use, which takes a
+    /// while, so don't use this on a server's worker threads.
     package var notes: ExchangeNotes { traces.found(in: self).notes }
 }

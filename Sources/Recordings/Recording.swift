@@ -2,28 +2,29 @@ import HTTPServer
 import Synchronization
 import Worlds
 
-/// The last exchanges of a world, in the order in which they were answered.
+/// The recording of a test world: its last requests with their answers (exchanges), in the sequence in which they were
+/// answered.
 package final class Recording: Sendable {
     package static let countLimit = 1_000
-    /// The number of bytes that a world's recording may have.
+    /// The most bytes that the recorded requests of one test world may have.
     package static let sizeLimit = 16 << 20
-    /// The number of bytes that are kept of a body.
+    /// The most bytes that are recorded of the body of a request or an answer.
     package static let bodyLimit = 256 << 10
 
-    /// A closure that is called on the store's queue after new exchanges, and when the recording was emptied.
+    /// A closure that is called after new requests were recorded, and when the recording was emptied.
     package typealias Listener = @Sendable () -> Void
 
     package let store: RecordingStore
-    /// The world's name; empty where the recording isn't shared.
+    /// The name of the recorded test world; empty if the recording isn't shared with other daemons.
     package let world: String
     private let log: Int
-    /// The state of the copy, for a shared recording.
+    /// The state of this process's copy of a recording that is shared with other daemons.
     private let copied = Mutex(Copied())
 
     private struct Copied {
-        /// The number of the last exchange that was copied.
+        /// The number of the last exchange that was copied from the database.
         var reached = 0
-        /// The number of exchanges since the recording was last empty.
+        /// The number of requests that were recorded since the recording was last empty.
         var total = 0
     }
     private let index = Mutex(FlowIndex())
@@ -39,21 +40,22 @@ package final class Recording: Sendable {
 
     deinit { store.remove(log) }
 
-    /// Adds an exchange, drops the oldest if there are too many, and calls the listeners on the store's queue.
+    /// Adds a request and its answer to the recording, drops the oldest if there are too many, and calls the listeners
+    /// on the store's queue.
     package func add(_ exchange: RecordedExchange) {
         if let shared = store.shared { return shared.append(exchange) }
         store.add(exchange, to: log)
         listeners.tell()
     }
 
-    /// The number of exchanges that are kept; for a shared recording, as of the last time that it was read.
+    /// The number of exchanges in the recording; if it is shared with other daemons, the number when it was last read.
     package var count: Int {
         guard let shared = store.shared else { return store.count(of: log) }
         return min(shared.mirrors.summary(of: world)?.count ?? 0, Recording.countLimit)
     }
 
-    /// The number of exchanges that were dropped because of others, of this world or another, since the recording was
-    /// last empty.
+    /// The number of exchanges that were dropped to make room for others, of this test world or another, since the
+    /// recording was last empty.
     package var dropped: Int {
         guard store.shared != nil else { return store.dropped(of: log) }
         return max(0, copied.withLock { $0.total } - store.count(of: log))
@@ -61,15 +63,17 @@ package final class Recording: Sendable {
 
     package var exchanges: [RecordedExchange] { store.exchanges(of: log).exchanges }
 
-    /// Empties the recording. With `forgetting`, its refusals go, too; otherwise they stay among those of gone worlds.
-    /// A shared recording is emptied for all replicas, and this waits for it.
+    /// Empties the recording of a test world. With `forgetting`, its refused requests are deleted, too. Otherwise they
+    /// stay in the list of refusals of worlds that no longer exist. A shared recording is emptied for all daemons, and
+    /// this waits for it.
     package func clear(forgetting: Bool) throws(StoreFailure) {
         guard store.shared == nil else { return try store.clearShared([world], forgetting: forgetting) }
         store.clear(log, forgetting: forgetting)
         listeners.tell()
     }
 
-    /// Empties the recording unless it is shared, because then the replica that resets the world empties it for all.
+    /// Empties the recording unless it is shared with other daemons, because then the daemon that resets the test world
+    /// empties it for all.
     package func clearUnshared() {
         guard store.shared == nil else { return }
         store.clear(log, forgetting: false)
@@ -78,17 +82,17 @@ package final class Recording: Sendable {
 
     // MARK: - Shared
 
-    /// Whether other daemons add exchanges to the recording, too.
+    /// Whether other daemons add requests to the recording, too.
     package var isShared: Bool { store.shared != nil }
 
-    /// Copies the exchanges that any replica has answered before.
+    /// Copies the requests that any daemon has recorded so far from the database.
     package func refresh() async throws(StoreFailure) { try await store.refresh([self]) }
 
-    /// The number of the last exchange that was copied.
+    /// The number of the last exchange that was copied from the database.
     var reached: Int { copied.withLock { $0.reached } }
 
-    /// Adds exchanges that replicas have recorded, and drops those that aren't kept any more. `summary` is `nil` when
-    /// none are kept.
+    /// Adds requests that other daemons have recorded to this process's copy, and drops those that aren't stored any
+    /// more. `summary` is `nil` when none are stored.
     func copy(_ kept: [KeptExchange], _ summary: RecordingSummary?) {
         let isEmptied = store.drop(before: summary?.first ?? .max, from: log)
         let exchanges = kept.compactMap { kept in
@@ -104,9 +108,9 @@ package final class Recording: Sendable {
         if isEmptied || !exchanges.isEmpty { listeners.tell() }
     }
 
-    /// Returns at most `limit` exchanges from `position` on, with their flows, and the position of the first of them.
-    /// An exchange's position is the number of exchanges before it. Exchanges that haven't been read before are
-    /// searched, which takes a while: don't call it on a worker.
+    /// Returns at most `limit` recorded exchanges from `position` on, each with its sign-in, and the position of the
+    /// first of them. An exchange's position is the number of exchanges recorded before it. Exchanges that are read for
+    /// the first time are searched, which takes a while, so don't call this on a server's worker thread.
     package func known(
         from position: Int = 0, limit: Int = .max
     ) -> (first: Int, exchanges: [KnownExchange]) {
@@ -122,14 +126,15 @@ package final class Recording: Sendable {
 
     // MARK: - Listening
 
-    /// An event that streams share while one of them sends it.
+    /// An event about a recorded request, which several event streams share while one of them sends it.
     private struct Shared {
         let flow: String
         let client: String?
         weak var chunk: StreamChunk?
     }
 
-    /// Returns the event of an exchange: one that another stream is sending, or a new one.
+    /// Returns the event about a recorded request to be sent on event streams: the event that another stream is
+    /// sending, or a new one.
     package func shared(_ known: KnownExchange, make: () -> StreamChunk) -> StreamChunk {
         let there = chunks.withLock { chunks -> StreamChunk? in
             guard let shared = chunks[known.exchange.id], shared.flow == known.flow, shared.client == known.client
@@ -149,15 +154,16 @@ package final class Recording: Sendable {
 
     package var isListenedTo: Bool { listeners.isListenedTo }
 
-    /// Runs a search of this recording on the store's queue, because it takes too long for a worker. It sees all
-    /// exchanges that any replica has answered before.
+    /// Runs a search of this recording on the store's queue, because it takes too long for a server's worker thread.
+    /// The search sees all requests that any daemon has answered before.
     package func search<Result: Sendable>(
         _ find: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
         try await store.search(in: [self], find)
     }
 
-    /// Calls `listener` after new exchanges, until `stopListening` is called with the number that this returns.
+    /// Calls `listener` after new requests were recorded, until `stopListening` is called with the number that this
+    /// returns.
     package func listen(_ listener: @escaping Listener) -> Int {
         store.shared?.mirrors.listen(to: world, isBeginning: true)
         return listeners.listen(listener)

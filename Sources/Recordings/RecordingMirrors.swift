@@ -2,21 +2,21 @@ import Dispatch
 import Synchronization
 import Worlds
 
-/// Copies the exchanges that all replicas have recorded into this process, for worlds that somebody reads or listens
-/// to. Requests that come at the same time are served together.
+/// Copies the requests that all daemons have recorded in a shared database into this process, for test worlds whose
+/// recording is being read or listened to. Calls at the same time are served together.
 final class RecordingMirrors: Sendable {
-    /// The time between two reads for listeners.
+    /// The time between two reads of the shared database for listeners to recordings.
     private static let poll = DispatchTimeInterval.milliseconds(100)
 
-    /// A request to copy, count or empty recordings.
+    /// A request to copy, count or empty the shared recordings of test worlds.
     enum Question: Sendable {
         case worlds([String])
-        /// Copy the recordings of all worlds, and the refusals by gone worlds. Makes recordings for worlds that have
-        /// none here.
+        /// A request to copy the recordings of all test worlds, and the refused requests of worlds that no longer
+        /// exist. `make` makes the recording of a world that has none in this process.
         case all(make: @Sendable (String) -> Recording)
-        /// Count the exchanges of each world.
+        /// A request to count the recorded requests of each test world.
         case counts
-        /// Empty the recordings of these worlds.
+        /// A request to empty the recordings of these test worlds.
         case clear([String], keepingRefusals: Bool)
         case forgetGoneWorlds
     }
@@ -26,7 +26,7 @@ final class RecordingMirrors: Sendable {
         let done: @Sendable (StoreFailure?) -> Void
     }
 
-    /// The number of recordings above which those that nobody has any more are removed.
+    /// The number of recordings in memory above which those that are no longer in use are removed.
     private static let limit = 20_000
 
     private struct Mirror {
@@ -38,7 +38,7 @@ final class RecordingMirrors: Sendable {
         var asked: [Asked] = []
         var mirrors: [String: Mirror] = [:]
         var summaries: [String: RecordingSummary] = [:]
-        /// The recordings of all worlds, after the first request for all.
+        /// The recordings of all test worlds; empty before the first request for all.
         var all: [Recording] = []
         var gone: [Int: RecordedExchange] = [:]
         var isPolling = false
@@ -47,7 +47,7 @@ final class RecordingMirrors: Sendable {
 
     private let keeper: any RecordingKeeper
     private let notices: Notices
-    /// The queue on which calls to the keeper wait.
+    /// The queue on which calls to the shared database wait.
     private let queue = DispatchQueue(label: "understudy.recordings.mirrors")
     private let state = Mutex(State())
 
@@ -58,7 +58,7 @@ final class RecordingMirrors: Sendable {
 
     // MARK: - Recordings
 
-    /// Returns the recording of a world: the same one while anybody has it.
+    /// Returns the recording of a test world, and always the same object while it is in use.
     func recording(of world: String, make: () -> Recording) -> Recording {
         state.withLock { state in
             if let there = state.mirrors[world]?.recording { return there }
@@ -71,22 +71,22 @@ final class RecordingMirrors: Sendable {
         }
     }
 
-    /// The recordings that `.all` has found.
+    /// The recordings of all test worlds that the last request for all has found.
     var all: [Recording] { state.withLock { $0.all } }
 
     var refusedByGoneWorlds: [RecordedExchange] {
         state.withLock { $0.gone.values.sorted { $0.order < $1.order } }
     }
 
-    /// The worlds that had exchanges at the last request for `.all` or `.counts`.
+    /// The names of the test worlds that had recorded requests at the last request for `.all` or `.counts`.
     var names: [String] { state.withLock { Array($0.summaries.keys) } }
 
-    /// Returns a world's summary, as last read.
+    /// Returns the numbers of a test world's recording, as they were when last read from the database.
     func summary(of world: String) -> RecordingSummary? { state.withLock { $0.summaries[world] } }
 
     // MARK: - Asking
 
-    /// Waits until the request is done, and returns its failure.
+    /// Waits until the recordings are copied, counted or emptied as `question` says, and returns the failure, if any.
     func wait(_ question: Question) -> StoreFailure? {
         let answered = DispatchSemaphore(value: 0)
         let failure = Mutex<StoreFailure?>(nil)
@@ -98,7 +98,7 @@ final class RecordingMirrors: Sendable {
         return failure.withLock { $0 }
     }
 
-    /// Calls back when the request is done or has failed.
+    /// Calls `done` when the recordings are copied, counted or emptied as `question` says, or when that has failed.
     func ask(_ question: Question, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isFirst = state.withLock { state in
             state.asked.append(Asked(question: question, done: done))
@@ -144,7 +144,7 @@ final class RecordingMirrors: Sendable {
         try pull(worlds)
     }
 
-    /// The names of worlds whose recordings are in use here.
+    /// The names of the test worlds whose recordings are in use in this process.
     private var held: [String] {
         state.withLock { state in state.mirrors.filter { $0.value.recording != nil }.map(\.key) }
     }
@@ -155,7 +155,7 @@ final class RecordingMirrors: Sendable {
         return summaries.map(\.world)
     }
 
-    /// Copies all worlds, and returns their names.
+    /// Copies the recordings of all test worlds from the database, and returns the worlds' names.
     private func pullAll(_ make: (String) -> Recording) throws(StoreFailure) -> [String] {
         let names = Set(try pullSummaries() + held)
         let all = names.map { name in recording(of: name) { make(name) } }
@@ -202,7 +202,7 @@ final class RecordingMirrors: Sendable {
 
     // MARK: - Listening
 
-    /// Notes that somebody has begun to listen to a world, or has stopped.
+    /// Records that a listener to a test world's recording has begun or has stopped.
     func listen(to world: String, isBeginning: Bool) {
         let begins = state.withLock { state in
             state.mirrors[world, default: Mirror()].listeners += isBeginning ? 1 : -1
@@ -232,11 +232,11 @@ final class RecordingMirrors: Sendable {
         do throws(StoreFailure) {
             try pull(worlds)
         } catch {
-            notices.tell(.stores, "what other replicas have recorded can't be read: \(error.detail)")
+            notices.tell(.stores, "the requests that other daemons have recorded can't be read: \(error.detail)")
         }
     }
 
-    /// Ends listening, and releases the recordings that `.all` has made.
+    /// Ends listening to the shared database, and releases the recordings that were made for reading all test worlds.
     func close() {
         let all = state.withLock { state in
             defer { state.all = [] }

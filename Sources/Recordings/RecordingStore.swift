@@ -2,21 +2,21 @@ import Dispatch
 import Synchronization
 import Worlds
 
-/// The recordings of all worlds. Each has a limit, and all together have one; beyond that, the oldest exchange of any
-/// world is dropped.
+/// The recorded requests of all test worlds. There is a limit for each world and one for all together. Beyond that, the
+/// oldest request of any world is dropped.
 package final class RecordingStore: Sendable {
-    /// The number of bytes that all recordings may have, unless another limit is given.
+    /// The most bytes that the recordings of all test worlds may have, unless another limit is given.
     package static let standardLimit = 64_000_000
 
-    /// One world's exchanges, in the order in which they were answered.
+    /// The recorded requests of one test world, in the sequence in which they were answered.
     private final class Log {
         var entries: [(exchange: RecordedExchange, size: Int, place: Int)] = []
-        /// The index of the first exchange that is still there.
+        /// The index of the first recorded request that is still in the array.
         var first = 0
         var size = 0
-        /// The number of exchanges before the first one.
+        /// The number of requests that were recorded before the first one that is still in the log.
         var position = 0
-        /// The number of exchanges that were removed on request.
+        /// The number of recorded requests that were removed because a user or test emptied the recording.
         var cleared = 0
 
         var count: Int { entries.count - first }
@@ -49,12 +49,12 @@ package final class RecordingStore: Sendable {
         var logs: [Int: Log] = [:]
         var lastLog = goneLog
         var added = 0
-        /// The log of each exchange, the oldest exchange first.
+        /// The number of the log in which each recorded request is, the oldest request first.
         var order = ArrivalOrder()
         var size = 0
         var dropped = 0
 
-        /// Removes the oldest exchange of a log.
+        /// Removes the oldest recorded request of a test world's log.
         mutating func removeFirst(of log: Int, into removed: inout [RecordedExchange]) {
             guard let log = logs[log], let entry = log.removeFirst() else { return }
             log.compact()
@@ -69,7 +69,7 @@ package final class RecordingStore: Sendable {
             self.size += size
         }
 
-        /// Returns the log, made if there is none.
+        /// Returns the log of a test world's recorded requests, and makes it if there is none.
         private mutating func log(_ number: Int) -> Log {
             if let log = logs[number] { return log }
             let log = Log()
@@ -81,7 +81,7 @@ package final class RecordingStore: Sendable {
             while logs[log]?.isOverfull ?? false { removeFirst(of: log, into: &removed) }
         }
 
-        /// Moves the refusals of a log to the log of gone worlds.
+        /// Moves the refused requests of a test world to the log of worlds that no longer exist.
         mutating func retire(_ log: Int, into removed: inout [RecordedExchange]) {
             let retired = logs[log]
             while let entry = retired?.removeFirst() {
@@ -98,22 +98,26 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// The log of gone worlds: the last refusals by worlds that were deleted, dropped or reset since.
+    /// The number of the log for the last refused requests of test worlds that were deleted, dropped or reset since.
     private static let goneLog = 0
 
-    /// The number of bytes that all recordings together may have.
+    /// The most bytes that the recordings of all test worlds together may have.
     package let limit: Int
     let keepsRefusals: Bool
     private let notices: Notices
     private let ledger = Mutex(Ledger())
-    /// The recordings shared with other daemons; `nil` where they aren't. The logs here are copies then.
+    /// The recordings shared with other daemons; `nil` if they aren't shared. If they are, the logs in this object are
+    /// copies.
     let shared: SharedRecordings?
-    /// The queue for listeners and searches, so that they don't run on workers.
+    /// The queue for listeners to recordings and searches of them, so that these don't run on the server's worker
+    /// threads.
     package let queue = DispatchQueue(label: "understudy.recordings")
 
+    /// Makes an empty store for the recorded requests of test worlds.
+    ///
     /// - Parameters:
-    ///   - keepingRefusals: Whether refusals are kept after their world has gone.
-    ///   - keeper: The store of shared recordings.
+    ///   - keepingRefusals: Whether refused requests are kept after their test world has been removed.
+    ///   - keeper: The database in which several daemons share the recordings.
     package init(
         limit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false,
         keeper: (any RecordingKeeper)? = nil, notices: Notices
@@ -124,7 +128,7 @@ package final class RecordingStore: Sendable {
         self.notices = notices
     }
 
-    /// The number of bytes of all recordings, and the number of exchanges dropped because of the limit.
+    /// The number of bytes of all recorded requests, and the number of requests dropped because of the limit.
     package var usage: (bytes: Int, dropped: Int) {
         shared?.usage ?? ledger.withLock { (bytes: $0.size, dropped: $0.dropped) }
     }
@@ -147,7 +151,8 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// Empties a log. Positions aren't used again. Unless `forgetting`, its refusals stay among those of gone worlds.
+    /// Empties the recording of a test world. Positions aren't used again. Unless `forgetting`, its refused requests
+    /// stay in the log of worlds that no longer exist.
     func clear(_ log: Int, forgetting: Bool) {
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
@@ -158,8 +163,8 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// The refusals by worlds that were deleted, dropped or reset since, if they are kept: the last thousand, within
-    /// the same limits as a world's recording.
+    /// The refused requests of test worlds that were deleted, dropped or reset since, if they are kept: the last
+    /// thousand, within the same limits as a world's recording.
     package var refusedByGoneWorlds: [RecordedExchange] {
         shared?.mirrors.refusedByGoneWorlds ?? exchanges(of: RecordingStore.goneLog).exchanges
     }
@@ -171,7 +176,7 @@ package final class RecordingStore: Sendable {
 
     func add(_ exchange: RecordedExchange, to log: Int) { add(exchange, to: log, isNumbered: false) }
 
-    /// Adds an exchange that has its number. It isn't earlier than the others in the log.
+    /// Adds a recorded request that already has its number. It isn't earlier than the others in the log.
     func copy(_ exchange: RecordedExchange, to log: Int) { add(exchange, to: log, isNumbered: true) }
 
     private func add(_ exchange: RecordedExchange, to log: Int, isNumbered: Bool) {
@@ -196,13 +201,13 @@ package final class RecordingStore: Sendable {
         if isFull, !isNumbered {
             notices.tell(
                 .recordings,
-                "all recordings together have reached \(limit) bytes: the oldest exchanges go (--recording-limit)")
+                "the recorded requests have reached \(limit) bytes: the oldest are removed (see --recording-limit)")
         }
         // The exchanges are freed outside the lock.
         _ = consume removed
     }
 
-    /// Removes exchanges with lower numbers, and returns whether there were any.
+    /// Removes recorded requests with lower numbers from a test world's log, and returns whether there were any.
     func drop(before number: Int, from log: Int) -> Bool {
         let removed = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
@@ -214,15 +219,15 @@ package final class RecordingStore: Sendable {
         return !removed.isEmpty
     }
 
-    /// Returns the number of exchanges of the log that were dropped since it was last empty.
+    /// Returns the number of recorded requests of a test world that were dropped since its recording was last empty.
     func dropped(of log: Int) -> Int {
         ledger.withLock { ledger in ledger.logs[log].map { $0.position - $0.cleared } ?? 0 }
     }
 
     func count(of log: Int) -> Int { ledger.withLock { $0.logs[log]?.count ?? 0 } }
 
-    /// Returns at most `limit` exchanges from `position` on, and the position of the first of them. `start` is the
-    /// position of the oldest exchange in the log.
+    /// Returns at most `limit` recorded requests from `position` on, and the position of the first of them. `start` is
+    /// the position of the oldest request in the log.
     func exchanges(
         of log: Int, from position: Int = 0, limit: Int = .max
     ) -> (start: Int, first: Int, exchanges: [RecordedExchange]) {
@@ -236,7 +241,8 @@ package final class RecordingStore: Sendable {
     }
 }
 
-/// A doubly linked list in an array. Adding and removing take constant time.
+/// The sequence in which requests were recorded in all test worlds: a doubly linked list in an array. Adding and
+/// removing take constant time.
 struct ArrivalOrder: Sendable {
     private struct Node {
         var log: Int
@@ -251,7 +257,7 @@ struct ArrivalOrder: Sendable {
     private var free = none
     private(set) var count = 0
 
-    /// The log of the oldest exchange.
+    /// The number of the log that has the oldest recorded request; `nil` if there is none.
     var first: Int? { head == ArrivalOrder.none ? nil : nodes[head].log }
 
     mutating func append(_ log: Int) -> Int {

@@ -4,11 +4,11 @@ import JSON
 import Text
 
 extension Request {
-    /// The client that the request names: in its fields, in its credentials, or in the authorization request within a
-    /// sign-in page's form.
+    /// The ID of the client that the request names: in its fields, in its credentials, or in the authorization request
+    /// within a sign-in page's form.
     package var namedClient: String? { namedClient(jsonBody) }
 
-    /// Returns the client that the request names, for a body that has been parsed as JSON already.
+    /// Returns the ID of the client that the request names, for a body that has been parsed as JSON already.
     package func namedClient(_ json: @autoclosure () -> JSONValue?) -> String? {
         let query = queryForm
         let body = bodyForm
@@ -27,8 +27,8 @@ extension Request {
         return BasicCredentials.read(self).flatMap { holdsToken($0) ? nil : $0.user }
     }
 
-    /// Whether the user name is a token, as GitHub's REST API takes it. A client without a secret sends its ID in the
-    /// same way, but with a form.
+    /// Whether the user name of Basic credentials is a token, as GitHub's REST API accepts it. A client without a
+    /// secret sends its client ID in the same way, but with a form.
     package func holdsToken(_ basic: (user: String, password: String)) -> Bool {
         basic.password == "x-oauth-basic" || basic.password.isEmpty && bodyForm.fields.isEmpty
     }
@@ -40,7 +40,7 @@ package enum BasicCredentials {
         request.header("Authorization").flatMap { read(header: $0) }
     }
 
-    /// Reads the user name and the password from a header's value.
+    /// Reads the user name and the password from the value of a header `Authorization: Basic`.
     package static func read(header: String) -> (user: String, password: String)? {
         guard String(Substring(header.utf8.prefix(6))).equalsIgnoringASCIICase("basic "),
             let bytes = Base64.decode(Substring(header.utf8.dropFirst(6)).filter { $0 != " " })
@@ -53,7 +53,8 @@ package enum BasicCredentials {
 }
 
 extension Request {
-    /// The body as JSON, whatever its content type: `curl -d` always sends that of a form.
+    /// The body of the request as JSON, whatever its content type. For example, `curl -d` always sends the content type
+    /// of a form.
     package var jsonBody: JSONValue? {
         guard body.holdsJSON else { return nil }
         return try? JSONValue(parsing: body)
@@ -61,7 +62,7 @@ extension Request {
 }
 
 extension [UInt8] {
-    /// Whether the text looks like a JSON object or array.
+    /// Whether the bytes look like a JSON object or array.
     package var holdsJSON: Bool {
         guard let byte = first(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }) else { return false }
         return byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[")
@@ -69,7 +70,7 @@ extension [UInt8] {
 }
 
 extension Form {
-    /// The authorization request within a sign-in page's form.
+    /// The authorization request that is carried within a sign-in page's form.
     package var carriedRequest: Form? {
         self["request"].flatMap { Base64URL.decode($0) }.map { Form(parsing: $0) }
     }

@@ -2,8 +2,8 @@ import Dispatch
 import Synchronization
 import Worlds
 
-/// The recordings of worlds that this daemon shares with others. Its exchanges are appended before the answer is sent;
-/// reads use copies, which are refreshed on request.
+/// The recorded requests of test worlds that this daemon shares with others by a database. A request is recorded before
+/// its answer is sent. Reads use copies in memory, which are refreshed on demand.
 final class SharedRecordings: Sendable {
     let mirrors: RecordingMirrors
     private let keeper: any RecordingKeeper
@@ -11,7 +11,7 @@ final class SharedRecordings: Sendable {
     private let notices: Notices
     private let known = Mutex((bytes: 0, dropped: 0))
 
-    /// `limit` is the number of bytes that all recordings together may have.
+    /// Makes shared recordings. `limit` is the most bytes that the recordings of all test worlds together may have.
     init(_ keeper: any RecordingKeeper, limit: Int, notices: Notices) {
         self.keeper = keeper
         self.limit = limit
@@ -19,11 +19,11 @@ final class SharedRecordings: Sendable {
         mirrors = RecordingMirrors(keeper, notices: notices)
     }
 
-    /// The number of bytes of all recordings, and the number of exchanges dropped because of the limit, as of the last
-    /// one appended.
+    /// The number of bytes of all recorded requests, and the number of requests dropped because of the limit, when the
+    /// last request was recorded.
     var usage: (bytes: Int, dropped: Int) { known.withLock { $0 } }
 
-    /// Appends an exchange, which may wait. A failure is logged.
+    /// Adds a request and its answer to the shared recording, which may wait. A failure is logged.
     func append(_ exchange: RecordedExchange) {
         let entry = AppendedExchange(
             id: exchange.id, world: exchange.world, size: exchange.size, isRefused: exchange.diagnosis != nil,
@@ -37,34 +37,34 @@ final class SharedRecordings: Sendable {
             guard usage.dropped > before else { return }
             notices.tell(
                 .recordings,
-                "all recordings together have reached \(limit) bytes: the oldest exchanges go (--recording-limit)")
+                "the recorded requests have reached \(limit) bytes: the oldest are removed (see --recording-limit)")
         } catch {
-            notices.tell(.stores, "an exchange can't be recorded: \(error.message)")
+            notices.tell(.stores, "a request can't be recorded: \(error.message)")
         }
     }
 }
 
 extension RecordingStore {
-    /// Returns the recording of the world of this name.
+    /// Returns the recording of the test world of this name.
     package func recording(of world: String) -> Recording {
         guard let shared else { return Recording(in: self) }
         return shared.mirrors.recording(of: world) { Recording(in: self, of: world) }
     }
 
-    /// All recordings of all daemons that share the store, including those of worlds that this daemon doesn't hold;
-    /// `nil` if recordings aren't shared.
+    /// The recordings of all daemons that share the database, including those of test worlds that this daemon hasn't
+    /// loaded; `nil` if recordings aren't shared.
     package var sharedRecordings: [Recording]? { shared?.mirrors.all }
 
     // MARK: - Searching
 
-    /// Runs `find` on the store's queue, because it takes too long for a worker.
+    /// Runs `find` on the recordings' queue, because it takes too long for a server's worker thread.
     package func search<Result: Sendable, Failure: Error>(
         _ find: @escaping @Sendable () throws(Failure) -> Result
     ) async throws(Failure) -> Result {
         try await queue.run(find)
     }
 
-    /// Runs a search of some recordings. It sees all exchanges that any replica has answered before.
+    /// Runs a search of some test worlds' recordings. The search sees all requests that any daemon has answered before.
     package func search<Result: Sendable>(
         in recordings: [Recording], _ find: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
@@ -72,7 +72,7 @@ extension RecordingStore {
         return try await search(find)
     }
 
-    /// Runs a search of the recordings of all worlds and of gone worlds.
+    /// Runs a search of the recordings of all test worlds, and of the refused requests of worlds that no longer exist.
     package func searchAll<Result: Sendable>(
         _ find: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
@@ -80,18 +80,19 @@ extension RecordingStore {
         return try await search(find)
     }
 
-    /// Copies the exchanges that any replica has answered before.
+    /// Copies the requests of these recordings that any daemon has answered before from the shared database.
     package func refresh(_ recordings: [Recording]) async throws(StoreFailure) {
         try await update(.worlds(recordings.map(\.world)))
     }
 
-    /// Copies the exchanges of all worlds, and waits for it.
+    /// Copies the recorded requests of all test worlds from the shared database, and waits until that is done.
     package func refreshAll() throws(StoreFailure) { try ask(all) }
 
-    /// Counts the exchanges of each world, and waits for it.
+    /// Counts the recorded requests of each test world in the shared database, and waits until that is done.
     package func refreshCounts() throws(StoreFailure) { try ask(.counts) }
 
-    /// Empties the shared recordings of worlds whose name fits, and waits for it.
+    /// Empties the shared recordings of the test worlds for whose names `isMeant` is true, and waits until that is
+    /// done.
     package func clearShared(forgetting: Bool, where isMeant: (String) -> Bool) throws(StoreFailure) {
         try refreshCounts()
         try clearShared(shared?.mirrors.names.filter(isMeant) ?? [], forgetting: forgetting)
@@ -115,36 +116,36 @@ extension RecordingStore {
         if let failure = shared?.mirrors.wait(question) { throw failure }
     }
 
-    /// Ends listening.
+    /// Ends listening to the shared database for new recorded requests.
     package func close() { shared?.mirrors.close() }
 }
 
-/// A store of the recordings of worlds that several daemons share.
+/// A store of recorded requests and their answers (exchanges), which several daemons share, for example a database.
 ///
 /// Exchanges get rising numbers, across all worlds and daemons; a reader who sees an exchange sees all with lower
 /// numbers. Of each world, at least the last `Recording.countLimit` exchanges or `Recording.sizeLimit` bytes are kept,
-/// and of all worlds together `--recording-limit`. The oldest are removed when a tenth more is there.
+/// and of all worlds together `--recording-limit`. The oldest are removed when the limit is exceeded by a tenth.
 ///
-/// Its calls may wait for a few seconds at most, and then fail.
+/// The store's calls may wait for a few seconds at most, and then fail.
 package protocol RecordingKeeper: Sendable {
-    /// Appends an exchange, unless it is there already. `limit` is the number of bytes that all recordings together may
-    /// have. Returns how many they have, and how many exchanges were dropped because of the limit; `nil` if the
-    /// exchange was there.
+    /// Appends a recorded exchange to the shared store, unless it is there already. `limit` is the most bytes that all
+    /// recordings together may have. Returns how many bytes they have, and how many exchanges were dropped because of
+    /// the limit; `nil` if the exchange was there.
     func append(_ exchange: AppendedExchange, limit: Int) throws(StoreFailure) -> (bytes: Int, dropped: Int)?
 
-    /// Returns exchanges of worlds after the given numbers: as many as fit an answer, the lowest numbers first. Worlds
-    /// without exchanges aren't in `worlds`.
+    /// Returns the recorded exchanges of test worlds after the given numbers: as many as fit into an answer, the lowest
+    /// numbers first. Worlds without recorded exchanges aren't in the result's `worlds`.
     func read(_ worlds: [(name: String, after: Int)]) throws(StoreFailure) -> RecordingNews
 
-    /// Returns the summaries of all worlds with exchanges.
+    /// Returns the numbers of all test worlds' recordings, except empty ones.
     func summaries() throws(StoreFailure) -> [RecordingSummary]
 
-    /// Empties the recordings of worlds. With `keepingRefusals`, their refusals stay among those of gone worlds: the
-    /// last ones, within the limits of one world.
+    /// Empties the recordings of test worlds. With `keepingRefusals`, their last refused requests, within the limits of
+    /// one world, stay in the list of refusals of worlds that no longer exist.
     func clear(_ worlds: [String], keepingRefusals: Bool) throws(StoreFailure)
 
-    /// Returns the numbers of the refusals by gone worlds, the lowest first, and those of these exchanges that aren't
-    /// in `known`.
+    /// Returns the numbers of the refused requests of test worlds that no longer exist, the lowest first, and those of
+    /// these requests whose numbers aren't in `known`.
     func refusedByGoneWorlds(
         known: Set<Int>
     ) throws(StoreFailure) -> (numbers: [Int], exchanges: [KeptExchange])
@@ -152,40 +153,40 @@ package protocol RecordingKeeper: Sendable {
     func forgetGoneWorlds() throws(StoreFailure)
 }
 
-/// An exchange to append.
+/// A recorded request and its answer, to be appended to the shared store.
 package struct AppendedExchange: Sendable {
-    /// The ID, which no other exchange has, whichever daemon answered it.
+    /// The ID of a recorded request, which no other request has, whichever daemon answered it.
     package let id: String
     package let world: String
-    /// The number of bytes of memory, which counts for the limits.
+    /// The number of bytes that the recorded exchange counts for the limits of the recording.
     package let size: Int
     package let isRefused: Bool
-    /// The exchange as `RecordedExchange.encoded`.
+    /// The recorded exchange as JSON, in the form of `RecordedExchange.encoded`.
     package let bytes: [UInt8]
 }
 
-/// An exchange in the store.
+/// A recorded request and its answer, as the shared store keeps them.
 package struct KeptExchange: Sendable {
     package let number: Int
     package let world: String
     package let bytes: [UInt8]
 }
 
-/// The numbers of a world's recording.
+/// The numbers of a test world's recording: its first exchange, how many are kept, and how many were dropped.
 package struct RecordingSummary: Sendable {
     package let world: String
-    /// The lowest number that is kept, or the last one when none is.
+    /// The lowest number of a recorded exchange that is kept, or the last one's when none is.
     package let first: Int
-    /// The number of exchanges that are kept.
+    /// The number of recorded exchanges that are kept of a test world.
     package let count: Int
-    /// The number of exchanges dropped because of others since the recording was last empty.
+    /// The number of exchanges that were dropped to make room for others since the recording was last empty.
     package let dropped: Int
 }
 
 package struct RecordingNews: Sendable {
     package let worlds: [RecordingSummary]
     package let exchanges: [KeptExchange]
-    /// Whether there are more exchanges of these worlds.
+    /// Whether the store has more exchanges of these test worlds than were returned.
     package let hasMore: Bool
 }
 

@@ -1,23 +1,24 @@
 import HTTPServer
 import Synchronization
 
-/// The codes, tokens and states of an exchange, as hashes, by which its flow is found.
+/// The codes, tokens and `state` values in a recorded request and its answer, as hashes, by which the sign-in is found
+/// to which the request belongs.
 package final class Traces: Sendable {
     struct Found: Sendable {
-        /// The hashes of the request in the order in which they are found.
+        /// The hashes of the codes and tokens in the request, in the sequence in which they are found.
         var request: [Int] = []
         var response: [Int] = []
         var states: [Int] = []
-        /// The hash of the request's path and query.
+        /// The hash of the recorded request's path and query.
         var target = 0
-        /// The hash of the path and query to which a redirect leads, here or elsewhere.
+        /// The hash of the path and query to which the answer redirects, at the daemon or elsewhere.
         var onward: Int?
-        /// Whether an authorization ends with it: the app gets a code, tokens or an error.
+        /// Whether an authorization ends with this answer: the app gets a code, tokens or an error.
         var endsAuthorization = false
-        /// The client that the request names.
+        /// The ID of the client that the recorded request names.
         var client: String?
         var notes = ExchangeNotes()
-        /// The hashes of request and response.
+        /// The hashes of all codes and tokens in the request and its answer.
         var all: [Int] { request + response }
     }
 
@@ -27,20 +28,23 @@ package final class Traces: Sendable {
         "inputtoken", "oauthaccesstoken", "oauthidtoken", "request", "temporaryproof", "sessioncookie",
         "credential",
     ]
-    /// The names of fields to find in an exchange.
+    /// The names of the fields whose values are searched in recorded requests and answers.
     private static let names = credentials.union(ExchangeNotes.names).union(["state", "responsetype", "idtokenhint"])
     private static let codes: Set<String> = ["code", "authorizationcode"]
     private static let tokens: Set<String> = ["accesstoken", "idtoken"]
-    /// The length of the shortest value that identifies a flow: a code from a text message has six digits.
+    /// The length of the shortest value that identifies a sign-in. A code from a text message, which has six digits,
+    /// doesn't.
     private static let shortest = 8
-    /// The number of hashes that are kept, which is more than any exchange of a sign-in has.
+    /// The most hashes of codes and tokens that are kept of a recorded exchange, which is more than any exchange of a
+    /// sign-in has.
     private static let limit = 64
 
     private let found = Mutex<Found?>(nil)
 
     init() {}
 
-    /// Returns a field's name in small letters without `_` and `-`; `nil` when it is too long to be one of ours.
+    /// Returns a field's name in small letters without `_` and `-`, or `nil` when it is longer than all names that are
+    /// searched.
     static func canonical(_ name: String) -> String? {
         guard name.utf8.count <= 40 else { return nil }
         if name.utf8.allSatisfy({ (0x61...0x7A).contains($0) }) { return name }

@@ -1,9 +1,10 @@
-/// The address in `MAIL FROM:<…>` or `RCPT TO:<…>`: <https://www.rfc-editor.org/rfc/rfc5321#section-4.1.2>.
+/// The address in the SMTP commands `MAIL FROM:<…>` and `RCPT TO:<…>`:
+/// <https://www.rfc-editor.org/rfc/rfc5321#section-4.1.2>.
 package struct MailPath: Sendable, Equatable {
-    /// The address without its brackets; empty for a bounce's null path. A source route is dropped, as section 3.3
-    /// asks.
+    /// The e-mail address without its angle brackets; empty for a bounce's null path. A source route is dropped, as
+    /// section 3.3 of RFC 5321 asks.
     package let address: String
-    /// The parameters after the path, such as `SIZE=1000`, with their names in capitals.
+    /// The parameters after the address in an SMTP command, such as `SIZE=1000`, with their names in capitals.
     package let parameters: [Parameter]
 
     package struct Parameter: Sendable, Equatable {
@@ -12,20 +13,22 @@ package struct MailPath: Sendable, Equatable {
     }
 
     package enum Failure: Error, Sendable {
-        /// There is no path in angle brackets.
+        /// There is no address in angle brackets.
         case notAPath
         case tooLong
         case badParameter
     }
 
-    /// The most octets of the parts, by sections 4.5.3.1.1 to 4.5.3.1.3.
+    /// The greatest numbers of octets in the parts of an e-mail address, by sections 4.5.3.1.1 to 4.5.3.1.3 of RFC
+    /// 5321.
     private static let limits = (local: 64, domain: 255, path: 256)
     private static let parameterLimit = 16
 
-    /// Whether the address is ASCII, so that it doesn't need SMTPUTF8.
+    /// Whether the e-mail address is ASCII, so that a client can use it without SMTPUTF8.
     package var isASCII: Bool { address.utf8.allSatisfy { $0 < 0x80 } }
 
-    /// Reads the text after the colon. A space before the bracket is accepted, as by most servers.
+    /// Reads the address after `MAIL FROM:` or `RCPT TO:`. A space before the angle bracket is accepted, as by most
+    /// servers.
     package init(parsing text: Substring) throws(Failure) {
         let rest = text.drop { $0 == " " }
         guard rest.first == "<" else { throw .notAPath }

@@ -1,44 +1,45 @@
-/// Receives the mail of a server, and decides about it.
+/// Receives the mails of an SMTP server, and decides about them.
 package protocol MailReceiver: Sendable {
-    /// Begins a conversation with a client that has connected. `label` is the label of the port, which names the world that all mail to this port is for.
+    /// Begins a conversation with an SMTP client that has connected. `label` names the world for which all mails to
+    /// this port are meant; it is `nil` for a port of all worlds.
     func open(_ label: String?) -> any MailConversation
 }
 
-/// Decides about the mail of one client. Only the connection's thread calls it, and it may block that thread.
+/// Decides about the mails of one SMTP client. Only the connection's thread calls it, and the thread may be blocked.
 package protocol MailConversation: AnyObject {
-    /// Decides about a command before the session carries it out.
+    /// Decides about an SMTP command before it is carried out.
     func decide(_ question: MailQuestion, _ session: SMTPSession) -> MailDecision
-    /// Receives a message at the end of its data.
+    /// Receives a mail after the end of its data, and decides whether to accept it.
     func take(_ message: IncomingMessage, _ session: SMTPSession) -> MailDecision
-    /// Records a line that the client sent, or a reply. Secrets have been removed.
+    /// Records a line that the client or the server has sent. Secrets have been removed from it.
     func note(_ line: ConversationLine)
-    /// Records a refusal by the server itself: for example, the command was out of order or couldn't be read. `verb` is
-    /// the command's, if it is known.
+    /// Records that the SMTP server itself refused a command, for example because the command was malformed or out of
+    /// order. `verb` is the command's name.
     func didRefuse(_ verb: String, _ reply: SMTPReply, _ session: SMTPSession)
-    /// Ends the conversation.
+    /// Ends the conversation with the SMTP client.
     func end(_ session: SMTPSession, _ reason: ConversationEnd)
 }
 
-/// The reason why a connection ended.
+/// The reason why an SMTP connection ended.
 package enum ConversationEnd: Sendable {
-    /// The client has sent QUIT.
+    /// The client has ended the conversation by QUIT.
     case quit
-    /// The client has closed the connection.
+    /// The client has closed the connection without QUIT.
     case closedByClient
-    /// The receiver or the session has closed the connection.
+    /// The server has closed the connection.
     case closedByServer
-    /// The client was silent for too long.
+    /// The connection ended because the client was silent for too long.
     case silence
     case handshakeFailed
     case serverStopped
 }
 
-/// A command that a receiver decides about.
+/// An SMTP command about which the receiver of mails decides.
 package enum MailQuestion: Sendable {
     case connect
     case hello(String)
     case startTLS
-    /// A log-in. Any user name and password are accepted, unless the receiver decides otherwise.
+    /// A log-in by AUTH. Any user name and password are accepted, unless the receiver of mails decides otherwise.
     case auth(user: String)
     case mail(MailPath)
     case rcpt(MailPath)
@@ -50,19 +51,19 @@ package enum ConversationLine: Sendable {
     case server(SMTPReply)
 }
 
-/// The decision about a command or a message.
+/// The decision of the receiver of mails about an SMTP command or a mail.
 package struct MailDecision: Sendable {
     package enum Answer: Sendable {
-        /// The session's usual answer.
+        /// The server replies as it does by default.
         case usual
-        /// This reply instead. If it is a refusal, the command isn't carried out.
+        /// The server sends this reply instead of its own. If the reply is an error, the command isn't carried out.
         case reply(SMTPReply)
-        /// The connection is closed without a reply.
+        /// The server closes the connection without a reply.
         case disconnect
     }
 
     package let answer: Answer
-    /// The delay before the answer is sent.
+    /// The time that the server waits before it replies.
     package let delay: Duration
 
     package init(_ answer: Answer, after delay: Duration = .zero) {
@@ -75,10 +76,10 @@ package struct MailDecision: Sendable {
     package static func reply(_ reply: SMTPReply) -> MailDecision { MailDecision(.reply(reply)) }
 }
 
-/// A received message, with its envelope.
+/// A received mail with its envelope.
 package struct IncomingMessage: Sendable {
     package let envelope: MailEnvelope
-    /// The bytes of the message, unchanged, with CR LF at the end of each line.
+    /// The bytes of the received mail, unchanged, with CR LF at the end of each line.
     package let content: [UInt8]
 
     package init(_ envelope: MailEnvelope, _ content: [UInt8]) {

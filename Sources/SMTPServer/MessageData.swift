@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The data of a message while it is received. It ends at a line with a single dot; the dot that the client has added
-/// to lines that begin with one is removed. <https://www.rfc-editor.org/rfc/rfc5321#section-4.5.2>
+/// The data of a mail while they are received. They end at a line that is a single dot. From lines that begin with a
+/// dot, the dot that the client has added is removed. <https://www.rfc-editor.org/rfc/rfc5321#section-4.5.2>
 ///
-/// Only CR LF ends a line. If a server accepts other line ends too, it can be made to see two messages where another
+/// Only CR LF ends a line. A server that accepts other line ends, too, can be made to see two mails where another
 /// server sees one.
 package struct MessageData: Sendable {
     private enum State: Sendable {
         case lineBegin
-        /// A dot at the beginning of a line.
+        /// The last octet was a dot at the beginning of a line.
         case dot
         case dotReturn
         case text
@@ -17,9 +17,9 @@ package struct MessageData: Sendable {
     }
 
     private var state = State.lineBegin
-    /// The received bytes, up to the limit.
+    /// The received bytes of the mail, up to the limit.
     private(set) package var bytes: [UInt8] = []
-    /// The number of received octets, including those beyond the limit.
+    /// The number of octets received of the mail, including those beyond the limit.
     private(set) package var size = 0
     private let limit: Int
     private var isKept = true
@@ -28,10 +28,10 @@ package struct MessageData: Sendable {
 
     package var isComplete: Bool { state == .done }
     package var isTooLong: Bool { size > limit }
-    /// Whether the data was discarded because of the limit on all messages.
+    /// Whether the mail's data were discarded because all mails that are being received exceed their common limit.
     package var isDropped: Bool { !isKept }
 
-    /// Discards the received data and all further data.
+    /// Discards the mail's data that were received, and all that follow.
     package mutating func drop() {
         isKept = false
         bytes = []
@@ -47,7 +47,7 @@ package struct MessageData: Sendable {
         size += part.count
     }
 
-    /// Consumes the octets that belong to the message, and returns their number.
+    /// Consumes the octets of `chunk` that belong to the mail, and returns their number.
     package mutating func take(_ chunk: ArraySlice<UInt8>) -> Int {
         var rest = chunk
         while state != .done, let byte = rest.first {
@@ -98,14 +98,15 @@ package struct MessageData: Sendable {
     }
 }
 
-/// Limits the octets of all messages that are being received.
+/// Limits the total number of octets of all mails that are being received at the same time.
 final class MessageRoom: Sendable {
     private let limit: Int
     private let taken = Atomic<Int>(0)
 
     init(limit: Int) { self.limit = limit }
 
-    /// The part of the limit that one message uses. It is returned when the last reference to it is released.
+    /// The share that one mail uses of the limit for all mails. It is given back when the last reference to it is
+    /// released.
     final class Part {
         private let room: MessageRoom
         private var size = 0
@@ -114,8 +115,8 @@ final class MessageRoom: Sendable {
 
         deinit { room.taken.subtract(size, ordering: .relaxed) }
 
-        /// Reserves octets in steps, so that not every packet has to ask. Returns `false` if the limit would be
-        /// exceeded.
+        /// Reserves octets of the limit for all mails, in large steps, so that not every packet has to ask. Returns
+        /// `false` if the limit would be exceeded.
         func grow(to wanted: Int) -> Bool {
             guard wanted > size else { return true }
             let step = (wanted - size + Part.step - 1) / Part.step * Part.step
@@ -131,9 +132,9 @@ final class MessageRoom: Sendable {
     }
 }
 
-/// The sender and the recipients of a message, as the client gives them.
+/// The sender and the recipients of a mail, as the client gives them in SMTP commands.
 package struct MailEnvelope: Sendable, Equatable {
-    /// The sender's address; empty for a bounce.
+    /// The e-mail address of the sender; empty for a bounce.
     package var sender = ""
     package var recipients: [String] = []
     package var isUTF8 = false

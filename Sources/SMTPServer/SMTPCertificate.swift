@@ -5,7 +5,8 @@ package final class SMTPCertificate: @unchecked Sendable {
     // OpenSSL counts the references to a context under a lock of its own, and the context never changes.
     let context: OpaquePointer
 
-    /// Reads `chain` and `key` in PEM; the server's own certificate comes first. Returns `nil` if they can't be used.
+    /// Reads a certificate chain and its private key, both in PEM. The server's own certificate comes first in `chain`.
+    /// Returns `nil` if they can't be used.
     package init?(chain: String, key: String) {
         guard let context = SSL_CTX_new(TLS_server_method()) else { return nil }
         understudy_ssl_require_tls12(context)
@@ -41,7 +42,8 @@ package final class SMTPCertificate: @unchecked Sendable {
             }
     }
 
-    /// Reads PEM text in place: OpenSSL keeps a pointer to it and no copy.
+    /// Lets OpenSSL read PEM text without copying it. The text must exist until `read` has returned, because OpenSSL
+    /// keeps a pointer to it.
     private static func reading(_ text: String, _ read: (OpaquePointer) -> Bool) -> Bool {
         Array(text.utf8).withUnsafeBytes { bytes in
             guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return false }

@@ -1,4 +1,4 @@
-/// A parsed command of a client. <https://www.rfc-editor.org/rfc/rfc5321#section-4.1.1>
+/// A parsed command of an SMTP client. <https://www.rfc-editor.org/rfc/rfc5321#section-4.1.1>
 package enum SMTPCommand: Sendable {
     case helo(String)
     case ehlo(String)
@@ -12,18 +12,18 @@ package enum SMTPCommand: Sendable {
     case vrfy
     case help
     case quit
-    /// A known verb with arguments that can't be read. `form` is the expected form.
+    /// A known SMTP command with malformed arguments. `form` is the expected form.
     case malformed(String, form: String)
     case notOffered(String)
 
-    /// Whether the line looks like a part of an HTTP request.
+    /// Whether a line that an SMTP client has sent looks like a part of an HTTP request.
     static func belongsToHTTP(_ line: String) -> Bool {
         let word = line.prefix { $0 != " " }.uppercased()
         return ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE", "PRI", "HOST:"]
             .contains(word)
     }
 
-    /// Reads a line. Returns `nil` if it doesn't begin with a known verb.
+    /// Parses a line as an SMTP command. Returns `nil` if the line doesn't begin with the name of a known command.
     init?(_ line: String) {
         let verb = line.prefix { $0 != " " }.uppercased()
         let argument = line.dropFirst(verb.count).drop { $0 == " " }
@@ -80,7 +80,7 @@ package enum SMTPCommand: Sendable {
         }
     }
 
-    /// Returns the line of this command without secrets.
+    /// Returns the line of an SMTP command for display, with secrets replaced by asterisks.
     func shown(_ line: String) -> String {
         switch self {
         case .auth(let mechanism, let initial): "AUTH \(mechanism)" + (initial == nil ? "" : " ********")

@@ -1,6 +1,7 @@
 import Platform
 
-/// The connection of one client. It reads lines, gets their answers from the session and the receiver, and sends them.
+/// The connection of one SMTP client. It reads lines, lets the session and the receiver of mails decide about them, and
+/// sends replies.
 struct SMTPConnection: ~Copyable {
     private let stream: SMTPStream
     private let server: SMTPServer.Shared
@@ -14,7 +15,7 @@ struct SMTPConnection: ~Copyable {
         session = SMTPSession(host: server.options.name, offersTLS: server.options.certificate() != nil)
     }
 
-    /// Serves the client until the connection ends.
+    /// Serves the SMTP client until the connection ends.
     mutating func run() {
         let reason: ConversationEnd
         do throws(SMTPStream.End) {
@@ -59,7 +60,7 @@ struct SMTPConnection: ~Copyable {
         }
     }
 
-    /// Sends the answer. Returns `false` if the connection must be closed.
+    /// Sends the reply to an SMTP command. Returns `false` if the connection must be closed.
     private func send(_ turn: SMTPSession.Turn) -> Bool {
         if turn.delay > .zero { stream.wait(turn.delay) { !server.isStopping } }
         if let reply = turn.step.reply { say(reply) }
@@ -103,7 +104,8 @@ struct SMTPConnection: ~Copyable {
         return true
     }
 
-    /// Returns the refusal of a message that wasn't kept.
+    /// Returns the refusal of a mail that was too long, or for which there was no memory; `nil` if its data are
+    /// complete.
     private func refusal(of data: MessageData) -> SMTPReply? {
         if data.isTooLong { return SMTPSession.tooLong }
         guard data.isDropped else { return nil }
@@ -112,6 +114,6 @@ struct SMTPConnection: ~Copyable {
 }
 
 extension SMTPSession.Turn {
-    /// Whether the client has sent QUIT.
+    /// Whether the client has ended the conversation by QUIT.
     fileprivate var isLeave: Bool { step.reply?.code == 221 }
 }

@@ -2,15 +2,15 @@ import HTTPServer
 import Platform
 import Synchronization
 
-/// The listening sockets of a server, for the thread that accepts.
+/// The listening sockets of the SMTP server, for the one thread that accepts connections.
 final class SMTPListeners: Sendable {
     private struct State {
-        /// The labels of the open sockets. A socket that isn't here has been closed.
+        /// The labels of the open listening sockets, by descriptor. A descriptor that isn't listed has been closed.
         var labels: [Int32: String?] = [:]
         var isClosed = false
     }
 
-    /// The most connections to accept from one socket before the others are looked at.
+    /// The greatest number of connections to accept from one listening socket before the other sockets have their turn.
     private static let batch = 64
     private let events: understudy_events
     private let state = Mutex(State())
@@ -41,7 +41,8 @@ final class SMTPListeners: Sendable {
         return SMTPPort(bound.first?.port ?? port, bound.map(\.descriptor), self)
     }
 
-    /// Closes the listed sockets that are still open. The numbers of the others may have been reused.
+    /// Closes those of the listening sockets that are still open. A descriptor that was closed before is left alone,
+    /// because another socket may have its number by now.
     func close(_ descriptors: [Int32]) {
         state.withLock { state in
             for descriptor in descriptors {
@@ -62,7 +63,7 @@ final class SMTPListeners: Sendable {
 
     func wake() { understudy_events_wake(events) }
 
-    /// Waits for new connections, and returns them with the labels of their ports. Returns none after `wake`.
+    /// Waits for new connections, and returns each with the label of its port. Returns none if `wake` was called.
     func wait() -> [(descriptor: Int32, label: String?)] {
         var told = [UInt64](repeating: 0, count: 128)
         let count = understudy_events_wait(events, &told, -1)
@@ -89,7 +90,7 @@ final class SMTPListeners: Sendable {
     }
 }
 
-/// A port that receives mail. It is closed when the last reference to it is released.
+/// A port at which the SMTP server listens. It is closed when the last reference to it is released.
 package final class SMTPPort: Sendable {
     package let port: UInt16
     private let descriptors: [Int32]
@@ -102,7 +103,7 @@ package final class SMTPPort: Sendable {
         self.listeners = listeners
     }
 
-    /// Closes the port. Conversations that have begun continue.
+    /// Closes the SMTP port. Conversations that have begun continue.
     package func close() {
         if !isClosed.exchange(true, ordering: .relaxed) { listeners.close(descriptors) }
     }

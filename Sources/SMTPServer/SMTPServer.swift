@@ -2,29 +2,29 @@ import HTTPServer
 import Platform
 import Synchronization
 
-/// Receives mail by SMTP. Each connection has its own thread.
+/// A server that receives mails by SMTP. Each connection has its own thread.
 package final class SMTPServer: Sendable {
     package struct Options: Sendable {
         package var host = "127.0.0.1"
-        /// The port; 0 chooses a free one.
+        /// The port at which the SMTP server listens; 0 chooses a free port.
         package var port: UInt16 = 0
-        /// The server's name in its greeting.
+        /// The server's host name, as in its SMTP greeting.
         package var name = "localhost"
-        /// Returns the certificate for a connection, so that a renewed one is used at once. Without a certificate, TLS
-        /// isn't offered.
+        /// Returns the TLS certificate for a new connection, so that a renewed certificate is used at once. If it
+        /// returns `nil`, STARTTLS isn't offered.
         package var certificate: @Sendable () -> SMTPCertificate? = { nil }
-        /// The most connections at once.
+        /// The greatest number of SMTP connections at the same time.
         package var limit = 200
-        /// The most octets of all messages that are being received.
+        /// The greatest total number of octets of all mails that are being received at the same time.
         package var octetLimit = 64 << 20
-        /// The seconds after which a silent client is disconnected. RFC 5321 section 4.5.3.2.7 asks for five minutes at
-        /// least.
+        /// The number of seconds after which a silent SMTP client is disconnected. RFC 5321 section 4.5.3.2.7 asks for
+        /// at least five minutes.
         package var silence = 300
 
         package init() {}
     }
 
-    /// The state that the threads share.
+    /// The state of the SMTP server that its threads share.
     final class Shared: Sendable {
         let options: Options
         let receiver: any MailReceiver
@@ -73,7 +73,8 @@ package final class SMTPServer: Sendable {
             end(descriptor)
         }
 
-        /// Closes a descriptor under the lock, so that no other thread shuts down a reused one.
+        /// Closes a connection's descriptor under the lock, so that no other thread shuts down a new connection that
+        /// has got the same number.
         private func end(_ descriptor: Int32) {
             connections.withLock { connections in
                 connections.remove(descriptor)
@@ -95,7 +96,7 @@ package final class SMTPServer: Sendable {
 
     private let shared: Shared
     private let main: SMTPPort
-    /// The bound port: the real number if 0 was asked for.
+    /// The port at which the SMTP server listens: the real number, even if the options say 0.
     package var port: UInt16 { main.port }
 
     package init(_ options: Options, receiver: any MailReceiver) throws(ListenError) {
@@ -110,19 +111,19 @@ package final class SMTPServer: Sendable {
         }
     }
 
-    /// The number of open connections.
+    /// The number of open SMTP connections.
     package var connections: Int { shared.count }
 
-    /// The most connections at once.
+    /// The greatest number of SMTP connections at the same time.
     package var connectionLimit: Int { shared.options.limit }
 
-    /// Opens a further port. Its conversations get the label.
+    /// Opens a further SMTP port. `label` names the world for which all mails to this port are meant.
     package func listen(on port: UInt16, label: String) throws(ListenError) -> SMTPPort {
         guard !shared.isStopping else { throw ListenError(description: "the server for mail has stopped") }
         return try shared.listeners.open(shared.options.host, port: port, label: label)
     }
 
-    /// Accepts no more connections, and ends all conversations within two seconds.
+    /// Stops the SMTP server: accepts no more connections, and ends all conversations within two seconds.
     package func stop() { shared.stop() }
 
     deinit { shared.stop() }

@@ -1,6 +1,6 @@
 import JOSE
 
-/// The conversation with one client, without its connection: it gets lines and returns replies.
+/// The state of a conversation with one SMTP client, without the connection: it gets lines and returns replies.
 ///
 /// It implements <https://www.rfc-editor.org/rfc/rfc5321>, with SIZE (RFC 1870), 8BITMIME (RFC 6152), PIPELINING (RFC
 /// 2920), SMTPUTF8 (RFC 6531), ENHANCEDSTATUSCODES (RFC 2034), STARTTLS (RFC 3207) and AUTH PLAIN and LOGIN (RFC 4954).
@@ -9,11 +9,11 @@ package struct SMTPSession: Sendable {
 
     private enum Phase: Sendable {
         case connected
-        /// The greeting was a refusal. Section 3.1 allows only QUIT after that.
+        /// The server's greeting was a refusal. Section 3.1 of RFC 5321 allows the client only QUIT after that.
         case unwelcome
         case greeted
         case hasSender
-        /// The session waits for the answer to an AUTH challenge.
+        /// The server waits for the client's response to an AUTH challenge.
         case login(LoginStep)
     }
 
@@ -23,30 +23,30 @@ package struct SMTPSession: Sendable {
         case password(user: String)
     }
 
-    /// The most octets of a message.
+    /// The greatest number of octets of a mail.
     package static let messageLimit = 10 << 20
-    /// The most recipients of a message; section 4.5.3.1.10 asks for 100 at least.
+    /// The greatest number of recipients of a mail. Section 4.5.3.1.10 of RFC 5321 asks for at least 100.
     package static let recipientLimit = 100
-    /// The most octets of a command line with its end; RFC 4954 section 4 asks for this many.
+    /// The greatest number of octets of an SMTP command line with its line end. RFC 4954 section 4 asks for this many.
     package static let lineLimit = 12_288
 
-    /// The server's name in its greeting.
+    /// The server's host name, as in its SMTP greeting.
     private let host: String
     private let offersTLS: Bool
     private var phase = Phase.connected
     private(set) package var client = Client()
     private(set) package var envelope = MailEnvelope()
     private var badCommands = 0
-    /// The number of invalid commands after which the client is disconnected.
+    /// The number of invalid SMTP commands after which a client is disconnected.
     private static let badCommandLimit = 20
 
-    /// The known properties of the client.
+    /// The facts that an SMTP client has told about itself, or that are known of its connection.
     package struct Client: Sendable {
-        /// The client's name in HELO or EHLO.
+        /// The host name that the client has given in HELO or EHLO.
         package var name: String?
         package var isExtended = false
         package var isSecure = false
-        /// The user name and the password of AUTH. Any are accepted.
+        /// The user name of AUTH, with its password in `password`. Any are accepted.
         package var user: String?
         package var password: String?
     }
@@ -56,13 +56,13 @@ package struct SMTPSession: Sendable {
         self.offersTLS = offersTLS
     }
 
-    /// Whether a message has begun.
+    /// Whether the client has begun a mail by the command MAIL.
     package var hasSender: Bool {
         guard case .hasSender = phase else { return false }
         return true
     }
 
-    /// Returns the greeting (section 3.1). The client sends next, unless the reply is `nil`.
+    /// Returns the greeting to an SMTP client that has connected (RFC 5321 section 3.1).
     package mutating func greeting(_ decide: Decide) -> Turn {
         decided(.connect, decide) { session in
             .reply(SMTPReply(220, nil, "\(session.host) ESMTP Understudy, for tests only"))
@@ -71,20 +71,21 @@ package struct SMTPSession: Sendable {
         }
     }
 
-    /// Forgets everything that was said before TLS: RFC 3207 section 4.2.
+    /// Forgets everything that the client said before TLS began, as RFC 3207 section 4.2 demands.
     package mutating func didStartTLS() {
         phase = .connected
         client = Client(isSecure: true)
         envelope = MailEnvelope()
     }
 
-    /// Ends a message after its data, whether it was accepted or not.
+    /// Ends the transaction of a mail after its data, whether the mail was accepted or not.
     package mutating func didTakeMessage() {
         phase = .greeted
         envelope = MailEnvelope()
     }
 
-    /// Answers a line, which has no line end here. `decide` is asked about commands that would be carried out.
+    /// Replies to a line of the SMTP client, which is given without its line end. `decide` is asked about each command
+    /// that would be carried out.
     package mutating func take(_ bytes: [UInt8], decide: Decide) -> Turn {
         guard bytes.count <= SMTPSession.lineLimit - 2 else {
             return bad("COMMAND", SMTPReply(500, "5.5.6", "line too long"), shown: "(a line that is too long)")
@@ -131,8 +132,9 @@ package struct SMTPSession: Sendable {
         }
     }
 
-    /// Answers a line that isn't a command. Any web page can make a browser connect to this port, and the body of its
-    /// request could contain commands. So a client that doesn't begin with a command, or sends HTTP, is disconnected.
+    /// Replies to a line that isn't an SMTP command. A client that doesn't begin with a command, or that sends HTTP, is
+    /// disconnected, because any web page can make a browser connect to this port, and the body of the browser's
+    /// request could contain commands.
     private mutating func unknown(_ reply: SMTPReply, _ shown: String, isOtherProtocol: Bool = false) -> Turn {
         var isFirst = false
         if case .connected = phase { isFirst = true }
@@ -143,7 +145,8 @@ package struct SMTPSession: Sendable {
         return turn
     }
 
-    /// Refuses a command. A client that makes only mistakes is disconnected: section 3.8 allows 421 at any time.
+    /// Refuses an SMTP command. A client that makes only mistakes is disconnected with code 421, which section 3.8 of
+    /// RFC 5321 allows at any time.
     private mutating func bad(_ verb: String, _ reply: SMTPReply, shown: String = "") -> Turn {
         badCommands += 1
         let isEnough = badCommands >= SMTPSession.badCommandLimit
@@ -154,7 +157,7 @@ package struct SMTPSession: Sendable {
         return turn
     }
 
-    /// Carries a command out, unless the receiver decides otherwise.
+    /// Carries out an SMTP command, unless the receiver of mails decides otherwise.
     private mutating func decided(
         _ question: MailQuestion, _ decide: Decide, carryOut: (inout SMTPSession) -> Step,
         otherwise: (inout SMTPSession) -> Void = { _ in }
@@ -304,10 +307,10 @@ package struct SMTPSession: Sendable {
 extension SMTPSession {
     static let tooLong = SMTPReply(552, "5.3.4", "a message has \(messageLimit) octets at most")
 
-    /// The refusal of an address that isn't ASCII: <https://www.rfc-editor.org/rfc/rfc6531#section-3.5>
+    /// The refusal of an e-mail address that isn't ASCII: <https://www.rfc-editor.org/rfc/rfc6531#section-3.5>
     static let notASCII = SMTPReply(553, "5.6.7", "an address beyond ASCII needs SMTPUTF8 with MAIL FROM")
 
-    /// Returns the refusal of a MAIL command with these parameters, or `nil` if they are fine.
+    /// Returns the refusal of a MAIL command because of its parameters, or `nil` if they are valid.
     static func refusal(of parameters: [MailPath.Parameter]) -> SMTPReply? {
         for parameter in parameters {
             switch parameter.name {
@@ -328,13 +331,13 @@ extension SMTPSession {
     }
 }
 
-/// A server's reply to a command: <https://www.rfc-editor.org/rfc/rfc5321#section-4.2>.
+/// An SMTP server's reply to a command: <https://www.rfc-editor.org/rfc/rfc5321#section-4.2>.
 package struct SMTPReply: Sendable, Equatable {
-    /// The code, of three digits. From 400 on, the command was refused.
+    /// The reply's code, which has three digits. From 400 on, the command was refused.
     package let code: Int
-    /// The enhanced status code such as `5.1.1`, if there is one: <https://www.rfc-editor.org/rfc/rfc3463>.
+    /// The reply's enhanced status code, such as `5.1.1`, if it has one: <https://www.rfc-editor.org/rfc/rfc3463>.
     package let status: String?
-    /// The text, at least one line.
+    /// The text of the SMTP reply, which has at least one line.
     package let lines: [String]
 
     package init(_ code: Int, _ status: String? = nil, _ lines: String...) {
@@ -347,10 +350,10 @@ package struct SMTPReply: Sendable, Equatable {
         self.lines = lines.isEmpty ? [""] : lines.map(SMTPReply.printable)
     }
 
-    /// Whether the command was refused, temporarily or permanently.
+    /// Whether the reply refuses the command, temporarily or permanently.
     package var isRefusal: Bool { code >= 400 }
 
-    /// The reply in the form in which it is sent.
+    /// The SMTP reply as it is sent.
     package var text: String {
         var text = ""
         for (place, line) in lines.enumerated() {
@@ -361,10 +364,12 @@ package struct SMTPReply: Sendable, Equatable {
         return text
     }
 
-    /// The most octets of a line's text. Section 4.5.3.1.5 limits a reply line to 512 octets with its code and its end.
+    /// The greatest number of octets of a reply line's text. Section 4.5.3.1.5 of RFC 5321 limits a reply line to 512
+    /// octets with its code and its line end.
     private static let lineLimit = 480
 
-    /// Replaces control characters. The text may quote a client, which must not be able to begin a line of its own.
+    /// Replaces control characters in a reply. The text may quote the client, who must not be able to begin a line with
+    /// it.
     private static func printable(_ line: String) -> String {
         var bytes: [UInt8] = []
         for byte in line.utf8.prefix(lineLimit) { bytes.append(byte < 0x20 || byte == 0x7F ? 0x3F : byte) }
@@ -373,14 +378,14 @@ package struct SMTPReply: Sendable, Equatable {
 }
 
 extension SMTPSession {
-    /// The connection's next step.
+    /// The next step of an SMTP connection after a line of the client.
     package enum Step: Sendable {
         case reply(SMTPReply)
-        /// Reply, and read the message's data.
+        /// The server sends this reply, and then reads the mail's data.
         case data(SMTPReply)
-        /// Reply, and begin TLS; the session continues with `didStartTLS`.
+        /// The server sends this reply, and then begins TLS. After that, the session continues with `didStartTLS`.
         case startTLS(SMTPReply)
-        /// Reply, if there is a reply, and close the connection.
+        /// The server sends this reply, if there is one, and then closes the connection.
         case close(SMTPReply?)
 
         package var reply: SMTPReply? {
@@ -391,14 +396,14 @@ extension SMTPSession {
         }
     }
 
-    /// The result of a line.
+    /// The result of a line that the SMTP client has sent.
     package struct Turn: Sendable {
         package let step: Step
-        /// The delay before the answer is sent.
+        /// The time that the server waits before it replies.
         package internal(set) var delay = Duration.zero
-        /// The line without secrets.
+        /// The client's line as it may be shown, without secrets.
         package internal(set) var shown = ""
-        /// The verb of a command that the session refused by itself.
+        /// The name of the SMTP command, if the session itself refused it without asking the receiver of mails.
         package internal(set) var refused: String?
 
         init(_ step: Step) { self.step = step }

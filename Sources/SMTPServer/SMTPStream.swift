@@ -1,11 +1,11 @@
 import COpenSSL
 import Platform
 
-/// A client's connection, at first plain and later perhaps with TLS. Only one thread uses it.
+/// The connection of an SMTP client, which is plain at first, and may continue with TLS. Only one thread uses it.
 final class SMTPStream {
-    /// The reason why nothing more can be read.
+    /// The reason why nothing more can be read from an SMTP client.
     enum End: Error {
-        /// The client has closed the connection, or it broke.
+        /// The client has closed the connection, or the connection broke.
         case closed
         /// The client was silent or too slow.
         case silent
@@ -17,13 +17,13 @@ final class SMTPStream {
     private var output: [UInt8] = []
     private var isBroken = false
 
-    /// The octets of one read, and of replies collected before they are sent.
+    /// The greatest number of octets that are read at once, or collected of replies before they are sent.
     private static let chunk = 16_384
-    /// The seconds in which a client must read some of its replies.
+    /// The number of seconds in which a client must read some of the replies.
     private static let writePatience = 30
 
-    /// Makes a stream, which doesn't own the descriptor. `patience` is the number of seconds after which a call of the
-    /// system returns, so that the deadline can be checked.
+    /// Makes a stream for a connection. The descriptor isn't closed by the stream. `patience` is the number of seconds
+    /// after which a system call returns, so that deadlines can be checked.
     init(_ descriptor: Int32, patience: Int) {
         self.descriptor = descriptor
         understudy_silence(descriptor)
@@ -42,8 +42,8 @@ final class SMTPStream {
         ERR_clear_error()
     }
 
-    /// Begins TLS. Data from before the handshake is discarded, so that nobody in between can have added commands:
-    /// <https://www.rfc-editor.org/rfc/rfc3207#section-6>.
+    /// Begins TLS on an SMTP connection. Data that came before the handshake are discarded, so that nobody on the
+    /// network can have added commands: <https://www.rfc-editor.org/rfc/rfc3207#section-6>.
     func startTLS(_ certificate: SMTPCertificate, until deadline: ContinuousClock.Instant) -> Bool {
         flush()
         buffer = []
@@ -65,17 +65,17 @@ final class SMTPStream {
 
     // MARK: - Reading
 
-    /// Returns the received data, at least one octet.
+    /// Waits for data from the client, and returns at least one octet.
     func read(until deadline: ContinuousClock.Instant) throws(End) -> ArraySlice<UInt8> {
         if buffer.isEmpty { try fill(until: deadline) }
         return buffer
     }
 
-    /// Removes octets that have been used.
+    /// Removes the first `count` octets of the received data, which have been used.
     func use(_ count: Int) { buffer = buffer.dropFirst(count) }
 
-    /// Reads a line without its end, which is CR LF; a single LF is accepted too, for people who type. A line longer
-    /// than `limit` is read to its end and cut.
+    /// Reads a line of an SMTP client without its end, which is CR LF. A single LF is accepted, too, for people who
+    /// type. A line that is longer than `limit` is read to its end and cut.
     func line(limit: Int, until deadline: ContinuousClock.Instant) throws(End) -> [UInt8] {
         var line: [UInt8] = []
         while true {
@@ -109,7 +109,7 @@ final class SMTPStream {
         }
     }
 
-    /// Reads without waiting. `isLater` means that there is no data yet.
+    /// Reads from the connection without waiting. `isLater` means that there are no data yet.
     private func receive(_ bytes: inout [UInt8]) -> (count: Int, isLater: Bool) {
         let size = bytes.count
         guard let session else {
@@ -127,7 +127,7 @@ final class SMTPStream {
 
     // MARK: - Writing
 
-    /// Adds a reply, which is sent before the next read. Replies to pipelined commands are sent together:
+    /// Adds a reply, which is sent before the server reads again. Replies to pipelined commands are sent together:
     /// <https://www.rfc-editor.org/rfc/rfc2920#section-3.2>.
     func write(_ text: String) {
         output += text.utf8
@@ -151,7 +151,7 @@ final class SMTPStream {
         }
     }
 
-    /// Waits for a duration, or until the client closes the connection or the server stops.
+    /// Waits for a duration, or until the client closes the connection or `goesOn` returns `false`.
     func wait(_ duration: Duration, while goesOn: () -> Bool) {
         flush()
         let end = ContinuousClock.now + duration
@@ -161,7 +161,7 @@ final class SMTPStream {
         }
     }
 
-    /// Whether the client has closed the connection or its sending half, and everything it sent has been read.
+    /// Whether the client has closed the connection or its sending half, and everything that it sent has been read.
     private var hasLeft: Bool {
         guard buffer.isEmpty else { return false }
         var next: UInt8 = 0

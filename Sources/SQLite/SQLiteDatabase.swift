@@ -1,11 +1,11 @@
 import CSQLite
 import Platform
 
-/// A database in a file: <https://www.sqlite.org/cintro.html>. Only one thread may use it at a time.
+/// An SQLite database in a file: <https://www.sqlite.org/cintro.html>. Only one thread may use it at a time.
 package final class SQLiteDatabase {
     let pointer: OpaquePointer
 
-    /// Opens the file, or creates it.
+    /// Opens the database file, or creates it.
     package init(_ path: String) throws(SQLiteError) {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -22,10 +22,10 @@ package final class SQLiteDatabase {
 
     deinit { sqlite3_close_v2(pointer) }
 
-    /// Whether the file can't be written.
+    /// Whether the database file can't be written.
     package var isReadOnly: Bool { sqlite3_db_readonly(pointer, "main") == 1 }
 
-    /// Whether the file was moved, removed or replaced, so that it isn't at its path any more.
+    /// Whether the database file was moved, removed or replaced, so that it isn't at its path any more.
     /// <https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlhasmoved>
     package var hasMoved: Bool {
         var hasMoved: Int32 = 0
@@ -35,22 +35,22 @@ package final class SQLiteDatabase {
         return hasMoved != 0
     }
 
-    /// Frees the cached pages of the file.
+    /// Frees the memory in which SQLite caches pages of the database file.
     package func releaseMemory() { sqlite3_db_release_memory(pointer) }
 
-    /// The number of the row added last. <https://www.sqlite.org/c3ref/last_insert_rowid.html>
+    /// The `rowid` of the row that was added last. <https://www.sqlite.org/c3ref/last_insert_rowid.html>
     package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(pointer) }
 
-    /// The number of rows changed by the last statement. <https://www.sqlite.org/c3ref/changes.html>
+    /// The number of rows changed by the last SQL statement. <https://www.sqlite.org/c3ref/changes.html>
     package var changedRows: Int { Int(sqlite3_changes(pointer)) }
 
-    /// Whether a transaction is open.
+    /// Whether a transaction is open on the SQLite database.
     package var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
 
-    /// Sets the milliseconds to wait for another process that has locked the file.
+    /// Sets the milliseconds to wait for another process that has locked the database file.
     package func wait(milliseconds: Int32) { sqlite3_busy_timeout(pointer, milliseconds) }
 
-    /// Runs statements without values and without results.
+    /// Runs SQL statements without values and without results.
     package func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(pointer, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw failure(code, sql) }
@@ -58,7 +58,7 @@ package final class SQLiteDatabase {
 
     package func prepare(_ sql: String) throws(SQLiteError) -> SQLiteStatement { try SQLiteStatement(sql, self) }
 
-    /// Makes an error. This must be called right after the failed call.
+    /// Makes the error of a failed call of SQLite. This must be called right after the failed call.
     func failure(_ code: Int32, _ sql: String) -> SQLiteError {
         // SQLite doesn't record `errno` if a commit fails.
         let lastError = errno
@@ -71,12 +71,12 @@ package final class SQLiteDatabase {
 
 /// An error of SQLite: <https://www.sqlite.org/rescode.html>.
 package struct SQLiteError: Error, CustomStringConvertible, Sendable {
-    /// The extended result code.
+    /// The extended result code of an SQLite error.
     package let code: Int32
     package let message: String
-    /// The system's `errno` if the system failed; otherwise 0.
+    /// The `errno` of the operating system if that made SQLite fail; otherwise 0.
     package let systemError: Int32
-    /// The statement, without values; empty if there was none.
+    /// The SQL statement that failed, without values; empty if there was none.
     package let sql: String
 
     package init(code: Int32, message: String, systemError: Int32, sql: String = "") {
@@ -86,13 +86,13 @@ package struct SQLiteError: Error, CustomStringConvertible, Sendable {
         self.sql = sql
     }
 
-    /// The result code without its extension.
+    /// The result code of an SQLite error, without its extension.
     package var primaryCode: Int32 { code & 0xFF }
 
     package var description: String { sql.isEmpty ? message : "\(message) at \(sql)" }
 }
 
-/// A value of a statement or a row.
+/// A value of an SQL statement's parameter, or of a row's column.
 package enum SQLiteValue {
     case integer(Int64)
     case text(String)

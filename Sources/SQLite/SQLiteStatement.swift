@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A prepared statement, which runs many times with different values.
+/// A prepared SQL statement, which runs many times with different values.
 package final class SQLiteStatement {
     private let pointer: OpaquePointer
     private let sql: String
@@ -19,10 +19,10 @@ package final class SQLiteStatement {
 
     deinit { sqlite3_finalize(pointer) }
 
-    /// Runs the statement to its end.
+    /// Runs the SQL statement to its end.
     package func run(_ values: SQLiteValue...) throws(SQLiteError) { try each(values) { _ in true } }
 
-    /// Returns the first row, read by `read`; `nil` if there is none.
+    /// Returns the first row of the SQL statement's result, read by `read`; `nil` if there is none.
     package func first<Value>(_ values: SQLiteValue..., read: (SQLiteRow) -> Value) throws(SQLiteError) -> Value? {
         var found: Value?
         try each(values) { row in
@@ -32,7 +32,8 @@ package final class SQLiteStatement {
         return found
     }
 
-    /// Calls `body` for each row until it returns `false`. `body` must not run the same statement.
+    /// Calls `body` for each row of the SQL statement's result until it returns `false`. `body` must not run the same
+    /// statement.
     package func each(_ values: SQLiteValue..., body: (SQLiteRow) -> Bool) throws(SQLiteError) {
         try each(values, body)
     }
@@ -71,7 +72,8 @@ package final class SQLiteStatement {
     }
 }
 
-/// A statement's present row. It is valid only within the closure that gets it. Columns count from 0.
+/// The present row of an SQL statement's result. It is valid only within the closure that gets it. Columns count from
+/// 0.
 package struct SQLiteRow {
     fileprivate let pointer: OpaquePointer
 

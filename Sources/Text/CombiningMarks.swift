@@ -1,12 +1,13 @@
 extension String {
-    /// The most bytes of a text that isn't searched for marks.
+    /// The largest number of bytes of a text that isn't searched for long runs of combining marks, because it is short
+    /// enough.
     package static let shortLength = 256
 
     /// Whether the text has a very long run of combining marks. Swift compares and hashes texts in their canonical
     /// form, which takes quadratic time for such a run. Unicode expects 30 marks at most
     /// (<https://www.unicode.org/reports/tr15/#Stream_Safe_Text_Format>).
     ///
-    /// Short texts are never slow.
+    /// It is `false` for short texts, which are never slow.
     package var hasEndlessMarks: Bool {
         guard utf8.count > String.shortLength, !isASCII else { return false }
         var run = 0
@@ -23,7 +24,8 @@ extension String {
 
     private static let markLimit = 30
 
-    /// The text with such runs cut to their first 30 marks, for texts that must be shown in any case.
+    /// The text with each very long run of combining marks cut to its first 30 marks, for texts that must be shown in
+    /// any case.
     package var withoutEndlessMarks: String {
         guard hasEndlessMarks else { return self }
         var kept = String.UnicodeScalarView()
@@ -35,8 +37,8 @@ extension String {
         return String(kept)
     }
 
-    /// Whether all bytes are ASCII. They are combined before any is tested, because the processor combines many at
-    /// once.
+    /// Whether all bytes of the text are ASCII. All bytes are combined first and tested together, because the processor
+    /// combines many at a time.
     private var isASCII: Bool {
         utf8.withContiguousStorageIfAvailable { bytes in bytes.reduce(0) { $0 | $1 } < 0x80 }
             ?? utf8.allSatisfy { $0 < 0x80 }
@@ -44,8 +46,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether the scalar is a combining mark. A few marks, such as U+0F73, have no combining class themselves, but
-    /// their decomposition has.
+    /// Whether the Unicode scalar is a combining mark. A few marks, such as U+0F73, have no combining class themselves,
+    /// but their decomposition has one.
     fileprivate var isMark: Bool {
         properties.canonicalCombiningClass != .notReordered || properties.generalCategory == .nonspacingMark
     }

@@ -1,4 +1,5 @@
-/// A text in Markdown. It parses as much of it as the documentation's pages and the set-up guides use.
+/// A parsed Markdown text. Only those parts of Markdown are supported that the documentation's pages and the set-up
+/// guides use.
 package struct Markdown: Sendable {
     package enum Block: Sendable, Equatable {
         case heading(level: Int, String)
@@ -67,7 +68,8 @@ package struct Markdown: Sendable {
         blocks.append(.table(head: rows[0], rows: Array(rows.dropFirst(2))))
     }
 
-    /// Returns the cells between bars. A bar in code, or behind a backslash, doesn't separate cells.
+    /// Returns the cells of a table's line, which are separated by `|`. A `|` in code or behind a backslash doesn't
+    /// separate cells.
     private static func cells(_ line: Substring) -> [String] {
         var cells: [String] = []
         var cell = ""

@@ -1,6 +1,7 @@
 extension String {
-    /// Returns the text with a value in place of each name in braces: `"Continue to {client}?"`. A name for which
-    /// `value` returns `nil` stays, with its braces. Braces in a value are no names.
+    /// Returns the text with values in place of names in braces, as in `"Continue to {client}?"`. `value` returns the
+    /// value for a name. A name for which it returns `nil` stays, with its braces. Braces within a value have no
+    /// meaning.
     package func filled(_ value: (Substring) -> String?) -> String {
         let parts = split(separator: "{", omittingEmptySubsequences: false)
         return parts.dropFirst().reduce(into: String(parts.first ?? "")) { text, part in

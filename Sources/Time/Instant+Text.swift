@@ -4,14 +4,14 @@
     import Foundation
 #endif
 
-/// Instants as RFC 3339 writes them, in UTC: `2030-01-01T00:00:00Z`, or `2030-01-01T00:00:00.250Z`.
-/// <https://datatracker.ietf.org/doc/html/rfc3339#section-5.6>
+/// Converts times from and to the text format of RFC 3339, in UTC: `2030-01-01T00:00:00Z`, or
+/// `2030-01-01T00:00:00.250Z`. <https://datatracker.ietf.org/doc/html/rfc3339#section-5.6>
 extension Instant {
     private static let style = Date.ISO8601FormatStyle()
 
-    /// Reads a time. Returns `nil` unless it is a time in UTC from 1970 to the year 9999, on a day that exists. A
-    /// second's fraction may have up to nine digits (JavaScript's `toISOString()` writes three); digits below a
-    /// millisecond are dropped.
+    /// Reads a time from a text in RFC 3339. Returns `nil` unless it is a time in UTC from 1970 to the year 9999, on a
+    /// day that exists. The fraction of a second may have up to nine digits (JavaScript's `toISOString()` writes
+    /// three). Digits below a millisecond are dropped.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes.count <= 30, bytes.last == UInt8(ascii: "Z") else { return nil }
@@ -26,7 +26,8 @@ extension Instant {
         self.init(milliseconds: Int64(seconds) * 1000 + milliseconds)
     }
 
-    /// Returns the milliseconds of a fraction: 500 for `.5`, 0 for an empty text, `nil` for anything else.
+    /// Returns the milliseconds that the fraction of a second in a time's text stands for: 500 for `.5`, 0 for an empty
+    /// text, `nil` for anything else.
     private static func milliseconds(ofFraction fraction: ArraySlice<UInt8>) -> Int64? {
         guard !fraction.isEmpty else { return 0 }
         let digits = fraction.dropFirst()
@@ -36,16 +37,16 @@ extension Instant {
         return padded.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
     }
 
-    /// The time to the second, in RFC 3339.
+    /// The time as text in RFC 3339, with a precision of seconds.
     package var text: String { text(fraction: 0, digits: 0) }
 
-    /// Returns a time in microseconds since 1970 as text, with six digits after the second.
+    /// Returns the text in RFC 3339 of a time in microseconds since 1970, with six digits after the decimal point.
     package static func text(microseconds: Int64) -> String {
         (first + .milliseconds(microseconds / 1000)).text(fraction: max(0, microseconds) % 1_000_000, digits: 6)
     }
 
-    /// Returns the time with this number of digits after the second. Stored rows have many times, and Foundation's
-    /// format style takes ten times as long.
+    /// Returns the time as text in RFC 3339, with this number of digits after the decimal point. Foundation's format
+    /// style would take ten times as long, which matters because stored rows contain many times.
     fileprivate func text(fraction: Int64, digits: Int) -> String {
         let (day, second) = (seconds / 86_400, seconds % 86_400)
         let (year, month, dayOfMonth) = Instant.date(ofDay: day)
@@ -71,8 +72,9 @@ extension Instant {
         }
     }
 
-    /// Returns the date of a day, counted from 1970-01-01, in the Gregorian calendar. The calculation lets years begin
-    /// in March, so that the leap day is the last of a year, and uses cycles of 400 years, which have 146,097 days.
+    /// Returns the date in the Gregorian calendar of a day that is counted from 1970-01-01. The calculation lets years
+    /// begin in March, so that the leap day is the last of a year, and uses cycles of 400 years, which have 146,097
+    /// days.
     private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let sinceYear0 = day + 719_468
         let (cycle, dayOfCycle) = (sinceYear0 / 146_097, sinceYear0 % 146_097)
@@ -86,7 +88,8 @@ extension Instant {
     }
 }
 
-/// Instants are encoded in RFC 3339, with three digits after the second unless all of them are zero.
+/// Encodes and decodes times as text in RFC 3339, with three digits after the decimal point unless all of them are
+/// zero.
 extension Instant: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

@@ -1,20 +1,21 @@
 import Platform
 
-/// The machine's own clocks.
+/// The clocks of the machine on which the program runs.
 package enum MachineClock {
-    /// The machine's time, from which a world's clock starts.
+    /// The machine's present time, from which the clock of a world (an isolated test environment) starts.
     package static var now: Instant { Instant.first + .milliseconds(microseconds / 1000) }
 
-    /// The microseconds since 1970.
+    /// The number of microseconds since 1970, by the machine's clock.
     package static var microseconds: Int64 {
         let time = read(CLOCK_REALTIME)
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
-    /// The seconds of a clock that is never set.
+    /// The seconds of the machine's monotonic clock, which is never set to a different time.
     package static var uptime: Int { read(CLOCK_MONOTONIC).tv_sec }
 
-    /// The nanoseconds of a clock that is never set, and that continues while the machine sleeps.
+    /// The nanoseconds of a machine clock that is never set to a different time, and that goes on while the machine
+    /// sleeps.
     package static var nanoseconds: Int64 {
         #if os(Linux)
             let time = read(CLOCK_BOOTTIME)

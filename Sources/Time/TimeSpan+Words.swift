@@ -1,5 +1,5 @@
 extension TimeSpan {
-    /// The length for people, in the largest suitable unit and rounded down: `23 h`.
+    /// The duration as text for people, in its largest suitable unit and rounded down: `23 h`.
     package var inWords: String {
         let seconds = length.seconds
         return switch seconds {

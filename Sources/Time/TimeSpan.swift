@@ -1,11 +1,11 @@
-/// The time between two instants, in whole milliseconds; negative for the past.
+/// The time between two moments, in whole milliseconds; negative if the second moment is before the first.
 ///
-/// It is limited to ten thousand years in both directions, which no difference of two instants exceeds. Arithmetic
-/// stops at this limit.
+/// It is limited to ten thousand years in both directions, which no difference of two `Instant` values exceeds.
+/// Arithmetic stops at this limit.
 package struct TimeSpan: Comparable, Hashable, Sendable {
     package static let zero = TimeSpan(clamping: 0)
 
-    /// Ten thousand years of 365.25 days.
+    /// The milliseconds of ten thousand years of 365.25 days, which is the longest time span.
     private static let bound: Int64 = 315_576_000_000_000
 
     package let milliseconds: Int64
@@ -14,7 +14,8 @@ package struct TimeSpan: Comparable, Hashable, Sendable {
         self.milliseconds = min(max(milliseconds, -TimeSpan.bound), TimeSpan.bound)
     }
 
-    /// Multiplies `count` by `unit` milliseconds; `nil` if that is longer than ten thousand years.
+    /// Makes a time span of `count` units, each of which has `unit` milliseconds; `nil` if it is longer than ten
+    /// thousand years.
     private init?(_ count: Int64, of unit: Int64) {
         let (product, overflow) = count.multipliedReportingOverflow(by: unit)
         guard !overflow, (-TimeSpan.bound...TimeSpan.bound).contains(product) else { return nil }
@@ -31,13 +32,13 @@ package struct TimeSpan: Comparable, Hashable, Sendable {
     package static func hours(_ count: Int64) -> TimeSpan { TimeSpan(clamping: count, of: 3_600_000) }
     package static func days(_ count: Int64) -> TimeSpan { TimeSpan(clamping: count, of: 86_400_000) }
 
-    /// The whole seconds; the fraction is dropped.
+    /// The number of whole seconds of the time span. A fraction is dropped.
     package var seconds: Int64 { milliseconds / 1000 }
 
-    /// The span in the standard library's type.
+    /// The time span as a `Duration` of Swift's standard library.
     package var duration: Duration { .milliseconds(milliseconds) }
 
-    /// The absolute value.
+    /// The absolute value of the time span.
     package var length: TimeSpan { TimeSpan(clamping: milliseconds < 0 ? -milliseconds : milliseconds) }
 
     package static func < (left: TimeSpan, right: TimeSpan) -> Bool { left.milliseconds < right.milliseconds }
@@ -53,13 +54,13 @@ package struct TimeSpan: Comparable, Hashable, Sendable {
     package static prefix func - (span: TimeSpan) -> TimeSpan { TimeSpan(clamping: -span.milliseconds) }
 }
 
-/// Spans as text: `500ms`, `2s`, `6m`, `1h`, `1d`, with a `-` for the past.
+/// Converts time spans from and to text: `500ms`, `2s`, `6m`, `1h`, `1d`, with a `-` for a negative time span.
 extension TimeSpan: CustomStringConvertible {
     private static let units: [(suffix: String, milliseconds: Int64)] = [
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
 
-    /// Reads a span; `nil` if the text isn't one, or is longer than ten thousand years.
+    /// Reads a time span from a text such as `5m`; `nil` if the text isn't one, or is longer than ten thousand years.
     package init?(_ text: String) {
         guard let unit = TimeSpan.units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }
         let digits = text.dropLast(unit.suffix.count)
@@ -67,7 +68,7 @@ extension TimeSpan: CustomStringConvertible {
         self.init(count, of: unit.milliseconds)
     }
 
-    /// The span in the largest unit that divides it.
+    /// The time span as text in the largest unit that divides it, such as `90s` or `2h`.
     package var description: String {
         guard milliseconds != 0 else { return "0s" }
         let unit =
@@ -77,7 +78,7 @@ extension TimeSpan: CustomStringConvertible {
 }
 
 extension TimeSpan: Codable {
-    /// Reads the text form.
+    /// Decodes a time span from its text form, such as `5m`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let span = TimeSpan(try container.decode(String.self)) else {

@@ -1,9 +1,11 @@
 import JSON
 import EmulatorCore
 
-/// The built-in scenarios: the embedded files `seed-data/scenarios/*.json`.
+/// The built-in scenarios, which are ready-made situations such as a provider's outage: the embedded files
+/// `seed-data/scenarios/*.json`.
 public enum BuiltInScenarios {
-    /// All built-in scenarios, by name. A test reads each of them, so reading can't fail here.
+    /// All built-in scenarios (ready-made situations), sorted by name. Reading them can't fail, because a test reads
+    /// each of them.
     static var all: [Scenario] {
         let folder = "scenarios/"
         return EmbeddedFiles.all.filter { $0.path.hasPrefix(folder) }.compactMap { file in
@@ -12,7 +14,7 @@ public enum BuiltInScenarios {
         }
     }
 
-    /// A page of Markdown with a section for each scenario.
+    /// A documentation page in Markdown with a section for each built-in scenario, a ready-made situation.
     public static var documentation: String {
         var page = """
             # Scenarios
@@ -31,7 +33,9 @@ public enum BuiltInScenarios {
         for scenario in all {
             page += "\n## \(scenario.title)\n\n`\(scenario.name)`\n\n"
             page += "**What happens.** \(scenario.happens)\n\n**What a correct client does.** \(scenario.advice)\n"
-            if !scenario.startsWorlds { page += "\nNo world can begin with it: it is about what people did before.\n" }
+            if !scenario.startsWorlds {
+                page += "\nNo world can begin with this scenario, because it needs users who have signed in before.\n"
+            }
             guard !scenario.parameters.isEmpty else { continue }
             page += "\n| member of the body | what it is | default |\n|---|---|---|\n"
             for parameter in scenario.parameters {
@@ -41,8 +45,9 @@ public enum BuiltInScenarios {
         return page
     }
 
-    /// Reads a value of `--scenario`, the scenario with which every world begins: its name or its file, and values of
-    /// its parameters after commas, such as `slow-provider,host=api.github.com,delay=2s`.
+    /// Reads a value of the option `--scenario`, which names the situation with which every test world begins: a
+    /// scenario's name or file, and values of its parameters after commas, such as
+    /// `slow-provider,host=api.github.com,delay=2s`.
     static func choose(_ text: String) throws(Issues) -> ChosenScenario {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         let values = parts.dropFirst().drop { !$0.contains("=") }
@@ -51,8 +56,8 @@ public enum BuiltInScenarios {
         guard scenario.startsWorlds else {
             throw Issues(
                 file: text,
-                "no world can begin with this scenario, because it is about what people did before: start it with POST "
-                    + "/_understudy/v1/scenarios/\(scenario.name)")
+                "no world can begin with this scenario, because it needs users who have signed in before: start it "
+                    + "with POST /_understudy/v1/scenarios/\(scenario.name)")
         }
         var members = JSONObject()
         for value in values {
@@ -64,8 +69,8 @@ public enum BuiltInScenarios {
         }
     }
 
-    /// Returns the scenario of this name, or the one in a file. A text with a `/`, or with `.json` at its end, is a
-    /// path.
+    /// Returns the scenario (a ready-made situation) of this name, or the one in a file. A text with a `/`, or with
+    /// `.json` at its end, is a path.
     static func find(_ text: String) throws(Issues) -> Scenario {
         guard text.contains("/") || text.hasSuffix(".json") else {
             let all = all

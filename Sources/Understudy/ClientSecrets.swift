@@ -1,11 +1,11 @@
 import EmulatorCore
 import JSON
 
-/// Makes client secrets that are JSON Web Tokens, signed with the keys of seeds.
+/// Makes client secrets that are JSON Web Tokens, as Apple requires, signed with keys of the seeds (the test data).
 package enum ClientSecrets {
-    /// Makes a client secret.
+    /// Makes a client secret that is a signed JSON Web Token.
     ///
-    /// - Throws: ``StartError`` if a seed can't be used, has no such client, or has no key for it.
+    /// - Throws: ``StartError`` if a seed (test data) can't be used, or if the seeds don't have the client or its key.
     package static func sign(_ wanted: ClientSecretRequest, seeds: [SeedInput]) throws -> String {
         let seed = try SeedInput.load(seeds)
         do throws(ClientSecretRequest.Refusal) {
@@ -21,14 +21,14 @@ package enum ClientSecrets {
     private static func refusal(of client: String, _ seed: Seed) -> String {
         let name = Diagnosis.quote(client)
         if let other = seed.sections.flatMap(\.seededClients).first(where: { $0.id == client }) {
-            return "\(name) (\(other.kind)) signs no secrets: what it has stands in the seed"
+            return "\(name) (\(other.kind)) signs no secrets: its client secret is a fixed text in the seed"
         }
         let known = Providers.all.flatMap {
             ($0 as? any SignsClientSecrets.Type)?.clientsThatSign(in: seed) ?? []
         }
-        guard !known.isEmpty else { return "no client \(name): the seed has none that signs its secret" }
+        guard !known.isEmpty else { return "no client \(name): no client in the seed has a signed client secret" }
         let hint = Spelling.hint(client, among: known)
-        return "no client \(name) that signs its secret\(hint.isEmpty ? ": the seed has \(some(of: known))" : hint)"
+        return "no client \(name) with a signed secret\(hint.isEmpty ? ": the seed has \(some(of: known))" : hint)"
     }
 
     private static func some(of names: [String]) -> String {

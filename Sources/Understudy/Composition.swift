@@ -5,15 +5,16 @@ import Inspector
 import JSON
 import Worlds
 
-/// Combines the providers, the control API and the pages.
+/// Combines the providers' endpoints, the control API and the web pages into a server.
 package enum Composition {
-    /// Returns the endpoints and steps of mail for which faults can be ordered.
+    /// Returns the endpoints, and the steps of an SMTP conversation, at which tests can order faults (errors or
+    /// delays).
     package static func catalog(for seed: Seed) -> EndpointCatalog {
         EndpointCatalog(providers: Providers.playing(seed))
     }
 
-    /// The calls of the control API, for documents that describe them. A daemon's calls don't depend on its seed. These
-    /// ones can't be called.
+    /// Descriptions of all calls of the control API, for the documentation. They don't depend on a daemon's seed, and
+    /// can't be called.
     package static let calls: [Endpoint] = {
         let nothing = Providers.seedFormat.nothing
         let daemon = Daemon(
@@ -23,7 +24,8 @@ package enum Composition {
         return daemon.control(nothing, Providers.playing(nothing)).calls
     }()
 
-    /// Makes everything but the sockets: the dispatcher of a daemon that starts with `seed`.
+    /// Makes all parts of a daemon except its sockets. The returned object answers requests, with `seed` as the initial
+    /// data.
     package static func dispatcher(
         _ seed: Seed, _ worlds: WorldRegistry, _ options: RunningServer.Options,
         _ gauges: ProcessGauges = ProcessGauges(), ports: WorldPorts = WorldPorts(),
@@ -55,7 +57,7 @@ package enum Composition {
             daemon.play(seed), worlds: worlds, scenarios: chosen, controlToken: daemon.token, logger: options.logger)
     }
 
-    /// The parts that all seeds of a daemon share.
+    /// The parts of a daemon that are independent of its test worlds' seeds (initial data).
     private struct Daemon: Sendable {
         let worlds: Lazy<WorldRegistry>
         let ports: WorldPorts
@@ -93,11 +95,11 @@ package enum Composition {
         }
     }
 
-    /// Returns the control token. The error message doesn't contain it.
+    /// Returns the control token that the options give. The error message doesn't contain it.
     private static func token(_ options: RunningServer.Options) throws -> ControlToken? {
         guard let text = options.controlToken else { return nil }
         guard let token = ControlToken(text) else {
-            throw StartError(description: "the control token can't be one: expected \(ControlToken.rule)")
+            throw StartError(description: "the control token is invalid: expected \(ControlToken.rule)")
         }
         return token
     }

@@ -3,23 +3,24 @@ import EmulatorCore
 import HTTPClient
 import JSON
 
-/// Calls the control API of a running daemon, for commands.
+/// Calls the control API of a running daemon, for the commands of the command line.
 package struct DaemonClient: Sendable {
-    /// The daemon's address if none is given.
+    /// The URL at which commands look for the daemon if none is given.
     package static let defaultURL = "http://localhost:9099"
     package static let seconds = 120
 
     private let daemon: String
-    /// The address of the world, without a slash at the end.
+    /// The URL of the daemon's test world, without a slash at the end.
     package let base: String
-    /// The world's name; `nil` is the daemon's default world, or the one in the address.
+    /// The name of the daemon's test world to which calls go; `nil` is the default world, or the one in the daemon's
+    /// address.
     package let world: String?
     private let token: String?
-    /// How long an answer may take.
+    /// The seconds that the daemon's answer may take.
     private let seconds: Int
 
-    /// Makes a client. `url` is the address of the daemon or of one of its worlds; `token` is its control token, if it
-    /// has one.
+    /// Makes a client of a running daemon's control API. `url` is the address of the daemon or of one of its test
+    /// worlds; `token` is its control token, if it has one.
     package init(url: String, world: String? = nil, token: String?, seconds: Int = DaemonClient.seconds) {
         let place = String(url[..<(url.lastIndex { $0 != "/" }.map { url.index(after: $0) } ?? url.startIndex)])
         daemon = place
@@ -29,8 +30,8 @@ package struct DaemonClient: Sendable {
         self.seconds = seconds
     }
 
-    /// Makes a call, and returns the answer's body. If a refusal gives a position in the body, the message begins with
-    /// `source`, the name of the body's file.
+    /// Calls the control API, and returns the answer's body. If the daemon refuses the body and gives a position in it,
+    /// the error message begins with `source`, the name of the body's file.
     ///
     /// - Throws: ``StartError``, with a line that says what the daemon refused, or why it can't be reached.
     @discardableResult
@@ -56,7 +57,7 @@ package struct DaemonClient: Sendable {
         return answer.body
     }
 
-    /// Makes a call, and returns the answer with any status. `path` may have a query.
+    /// Calls the control API, and returns the answer with any status. `path` may have a query.
     ///
     /// - Throws: An error if the daemon can't be reached.
     package func ask(
@@ -77,7 +78,7 @@ package struct DaemonClient: Sendable {
             headers: headers, body: body, seconds: seconds, limit: WorldSnapshot.sizeLimit + (1 << 16))
     }
 
-    /// Lists the names of the daemon's worlds. This call creates none.
+    /// Lists the names of the daemon's test worlds. This call creates none.
     package func worlds() throws(StartError) -> [String] {
         let answer = try call("GET", "worlds", at: daemon)
         let worlds = (try? JSONValue(parsing: answer, limits: .answer))?["worlds"]?.array ?? []

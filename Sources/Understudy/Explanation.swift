@@ -10,23 +10,24 @@ import Time
     import Foundation
 #endif
 
-/// The report of `understudy explain` on a token, a nonce or a client secret: a list of findings.
+/// The report of the command `understudy explain` on a token, a nonce or a client secret: sentences about its
+/// properties, with the errors.
 public struct Explanation: Sendable {
-    /// A sentence about one property.
+    /// A sentence about one property of the explained token, nonce or client secret.
     public struct Finding: Sendable {
-        /// Whether the property is as it should be; `nil` if it is only information.
+        /// Whether the property is right; `nil` if the sentence is only information.
         public let holds: Bool?
-        /// The sentence, without a full stop.
+        /// The sentence about a property of the explained value, without a full stop.
         public let text: String
     }
 
-    /// The findings in the order of the checks, under headings.
+    /// The sentences about the explained value, in the sequence of the checks, under headings.
     public private(set) var sections: [(heading: String, findings: [Finding])] = []
 
-    /// Whether no finding is an error.
+    /// Whether the explained token, nonce or client secret has no error.
     public var isClean: Bool { sections.allSatisfy { $0.findings.allSatisfy { $0.holds ?? true } } }
 
-    /// Checks all given values.
+    /// Explains and checks the given token, nonce or client secret.
     ///
     ///     let explanation = try Explanation(idToken: token, rawNonce: nonce)
     ///     print(explanation.isClean)
@@ -35,9 +36,9 @@ public struct Explanation: Sendable {
     ///   - idToken: an ID token.
     ///   - rawNonce: the raw nonce; the app sent its SHA-256 digest to the provider.
     ///   - clientSecret: a client secret that the client has signed.
-    ///   - token: an ID token, or an access token whose form shows the provider.
+    ///   - token: an ID token, or an access token whose form shows which provider has issued it.
     ///   - jwks: a JSON Web Key Set, as text, for the ID token's signature.
-    ///   - seeds: seeds with the teams and keys for a client secret; none are needed.
+    ///   - seeds: seeds (test data) with the teams and keys for a client secret; may be empty.
     ///   - now: the time in seconds since 1970, to the end of the year 9999; by default the machine's time.
     /// - Throws: ``StartError`` if a seed can't be used.
     public init(
@@ -59,9 +60,9 @@ public struct Explanation: Sendable {
         }
     }
 
-    /// Reads a key set from a file, or from an http or https URL.
+    /// Reads a JSON Web Key Set from a file, or from an http or https URL.
     ///
-    /// - Throws: ``StartError`` if it can't be read.
+    /// - Throws: ``StartError`` if the key set can't be read.
     public static func readKeySet(_ place: String) throws -> String {
         do {
             if place.hasPrefix("http://") || place.hasPrefix("https://") {

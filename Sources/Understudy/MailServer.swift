@@ -6,14 +6,14 @@ import Synchronization
 
 extension SMTPPort: WorldPort {}
 
-/// The daemon's mail service, with or without an SMTP server.
+/// The mail service of the daemon: the inboxes of test worlds, with or without an SMTP server.
 final class MailServer: Sendable {
     let service: MailService
     private let server: SMTPServer?
-    /// The ports of ``RunningServer/Options/worldMailPorts``, in the same order.
+    /// The SMTP ports of ``RunningServer/Options/worldMailPorts``, in the same sequence.
     let worldPorts: [(world: String, port: Int)]
 
-    /// Starts the server. `secure` has the certificate for STARTTLS.
+    /// Starts the mail service. `secure` has the certificate for STARTTLS.
     init(
         _ options: RunningServer.Options, _ service: MailService, secure: SecureServer?, ports: WorldPorts
     ) throws {
@@ -48,7 +48,7 @@ final class MailServer: Sendable {
         return server
     }
 
-    /// The SMTP port; `nil` without an SMTP server.
+    /// The port of the daemon's SMTP server; `nil` without an SMTP server.
     var port: UInt16? { server?.port }
 
     /// The number of open SMTP connections and their limit; `nil` without an SMTP server.
@@ -57,7 +57,7 @@ final class MailServer: Sendable {
     func stop() { server?.stop() }
 }
 
-/// The HTTPS certificate in the form that SMTP needs, also after its renewal.
+/// The daemon's HTTPS certificate in the form that SMTP needs, also after its renewal.
 private final class MailCertificates: Sendable {
     private weak let secure: SecureServer?
     private let known = Mutex<(chain: String, certificate: SMTPCertificate)?>(nil)

@@ -10,43 +10,45 @@ import Mail
 import Microsoft
 import OpenID
 
-/// The list of all providers. No other file has one.
+/// The list of all identity providers that the daemon stands in for. No other file has such a list.
 package enum Providers {
     static let all: [any Provider.Type] = [
         AppleProvider.self, GitHubProvider.self, GoogleProvider.self, FacebookProvider.self, MicrosoftProvider.self,
         OpenIDProvider.self, FirebaseProvider.self,
     ]
 
-    /// The providers' names in seeds and in the control API.
+    /// The names of the identity providers in seeds (test data) and in the control API.
     package static var names: [String] { seedFormat.sections.map { $0.name } }
 
-    /// The format of seed files.
+    /// The format of seed files, which contain a daemon's test data.
     package static let seedFormat = SeedFormat(all, rows: Inspector.rows)
 
-    /// Returns the environment variables by which a program finds the providers at the daemon with this address.
+    /// Returns the environment variables by which a program finds the providers' endpoints at the daemon with this
+    /// address.
     package static func variables(daemon url: String) -> [(name: String, value: String)] {
         all.flatMap { $0.facts.variables(url) }
     }
 
-    /// Returns descriptions of the values that can be explained, for the command's help.
+    /// Returns descriptions of the values that `understudy explain` can explain, for the command's help.
     package static func explained(_ value: ExplainedValue) -> [String] {
         all.explainers.compactMap { $0.explainedValues[value] }
     }
 
-    /// Returns the behaviours that began or ended on a known day, of each provider that has some.
+    /// Returns the changes of providers' behaviour that happened on a known day, for each provider that has some.
     package static var changes: [(provider: String, changes: [Change])] {
         all.map { (provider: $0.title, changes: $0.facts.changes) }.filter { !$0.changes.isEmpty }
     }
 
-    /// Returns a seed that only names Firebase's Functions emulator.
+    /// Returns a seed (test data) that only sets the address of Firebase's Functions emulator.
     static func seed(functionsEmulator address: String) -> JSONValue {
         FirebaseSection.seed(functionsEmulator: address)
     }
 
-    /// Returns a seed that only names the default project.
+    /// Returns a seed (test data) that only sets Firebase's default project.
     static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
 
-    /// Returns the seed with the data that a provider's own tools have exported to a directory.
+    /// Returns the seed, extended by the data that a provider's own tools have exported to a directory, such as
+    /// `firebase emulators:export`.
     static func importing(_ directory: String, to seed: Seed) throws(StartError) -> Seed {
         do throws(Issues) {
             var data: [any ExportedData] = []
@@ -59,14 +61,15 @@ package enum Providers {
         }
     }
 
-    /// Returns from where each provider's behaviour is known, endpoints first. Endpoints are those of the built-in seed.
+    /// Returns the sources from which each provider's behaviour is known, endpoints first. The endpoints are those of
+    /// the built-in seed.
     package static func evidence() throws -> [(name: String, title: String, rows: [EvidenceTable.Row])] {
         try playing(SeedInput.load([.builtIn])).map { provider in
             (provider.name, provider.facts.title, endpoints(of: provider) + provider.facts.evidence().rows)
         }
     }
 
-    /// Returns a row for each endpoint, with all its hosts.
+    /// Returns a row of the table of sources for each endpoint of a provider, with all hosts of the endpoint.
     private static func endpoints(of provider: any Provider) -> [EvidenceTable.Row] {
         var hosts: [String: [String]] = [:]
         var found: [(key: String, name: String, evidence: Evidence)] = []

@@ -8,11 +8,11 @@ import Recordings
 import Worlds
 
 extension RunningServer {
-    /// Starts a server with the seeds, merged in order.
+    /// Starts a stand-in identity provider whose test data are these seeds, merged in sequence.
     ///
     ///     let server = try RunningServer.start(seeds: [.builtIn, .path("Tests/seed.json")])
     ///
-    /// - Throws: ``StartError`` with every error in the seeds, or with the reason why it can't listen.
+    /// - Throws: ``StartError`` with every error in the seeds, or with the reason why the server can't listen.
     public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
         for name in [options.defaultWorld] + (options.worldPorts + options.worldMailPorts).map(\.world)
         where !WorldName.isValid(name) {

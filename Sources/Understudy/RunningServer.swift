@@ -23,13 +23,13 @@ public final class RunningServer: Sendable {
     private let mail: MailServer
     package let host: String
     package let worlds: WorldRegistry
-    /// The token that the control API expects; `nil` if there is none.
+    /// The token that callers of the control API must send; `nil` if no token is needed.
     package let controlToken: String?
     private let dispatcher: Dispatcher
     private let gauges: ProcessGauges
     private let masksSecrets: Bool
     private let ports: [WorldPorts]
-    /// The ports of ``Options/worldPorts``, in the same order.
+    /// The ports of ``Options/worldPorts``, in the same sequence.
     private let worldPorts: [(world: String, port: Int)]
     private let isClosed = Atomic<Bool>(false)
 
@@ -54,71 +54,74 @@ public final class RunningServer: Sendable {
 
     deinit { end() }
 
-    /// Stops the server and closes its store, after the last reading from worlds. For processes that end before the
-    /// last reference is released. Further calls do nothing.
+    /// Stops the server and closes the store of its test worlds. Call it after the last reading from worlds, in
+    /// processes that end before the last reference to the server is released. Further calls do nothing.
     package func end() {
         stop()
         guard !isClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
         worlds.removeAll()
     }
 
-    /// The HTTP port, or the HTTPS port if HTTP isn't served.
+    /// The server's HTTP port, or the HTTPS port if HTTP isn't served.
     public var port: Int { Int(plain?.port ?? secure?.port ?? 0) }
 
-    /// The HTTPS port; `nil` without TLS.
+    /// The server's HTTPS port; `nil` without TLS.
     public var tlsPort: Int? { (secure?.port).map(Int.init) }
 
-    /// The server's address: `http://`, or `https://` if HTTP isn't served, with host and port but without a slash at
+    /// The URL of the server: `http://`, or `https://` if HTTP isn't served, with host and port but without a slash at
     /// the end.
     public var url: String { "\(plain == nil ? "https" : "http")://\(authority):\(port)" }
 
-    /// The proxy's address: `http://` with host and port; `nil` without a proxy.
+    /// The address of the server's HTTP proxy: `http://` with host and port; `nil` without a proxy.
     public var proxyURL: String? { proxy.map { "http://\(authority):\($0.port)" } }
 
-    /// The HTTPS address: `https://` with host and port; `nil` without TLS.
+    /// The server's HTTPS address: `https://` with host and port; `nil` without TLS.
     public var tlsURL: String? { tlsPort.map { "https://\(authority):\($0)" } }
 
-    /// The worlds of ``Options/worldPorts``, each with its address: `http://` with host and port, in the same order.
+    /// The worlds (isolated test environments) that have ports of their own by ``Options/worldPorts``, each with its
+    /// address: `http://` with host and port, in the same sequence.
     public var worldURLs: [(world: String, url: String)] {
         worldPorts.map { (world: $0.world, url: "http://\(authority):\($0.port)") }
     }
 
-    /// The SMTP port; `nil` if there is none.
+    /// The port of the server's SMTP service for incoming mail; `nil` if there is none.
     public var smtpPort: Int? { mail.port.map(Int.init) }
 
-    /// Host and port of SMTP, such as `127.0.0.1:1025`; `nil` if there is none.
+    /// Host and port of the server's SMTP service, such as `127.0.0.1:1025`; `nil` if there is none.
     public var smtpAddress: String? { smtpPort.map { "\(authority):\($0)" } }
 
-    /// The worlds of ``Options/worldMailPorts``, each with host and port, in the same order.
+    /// The worlds (isolated test environments) that have SMTP ports of their own by ``Options/worldMailPorts``, each
+    /// with host and port, in the same sequence.
     public var worldMailAddresses: [(world: String, address: String)] {
         mail.worldPorts.map { (world: $0.world, address: "\(authority):\($0.port)") }
     }
 
     private var authority: String { host.contains(":") ? "[\(host)]" : host }
 
-    /// The number of requests so far, including those to the control API.
+    /// The number of requests that the server has got so far, including those to the control API.
     package var requestCount: Int { dispatcher.requestCount }
 
-    /// Returns whether the host is played.
+    /// Returns whether the server stands in for this host of a provider.
     package func plays(_ host: String) -> Bool { dispatcher.plays(host) }
 
-    /// Returns what answers a request at a played host; `nil` if nothing is served there.
+    /// Returns which provider's endpoint answers a request to a provider's host, and whether the endpoint authorizes
+    /// users; `nil` if no endpoint answers.
     package func endpoint(_ method: String, _ host: String, _ path: String) -> (provider: String?, authorizes: Bool)? {
         dispatcher.endpoint(method, host, path)
     }
 
-    /// The IDs of the people of the seed.
+    /// The account IDs of the users in the seed (the test data).
     package var accounts: [String] { worlds.main.seed.people.rows.map(\.id) }
 
-    /// Returns a report on all worlds so far.
+    /// Returns a report on the requests of all test worlds so far.
     package func report() -> RunReport { RunReport(worlds, masksSecrets: masksSecrets, version: Version.current) }
 
-    /// Returns the last refused requests of all worlds, the oldest first, each with its diagnosis: `POST
+    /// Returns the last refused requests of all test worlds, the oldest first, each with the reason: `POST
     /// appleid.apple.com/auth/token: …`.
     public func lastRefusals(_ count: Int) -> [String] { report().lastRefusals(count) }
 
-    /// Writes the users and settings of the default project in the default world, as `firebase emulators:export` does:
-    /// either everything or nothing. Other files in the directory stay.
+    /// Writes the users and settings of the default Firebase project in the default test world, as `firebase
+    /// emulators:export` does: either everything or nothing. Other files in the directory stay.
     ///
     /// - Throws: ``StartError``, which says what can't be written, and why.
     public func export(to directory: String) throws {
@@ -139,7 +142,8 @@ public final class RunningServer: Sendable {
         guard isWritten else { throw StartError(description: "\(directory): there is no project to export") }
     }
 
-    /// Returns the environment variables by which a client finds a protected resource, such as `corp`'s at `/mcp/corp`.
+    /// Returns the environment variables by which a client finds a protected resource of the seed, such as `corp`'s at
+    /// `/mcp/corp`.
     ///
     /// - Throws: ``StartError`` if the seed has no such resource.
     package func variables(ofResource id: String) throws(StartError) -> [(name: String, value: String)] {
@@ -153,15 +157,16 @@ public final class RunningServer: Sendable {
                 + (Diagnosis.alternatives(Array(ids.prefix(10))).map { "; expected \($0)" } ?? ""))
     }
 
-    /// Makes load balancers send requests elsewhere: from now on `health` answers 503, and each answer is the last on
-    /// its connection. Requests are still served until ``stop()``.
+    /// Makes load balancers send requests to other servers: from now on `health` answers 503, and each answer is the
+    /// last on its connection. Requests are still served until ``stop()``.
     package func announceEnd() {
         gauges.announceEnd()
         plain?.announceEnd()
         secure?.announceEnd()
     }
 
-    /// Stops accepting connections, and finishes the requests in flight within two seconds. Further calls do nothing.
+    /// Stops the server: accepts no more connections, and finishes the requests in flight within two seconds. Further
+    /// calls do nothing.
     public func stop() {
         proxy?.stop()
         for ports in ports { ports.end() }
@@ -173,91 +178,97 @@ public final class RunningServer: Sendable {
 }
 
 extension RunningServer {
-    /// The options of a server. Every one has a default that suits tests.
+    /// The options of a stand-in identity provider. Every option has a default that suits tests.
     ///
     ///     var options = RunningServer.Options()
     ///     options.tlsPort = 0
     ///     let server = try RunningServer.start(options: options)
     public struct Options: Sendable {
-        /// An IP address, or `localhost`. The default opens both loopback addresses.
+        /// The host on which the server listens: an IP address, or `localhost`. The default opens both loopback
+        /// addresses.
         public var host = "127.0.0.1"
-        /// The port for HTTP; 0 chooses a free one.
+        /// The server's port for HTTP; 0 chooses a free one.
         public var port: UInt16 = 0
-        /// Descriptors of sockets that are already listening, for HTTP. They replace ``host`` and ``port``.
+        /// Descriptors of sockets that already listen, for HTTP. They replace ``host`` and ``port``.
         public var listeningSockets: [Int32] = []
-        /// The port for HTTPS, which gives the same answers as HTTP; 0 chooses a free one, `nil` opens none.
+        /// The server's port for HTTPS, which gives the same answers as HTTP; 0 chooses a free port, `nil` opens none.
         public var tlsPort: UInt16?
-        /// Whether only HTTPS is served, so that ``port`` isn't opened.
+        /// Whether the server serves only HTTPS, so that ``port`` isn't opened.
         public var isTLSOnly = false
-        /// The port for an HTTP proxy that sends requests to the provider hosts to this server; 0 chooses a free one,
-        /// `nil` opens none. With a proxy, TLS is served too.
+        /// The port for an HTTP proxy that sends requests to the provider hosts to this server; 0 chooses a free port,
+        /// `nil` opens none. With a proxy, TLS is served, too.
         public var proxyPort: UInt16?
-        /// Whether the proxy connects to other hosts, over the real network.
+        /// Whether the HTTP proxy connects to hosts other than the providers', over the real network.
         public var proxyPassesThrough = false
-        /// The SMTP port for incoming mail; 0 chooses a free one, `nil` opens none. With TLS, it offers STARTTLS.
+        /// The SMTP port for incoming mail; 0 chooses a free port, `nil` opens none. If the server has TLS, the port
+        /// offers STARTTLS.
         public var smtpPort: UInt16?
-        /// SMTP ports for single worlds, by name, like ``worldPorts``. They need ``smtpPort``.
+        /// SMTP ports that belong to single worlds (isolated test environments), with the worlds' names, like
+        /// ``worldPorts``. They need ``smtpPort``.
         public var worldMailPorts: [(world: String, port: UInt16)] = []
-        /// The authority that issues the certificate. It must exist if TLS is used.
+        /// The local certificate authority that issues the server's certificate. It must exist if TLS is used.
         public var authority = LocalAuthority()
-        /// The certificate's lifetime, and the interval between checks for its renewal; for tests.
+        /// The lifetime of the server's certificate, and the interval between checks for its renewal; for tests.
         package var certificateLifetime: TimeSpan?
         package var certificateInterval: Duration?
-        /// The generator of keys for worlds in memory; `nil` makes one for this server. Servers of one process that
-        /// share a generator needn't wait for keys.
+        /// The generator of signing keys for test worlds in memory; `nil` makes one for this server. Servers of one
+        /// process that share a generator needn't wait for keys.
         package var keyGenerator: KeyGenerator?
-        /// The world for requests that don't name one. It is kept until the end, because ``RunningServer/export(to:)``
-        /// writes it.
+        /// The world (isolated test environment) for requests that don't name one. It is kept until the end, because
+        /// ``RunningServer/export(to:)`` writes it.
         public var defaultWorld = "default"
-        /// The store of the worlds: `memory`; or `sqlite:` and the path of a file, in which worlds outlive the server;
-        /// or the URL of a PostgreSQL database. `nil` uses the environment's `UNDERSTUDY_STORE`, or else memory.
+        /// The store in which the server keeps its worlds (isolated test environments): `memory`; or `sqlite:` and the
+        /// path of a file, in which worlds outlive the server; or the URL of a PostgreSQL database. `nil` uses the
+        /// environment's `UNDERSTUDY_STORE`, or else memory.
         public var store: String?
-        /// Ports for single worlds, by name; 0 chooses a free one. Every request to such a port belongs to that world.
-        /// They stay open until the server stops.
+        /// Ports that belong to single worlds (isolated test environments), with the worlds' names; 0 chooses a free
+        /// port. Every request to such a port goes to its world. The ports stay open until the server stops.
         public var worldPorts: [(world: String, port: UInt16)] = []
-        /// Further host names of the control API, beside loopback names and IP addresses.
+        /// Further host names by which the control API can be called, in addition to loopback names and IP addresses.
         public var controlHosts: [String] = []
-        /// The token that callers of the control API must send as `Authorization: Bearer TOKEN`, and that the
-        /// inspector's pages ask for: 16 to 256 letters, digits and `-._~+/=`. With `nil`, no token is needed. The
-        /// providers' endpoints never need it.
+        /// The token that callers of the control API must send as `Authorization: Bearer TOKEN`, and for which the
+        /// inspector's pages ask: 16 to 256 letters, digits and `-._~+/=`. With `nil`, no token is needed. The
+        /// providers' endpoints never need this token.
         public var controlToken: String?
-        /// Scenarios with which every world begins: names of built-in ones or paths of files, with values of their
-        /// parameters after commas, such as `slow-provider,delay=2s`.
+        /// Scenarios (ready-made situations) with which every test world begins: names of built-in ones or paths of
+        /// files, with values of their parameters after commas, such as `slow-provider,delay=2s`.
         public var scenarios: [String] = []
-        /// The day whose behaviour the providers have: a day such as `2026-04-01`, or `next` for what they have announced.
-        /// `nil` plays the seed's day, or today's behaviour.
+        /// The day whose behaviour the providers have: a day such as `2026-04-01`, or `next` for the behaviour that
+        /// they have announced. With `nil`, it is the day in the seed, or today.
         public var asOf: String?
-        /// A directory written by `firebase emulators:export`. Every world begins with its users, in the default
-        /// project.
+        /// A directory written by `firebase emulators:export`. Every test world begins with the exported users, in the
+        /// default Firebase project.
         public var importDirectory: String?
-        /// Whether secrets in the recording are replaced by `masked-` and their length.
+        /// Whether secrets in recorded requests and answers are replaced by `masked-` and their length.
         public var masksSecrets = false
-        /// The most bytes of all worlds' recordings together, at least 1 MB. When they are full, the oldest exchanges
-        /// are removed.
+        /// The most bytes that the recorded requests of all test worlds may have together, at least 1 MB. When they
+        /// exceed it, the oldest are removed.
         public var recordingLimit = 64_000_000
-        /// Whether the refusals in a world are kept when the world is removed, for readers of the recording of all
-        /// worlds.
+        /// Whether a test world's refused requests are kept when the world is removed, for readers of the recording of
+        /// all worlds.
         package var keepsRefusalsOfGoneWorlds = false
-        /// The number of threads that serve connections; `nil` means one a core.
+        /// The number of threads that serve connections; `nil` means one for each processor core.
         public var workers: Int?
-        /// Returns the number of lost log lines, for `health`; `nil` if they aren't counted.
+        /// Returns the number of log lines that were lost, for the control API's `health`; `nil` if they aren't
+        /// counted.
         package var droppedLogLines: (@Sendable () -> Int)?
-        /// The logger. Refusals are logged at `info` with their diagnosis, everything else at `debug`. No secret is
-        /// logged.
+        /// The logger of the server. Refused requests are logged at `info` with the reason, everything else at `debug`.
+        /// No secret is logged.
         public var logger: Logger
 
-        /// Makes options with defaults. Without a logger, nothing is logged.
+        /// Makes the options of a stand-in identity provider, with defaults. Without a logger, nothing is logged.
         public init(logger: Logger? = nil) {
             self.logger = logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() }
         }
 
-        /// The day that worlds play whose seed doesn't say.
+        /// The day whose provider behaviour test worlds have if their seed doesn't name a day.
         var day: Day { asOf.flatMap { Day($0) } ?? .today }
     }
 }
 
-/// The reason why a server couldn't start or export: a line for each error in the seeds, or a single line.
+/// The reason why a server couldn't start or export data: a line for each error in the seeds (the test data), or a
+/// single line.
 public struct StartError: Error, CustomStringConvertible, Sendable {
-    /// The lines, ready to be shown to the user.
+    /// The lines that say why the server couldn't start or export data, ready to be shown to the user.
     public let description: String
 }

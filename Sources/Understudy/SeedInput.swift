@@ -1,33 +1,35 @@
 import EmulatorCore
 import JSON
 
-/// A source of a seed: `.builtIn`, `.path("Tests/seed.json")` or `.json("{…}")`.
+/// A source of a seed (the test data of a server): `.builtIn`, `.path("Tests/seed.json")` or `.json("{…}")`.
 public enum SeedInput: Sendable {
-    /// The built-in seed: three people, two teams, test keys.
+    /// The built-in seed (test data): three users, two developer teams, test keys.
     case builtIn
-    /// A JSON file, or a directory whose `*.json` files are read in the order of their names.
+    /// The path of a JSON file with a seed (test data), or of a directory whose `*.json` files are read, sorted by
+    /// name.
     case path(String)
-    /// JSON text. The files that it names are searched in `directory`.
+    /// A seed (test data) as JSON text. The files that it names are searched in `directory`.
     case json(String, directory: String = ".")
 
-    /// Returns a seed that only sets the default Firebase project, for requests that don't name one. If no seed has the
-    /// project, it has the Emulator Suite's defaults.
+    /// Returns a seed (test data) that only sets the default Firebase project, for requests that don't name one. If no
+    /// seed has the project, it has the Emulator Suite's defaults.
     public static func firebaseProject(_ id: String) -> SeedInput {
         .json(Providers.seed(defaultProject: id).text)
     }
 
-    /// Returns a seed that only sets the Functions emulator of Firebase's Emulator Suite, by host and port.
+    /// Returns a seed (test data) that only sets the address of the Functions emulator of Firebase's Emulator Suite, as
+    /// host and port.
     public static func firebaseFunctionsEmulator(_ address: String) -> SeedInput {
         .json(Providers.seed(functionsEmulator: address).text)
     }
 
-    /// Returns a seed that only sets the day whose behaviour the providers have.
+    /// Returns a seed (test data) that only sets the day whose behaviour the providers have.
     static func json(asOf day: String) -> SeedInput {
         .json(JSONValue.object(JSONObject([("asOf", .string(day))])).text)
     }
 
-    /// Checks seed files and returns their errors, a line each: file, JSON path, description. The list is empty if
-    /// there are none.
+    /// Checks seed files (test data) and returns their errors, a line each: file, JSON path, description. The list is
+    /// empty if there are no errors.
     public static func faults(in seeds: [SeedInput]) -> [String] {
         do {
             _ = try load(seeds)
@@ -39,10 +41,10 @@ public enum SeedInput: Sendable {
         }
     }
 
-    /// The JSON Schema (2020-12) of seed files.
+    /// The JSON Schema (2020-12) of seed files, which contain a server's test data.
     public static var schema: String { Providers.seedFormat.jsonSchema.indented() + "\n" }
 
-    /// The reference of seed files, as a page of Markdown.
+    /// The reference of seed files (a server's test data), as a page of Markdown.
     public static var reference: String { Providers.seedFormat.reference }
 
     package static func load(_ inputs: [SeedInput]) throws -> Seed {
@@ -55,7 +57,8 @@ public enum SeedInput: Sendable {
         }
     }
 
-    /// Returns a check of the seeds that worlds get while a daemon with these options runs.
+    /// Returns a function that checks the seeds (initial data) that test worlds get while a daemon with these options
+    /// runs.
     static func check(_ options: RunningServer.Options) -> @Sendable ([SeedSource]) throws(Issues) -> Seed {
         { sources throws(Issues) in
             var seed = try checked(sources)
@@ -64,7 +67,7 @@ public enum SeedInput: Sendable {
         }
     }
 
-    /// Merges seeds in order, and checks the result.
+    /// Merges seeds (test data) in sequence, and checks the result.
     package static func checked(_ sources: [SeedSource]) throws(Issues) -> Seed {
         let seed = try Seed(sources, format: Providers.seedFormat)
         guard !seed.writtenFaults.isEmpty || !seed.writtenOutcomes.isEmpty else { return seed }
@@ -83,10 +86,11 @@ public enum SeedInput: Sendable {
     }
 }
 
-/// The built-in seed: `seed-data/default.json` and the keys it names, embedded so that the binary needs no other files.
+/// The built-in seed (test data): `seed-data/default.json` and the keys that it names, embedded so that the binary
+/// needs no other files.
 enum BuiltInSeed {
-    /// The source of the built-in seed. It throws for a file that isn't embedded; a test checks that this never
-    /// happens.
+    /// The source of the built-in seed (test data). It throws an error for a file that isn't embedded, but a test
+    /// checks that this never happens.
     static var source: SeedSource {
         get throws(Issues) {
             guard let seed = EmbeddedFiles.bytes(at: "default.json") else {
@@ -103,7 +107,7 @@ enum BuiltInSeed {
 }
 
 extension EmbeddedFiles {
-    /// Returns the embedded file at `path` below seed-data, or `nil`.
+    /// Returns the embedded file at `path` below the directory `seed-data`, or `nil` if there is none.
     static func bytes(at path: String) -> [UInt8]? {
         all.first { $0.path == path }?.text.withUTF8Buffer { Array($0) }
     }

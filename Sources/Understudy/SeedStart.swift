@@ -2,16 +2,16 @@ import EmulatorCore
 import JOSE
 import JSON
 
-/// The files of a first seed, which `understudy seed init` writes.
+/// The files of a project's first seed (its test data), which `understudy seed init` writes.
 package struct SeedStart: Sendable {
     package typealias File = StartingSeed.File
 
-    /// The files in the order in which they are written.
+    /// The files of the first seed, in the sequence in which they are written.
     package let files: [File]
-    /// Whether the files contain secrets of the app.
+    /// Whether the files of the first seed contain secrets of the app.
     package let hasSecrets: Bool
 
-    /// Makes a seed from an app's configuration.
+    /// Makes a project's first seed (its test data) from an app's configuration.
     ///
     /// - Parameter paths: `GoogleService-Info.plist`, `google-services.json`, a web app's Firebase configuration in
     ///   JSON, or an `.env` file. Without any, the seed is an example with a client of every kind.
@@ -65,7 +65,8 @@ package struct SeedStart: Sendable {
         return files + start.files
     }
 
-    /// Checks the seed. A value of the app may be invalid in a seed: for example, a Team ID of the wrong length.
+    /// Checks the first seed. A value of the app's configuration may be invalid in a seed: for example, a Team ID of
+    /// the wrong length.
     private func check() throws {
         let sources = files.filter { $0.path.hasSuffix(".json") && $0.path != "schema.json" }
         let texts = Dictionary(files.map { ($0.path, $0.text) }, uniquingKeysWith: { first, _ in first })
@@ -76,7 +77,7 @@ package struct SeedStart: Sendable {
                     }
                 }, format: Providers.seedFormat)
         } catch {
-            throw StartError(description: "what the file says makes no seed:\n\(error.description)")
+            throw StartError(description: "the configuration has values that a seed can't have:\n\(error.description)")
         }
     }
 
@@ -90,7 +91,7 @@ package struct SeedStart: Sendable {
         return present.isEmpty || present.hasSuffix("\n") ? present + line : "\(present)\n\(line)"
     }
 
-    /// Writes all files into a directory, which is created if necessary.
+    /// Writes all files of the first seed into a directory, which is created if necessary.
     ///
     /// - Throws: ``StartError`` if such files already exist and may not be replaced.
     package func write(to directory: String, replacing: Bool) throws(StartError) {
@@ -128,7 +129,7 @@ extension AppTrace {
     }
 }
 
-/// The `README.md` of a first seed.
+/// The `README.md` that `understudy seed init` writes beside a project's first seed (its test data).
 enum SeedStartGuide {
     static func text(_ start: StartingSeed) -> String {
         let parts = start.parts.map { "| `\($0.member)` | \($0.about) |" }.joined(separator: "\n")
@@ -164,7 +165,7 @@ enum SeedStartGuide {
         if !start.secrets.isEmpty {
             rows.append(
                 "| `\(StartingSeed.secretsFile)` | client secrets that were in the app's configuration, so that the app works as it is. "
-                    + "`.gitignore` keeps it out of the repository: where it is missing, the test secrets hold that are named above |"
+                    + "`.gitignore` keeps it out of the repository: where it is missing, the test secrets named above apply |"
             )
         }
         return rows.joined(separator: "\n")

@@ -3,21 +3,22 @@ import Platform
 import Recordings
 import Worlds
 
-/// The store in which a server keeps its worlds.
+/// The kind of store in which a server keeps its test worlds: memory, a file or a database.
 enum StoreChoice {
     case memory
-    /// In memory, with checks at each change of everything that other stores rely on; for tests.
+    /// Test worlds are kept in memory, and each change checks everything on which other stores rely; for tests.
     case checked
 
-    /// In an SQLite file at this path. If the path is empty, the file is temporary and ends with the server.
+    /// Test worlds are kept in an SQLite file at this path. If the path is empty, the file is temporary and is removed
+    /// when the server stops.
     case sqlite(String)
 
-    /// In a PostgreSQL database with this URL, which several servers may share.
+    /// Test worlds are kept in a PostgreSQL database with this URL, which several servers may share.
     case postgresql(String)
 
     static let variable = "UNDERSTUDY_STORE"
 
-    /// Reads a store's name; `nil` if it isn't one.
+    /// Reads the text that names a store of test worlds, such as `memory` or `sqlite:PATH`; `nil` if it names none.
     init?(_ text: String) {
         switch text {
         case "memory": self = .memory
@@ -31,8 +32,8 @@ enum StoreChoice {
         }
     }
 
-    /// The reason why this store can't have worlds from an earlier run, or `nil` if it can. Without this check, the
-    /// store would be opened, and a new world of the seed would be found in it.
+    /// The reason why this store can't contain test worlds from an earlier run, or `nil` if it can. Without this check,
+    /// a command would open the store and find a new, empty world.
     var reasonForNoWorlds: String? {
         switch self {
         case .memory, .checked: "memory keeps nothing that could be saved once its daemon has ended"
@@ -42,7 +43,8 @@ enum StoreChoice {
         }
     }
 
-    /// Returns the given store, or else the environment's.
+    /// Returns the store that `text` names, or else the one that the environment variable `UNDERSTUDY_STORE` names, or
+    /// else memory.
     static func chosen(_ text: String?) throws -> StoreChoice {
         let said = getenv(variable).map { String(cString: $0) } ?? ""
         let wanted = text ?? (said.isEmpty ? "memory" : said)
@@ -57,7 +59,7 @@ enum StoreChoice {
         return choice
     }
 
-    /// Opens the store.
+    /// Opens the store of test worlds. Returns `nil` for memory.
     func open(_ seed: Seed) throws -> (any Archive)? {
         switch self {
         case .memory: return nil
@@ -83,7 +85,7 @@ enum StoreChoice {
 }
 
 extension RunningServer {
-    /// Returns the reason why a store, named as in `Options.store`, has no worlds to save; `nil` if it may have some,
-    /// or if the name isn't a store's.
+    /// Returns the reason why a store, named as in `Options.store`, has no test worlds to save; `nil` if it may have
+    /// some, or if the text doesn't name a store.
     package static func reasonAgainstSaving(from store: String) -> String? { StoreChoice(store)?.reasonForNoWorlds }
 }

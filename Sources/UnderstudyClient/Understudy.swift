@@ -1,6 +1,7 @@
 import Foundation
 
-/// A running daemon. A test usually needs only one of its worlds:
+/// A running daemon of Understudy, the stand-in for identity providers. A test usually needs only one of the daemon's
+/// worlds (isolated test environments):
 ///
 ///     let world = Understudy.world("checkout")
 ///
@@ -10,17 +11,18 @@ import Foundation
 ///
 ///     let daemon = Understudy(url: "http://ci.internal:9099")
 public struct Understudy: Sendable, Hashable {
-    /// The daemon's address if none is given.
+    /// The URL at which a client looks for Understudy's daemon if the test gives none.
     public static let defaultURL = "http://localhost:9099"
 
-    /// The daemon's address, without a world and without a slash at the end.
+    /// The URL of Understudy's daemon, without a world's name and without a slash at the end.
     public let url: String
-    /// The token that the control API expects; `nil` if the daemon has none.
+    /// The token that the daemon's control API expects in requests; `nil` if the daemon has none.
     public let controlToken: String?
-    /// The world that ``url`` named, as in `http://localhost:9099/~checkout`; `nil` means the daemon's default world.
+    /// The name of the world (test environment) that the daemon's address ends with, as in
+    /// `http://localhost:9099/~checkout`; `nil` means the daemon's default world.
     public let worldName: String?
 
-    /// Describes the daemon at an address. Nothing is sent yet.
+    /// Describes Understudy's daemon at an address. Nothing is sent yet.
     ///
     /// - Parameters:
     ///   - url: `http://HOST:PORT` or `https://HOST:PORT`. With `/~NAME` at its end, ``world(_:)`` without a name is
@@ -39,9 +41,9 @@ public struct Understudy: Sendable, Hashable {
         self.controlToken = controlToken
     }
 
-    /// Describes the daemon that environment variables name, by default this process's: `UNDERSTUDY_URL`, and
-    /// `UNDERSTUDY_CONTROL_TOKEN` or `UNDERSTUDY_CONTROL_TOKEN_FILE`, the path of a file with the token. An empty
-    /// variable counts as missing.
+    /// Describes the daemon whose address and control token are in environment variables, by default those of this
+    /// process: `UNDERSTUDY_URL`, and `UNDERSTUDY_CONTROL_TOKEN` or `UNDERSTUDY_CONTROL_TOKEN_FILE`, the path of a file
+    /// with the token. An empty variable counts as missing.
     public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         let file = value("UNDERSTUDY_CONTROL_TOKEN_FILE").flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }
@@ -50,7 +52,8 @@ public struct Understudy: Sendable, Hashable {
             controlToken: value("UNDERSTUDY_CONTROL_TOKEN") ?? file?.trimmingCharacters(in: .whitespacesAndNewlines))
     }
 
-    /// Returns a world of the daemon that the environment names. The daemon creates it at its first use.
+    /// Returns a world (an isolated test environment) of the daemon at `UNDERSTUDY_URL`, or at `http://localhost:9099`
+    /// if that isn't set. The daemon creates the world at its first use.
     ///
     ///     let world = Understudy.world("checkout")
     ///
@@ -58,7 +61,7 @@ public struct Understudy: Sendable, Hashable {
     ///   `nil` is the default world.
     public static func world(_ name: String? = nil) -> World { Understudy().world(name) }
 
-    /// Returns a world of this daemon. The daemon creates it at its first use.
+    /// Returns a world (an isolated test environment) of this daemon. The daemon creates the world at its first use.
     ///
     /// - Parameter name: 1 to 64 letters, digits, `-`, `_` and `.`; ``worldName(from:)`` makes such a name of any text.
     ///   `nil` is the world that the daemon's address names, or else its default world.
@@ -66,12 +69,12 @@ public struct Understudy: Sendable, Hashable {
         World(daemon: Understudy(url: url, controlToken: controlToken), name: name ?? worldName)
     }
 
-    /// Asks whether the daemon is ready, and for its version.
+    /// Asks Understudy's daemon whether it is ready, and for its version.
     ///
     /// - Throws: ``UnderstudyError``, with the status 503 while the daemon can't be used.
     public func health() async throws -> Health { try await call("GET", "health") }
 
-    /// Lists the daemon's worlds. This call creates none.
+    /// Lists the worlds (isolated test environments) of the daemon. This call creates none.
     ///
     /// - Throws: ``UnderstudyError``.
     public func worlds() async throws -> [WorldStatus] {
@@ -79,8 +82,9 @@ public struct Understudy: Sendable, Hashable {
         return try await (call("GET", "worlds") as Answer).worlds
     }
 
-    /// Returns the recorded exchanges of all worlds in the order in which they were answered, each with its
-    /// ``World/RecordedExchange/world``. Refusals of worlds that have been removed are included.
+    /// Returns the recorded requests, with their answers, of all worlds (isolated test environments) in the sequence in
+    /// which they were answered, each with its ``World/RecordedExchange/world``. Refused requests of worlds that have
+    /// been removed are included.
     ///
     /// - Parameters:
     ///   - pattern: the worlds' names; `*` stands for any characters.
@@ -95,7 +99,8 @@ public struct Understudy: Sendable, Hashable {
         return try await RequestPages.all([("world", pattern)] + filter.query, of: self)
     }
 
-    /// Empties the recordings of worlds, and deletes the recorded refusals of worlds that have been removed.
+    /// Deletes the recorded requests of worlds (isolated test environments), and the refused requests of worlds that
+    /// have been removed.
     ///
     /// - Parameter pattern: the worlds' names; `*` stands for any characters.
     /// - Throws: ``UnderstudyError``.
@@ -105,27 +110,28 @@ public struct Understudy: Sendable, Hashable {
 }
 
 extension Understudy {
-    /// The daemon's state.
+    /// The health of Understudy's daemon: whether it is ready, and its version.
     public struct Health: Sendable, Hashable, Decodable {
-        /// `ok`.
+        /// The status of the daemon, which is `ok` when it is ready.
         public let status: String
-        /// The daemon's version.
+        /// The version of Understudy's daemon.
         public let version: String
-        /// The number of worlds; `nil` for callers without the control token.
+        /// The number of worlds (isolated test environments) that the daemon has; `nil` for callers without the control
+        /// token.
         public let worlds: Int?
     }
 }
 
 extension Understudy {
-    /// An entry in the daemon's list of worlds.
+    /// An entry in the daemon's list of worlds, which are isolated test environments.
     public struct WorldStatus: Sendable, Hashable, Decodable {
-        /// The world's name.
+        /// The name of a world, an isolated test environment in the daemon.
         public let name: String
-        /// The seconds since the world was last used.
+        /// The seconds since this test world was last used.
         public let idleSeconds: Int
-        /// The number of exchanges that its recording holds.
+        /// The number of requests, with their answers, that are recorded in this test world.
         public let requests: Int
-        /// The URL at the world's own port; `nil` if the world has no port.
+        /// The URL of the port that belongs to this test world only; `nil` if it has no port of its own.
         public let url: String?
     }
 }

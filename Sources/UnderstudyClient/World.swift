@@ -1,6 +1,7 @@
 import Foundation
 
-/// A sandbox in a daemon, with its own people, codes, tokens, clock, orders and recording.
+/// A world: an isolated test environment in Understudy's daemon, with its own users, codes, tokens, clock, ordered
+/// faults and recording of requests.
 ///
 /// This value is only a name and an address. The daemon creates the world at its first use.
 ///
@@ -8,9 +9,9 @@ import Foundation
 ///     try await world.order(.cancel)
 ///     // point the code under test at world.hostURL("appleid.apple.com")
 public struct World: Sendable, Hashable {
-    /// The daemon that has the world.
+    /// The daemon of Understudy in which this test world exists.
     public let daemon: Understudy
-    /// The world's name; `nil` is the daemon's default world.
+    /// The name of the test world; `nil` is the daemon's default world.
     public let name: String?
 
     init(daemon: Understudy, name: String?) {
@@ -18,20 +19,21 @@ public struct World: Sendable, Hashable {
         self.name = name
     }
 
-    /// The world's address, such as `http://localhost:9099/~checkout`, without a slash at the end.
+    /// The URL of the test world, such as `http://localhost:9099/~checkout`, without a slash at the end.
     public var url: String { daemon.url + (name.map { "/~\($0)" } ?? "") }
 
-    /// The address of the world's control API, without a slash at the end.
+    /// The URL of the test world's control API, without a slash at the end.
     public var controlURL: String { "\(url)/_understudy/v1" }
 
-    /// Returns the address that stands for `https://HOST`, without a slash at the end.
+    /// Returns the URL in this test world that stands in for `https://HOST`, a provider's host, without a slash at the
+    /// end.
     ///
     ///     let page = world.hostURL("github.com") + "/login/oauth/authorize"
     public func hostURL(_ host: String) -> String { "\(url)/\(host)" }
 
-    /// The environment variables that make another process use this world, as `understudy exec` sets them. Pass them in
-    /// an app's `launchEnvironment`, or to `Process`. `UNDERSTUDY_URL` is among them, so ``SignInWithApple`` asks this
-    /// world.
+    /// The environment variables that make another process use this test world, as `understudy exec` sets them. Pass
+    /// them in an app's `launchEnvironment`, or to `Process`. `UNDERSTUDY_URL` is among them, so ``SignInWithApple``
+    /// asks this world.
     public var environment: [String: String] {
         var variables = [
             "UNDERSTUDY_URL": url, "UNDERSTUDY_CONTROL_URL": controlURL,
@@ -48,12 +50,13 @@ public struct World: Sendable, Hashable {
         return variables
     }
 
-    /// Resets the world to its seed: people, orders, clock and recording; all codes and tokens are gone.
+    /// Resets the test world to its seed (the test data at its start): users, clock, ordered faults and recording. All
+    /// codes and tokens stop working.
     ///
     /// - Throws: ``UnderstudyError``.
     public func reset() async throws { try await send("POST", "reset") }
 
-    /// Deletes the world, if it exists. Its next use creates a new one. The default world is reset instead.
+    /// Deletes the test world, if it exists. Its next use creates a new one. The default world is reset instead.
     ///
     /// - Throws: ``UnderstudyError``.
     public func delete() async throws {
@@ -65,10 +68,10 @@ public struct World: Sendable, Hashable {
         {}
     }
 
-    /// Returns this world at a port of its own, for clients that accept a host and a port but no path. The port stays
-    /// open until the world is deleted.
+    /// Opens a port that serves only this test world, for clients that accept a host and a port but no path, and
+    /// returns the world at that port. The port stays open until the world is deleted.
     ///
-    /// - Parameter port: the port; 0 chooses a free one, and the same one at the next call.
+    /// - Parameter port: the port; 0 chooses a free port, and the same port again at the next call.
     /// - Throws: ``UnderstudyError``.
     public func opened(atPort port: Int = 0) async throws -> World {
         struct Order: Encodable {
@@ -81,7 +84,8 @@ public struct World: Sendable, Hashable {
         return World(daemon: Understudy(url: answer.url, controlToken: daemon.controlToken), name: nil)
     }
 
-    /// Returns host and port for Firebase's SDKs. A world with a name gets a port of its own for this.
+    /// Returns host and port of the daemon as an emulator for Firebase's SDKs. A test world with a name gets a port of
+    /// its own for this.
     ///
     ///     let emulator = try await world.firebaseEmulator()
     ///     Auth.auth().useEmulator(withHost: emulator.host, port: emulator.port)
@@ -97,10 +101,11 @@ public struct World: Sendable, Hashable {
             host: isIPv6 ? "[\(host)]" : host, port: parts.port ?? (parts.scheme == "https" ? 443 : 80))
     }
 
-    /// The daemon's name for its default world.
+    /// The name that the daemon gives to its default world, the test environment for requests that name no other.
     private static let defaultName = "default"
 
-    /// Throws if the daemon wouldn't accept the world's name. Its characters might change the path of the call.
+    /// Throws an error if the daemon wouldn't accept the test world's name, whose characters might change the path of
+    /// the call.
     func checkName(for call: String) throws {
         guard let name, !Understudy.isWorldName(name) else { return }
         throw UnderstudyError(
@@ -109,7 +114,7 @@ public struct World: Sendable, Hashable {
                 + "Understudy.worldName(from:) makes one of any text")
     }
 
-    /// Returns the world's name. If it isn't known, the daemon is asked.
+    /// Returns the name of the test world. If the client doesn't know the name, it asks the daemon.
     func knownName() async throws -> String {
         struct Answer: Decodable { let world: String }
         if let name { return name }
@@ -118,43 +123,45 @@ public struct World: Sendable, Hashable {
 }
 
 extension World {
-    /// Host and port for Firebase's SDKs.
+    /// The host and the port of the daemon, for the emulator setting of Firebase's SDKs.
     public struct FirebaseEmulator: Sendable, Hashable {
-        /// The host's name or IP address.
+        /// The name or IP address of the host that Firebase's SDKs should use as their emulator.
         public let host: String
-        /// The port.
+        /// The port that Firebase's SDKs should use as their emulator's port.
         public let port: Int
     }
 }
 
 extension World {
-    /// Returns the world's seed as one document, with its keys. All of them are test keys.
+    /// Returns the test world's seed (the test data at its start) as one JSON document, with its signing keys. All of
+    /// the keys are test keys.
     ///
     /// - Throws: ``UnderstudyError``.
     public func seed() async throws -> JSONValue { try await call("GET", "seed") }
 
-    /// Merges a seed into the world's, as a further seed file would be: lists are merged by the elements' IDs,
-    /// everything else is replaced. The world keeps its sessions, codes and tokens.
+    /// Merges a seed (test data) into the test world's own, as a further seed file would be: lists are merged by the
+    /// elements' IDs, and everything else is replaced. The world keeps its sessions, codes and tokens.
     ///
     ///     try await world.seed(["accounts": [["id": "max", "email": "max@example.org"]]])
     ///
-    /// - Throws: ``UnderstudyError``, with the path of what is wrong.
+    /// - Throws: ``UnderstudyError``, with the path of the part of the seed that is wrong.
     public func seed(_ addition: JSONValue) async throws { try await send("POST", "seed", addition) }
 
-    /// Replaces the world's seed, and resets the world to it.
+    /// Replaces the test world's seed (the test data at its start), and resets the world to it.
     ///
-    /// - Throws: ``UnderstudyError``, with the path of what is wrong.
+    /// - Throws: ``UnderstudyError``, with the path of the part of the seed that is wrong.
     public func replaceSeed(_ seed: JSONValue) async throws { try await send("PUT", "seed", seed) }
 
-    /// Returns the whole world as JSON: seed, people, grants, codes and tokens, users, orders, clock, keys and inbox.
-    /// It contains every secret of the world.
+    /// Returns the whole test world as JSON: test data, users, grants, codes, tokens, ordered faults, clock, keys and
+    /// inbox. The JSON contains every secret of the world.
     ///
     /// - Throws: ``UnderstudyError``, with the code `tooLarge` if the world is larger than 32 MB.
     public func snapshot() async throws -> Data { try await send("GET", "snapshot") }
 
-    /// Replaces everything in this world by a snapshot, or changes nothing if the snapshot can't be used.
+    /// Replaces everything in this test world by a snapshot (the JSON of a whole world), or changes nothing if the
+    /// snapshot can't be used.
     ///
-    /// - Throws: ``UnderstudyError``, with the path of the faulty member.
+    /// - Throws: ``UnderstudyError``, with the path of the part of the snapshot that is wrong.
     public func restore(_ snapshot: Data) async throws {
         try await send(Call(method: "PUT", path: "snapshot", body: snapshot))
     }

@@ -4,8 +4,8 @@ import UnderstudyClient
 import UnderstudyTesting
 
 extension DaemonSource {
-    /// The daemon at `UNDERSTUDY_URL`. If that isn't set, a daemon in this process with the built-in seed at a free
-    /// port. It starts with the first test and serves all tests until the process ends.
+    /// The daemon of Understudy at `UNDERSTUDY_URL` or, if that isn't set, a daemon in this process with the built-in
+    /// seed (test data) at a free port. It starts with the first test and serves all tests until the process ends.
     public static let process: DaemonSource = {
         let own = DaemonSource.process { try RunningServer.start() }
         return DaemonSource {
@@ -14,8 +14,8 @@ extension DaemonSource {
         }
     }()
 
-    /// Makes a source of a daemon in this process, which `start` starts for the first test. Keep the value: each one
-    /// starts its own daemon, which runs as long as the value exists.
+    /// Makes a source whose daemon runs in this process: `start` starts the daemon for the first test. Keep the value:
+    /// each one starts its own daemon, which runs as long as the value exists.
     ///
     ///     let shop = DaemonSource.process { try RunningServer.start(seeds: [.path("Tests/seed.json")]) }
     ///
@@ -30,11 +30,11 @@ extension DaemonSource {
     }
 }
 
-/// A server that is started by the first caller. If that fails, the next caller tries again.
+/// A server that is started by the first caller. If the start fails, the next caller tries again.
 private final class StartedOnce: @unchecked Sendable {
     private let lock = NSLock()
     private let start: @Sendable () throws -> RunningServer
-    /// The server; accessed under the lock only.
+    /// The running daemon, or `nil` before the first call; accessed under the lock only.
     private var server: RunningServer?
 
     init(_ start: @escaping @Sendable () throws -> RunningServer) { self.start = start }

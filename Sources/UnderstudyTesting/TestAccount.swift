@@ -2,15 +2,15 @@ import Foundation
 import Testing
 import UnderstudyClient
 
-/// A report on the world of a failed test.
+/// A report on the requests in the test environment of a failed test.
 struct TestAccount: Sendable {
-    /// A report with one line for each refusal and its reason, or for each request if none was refused. The orders that
-    /// weren't used follow.
+    /// A report with one line for each refused request and the reason, or for each request if none was refused. The
+    /// faults and sign-in results that the test ordered but that weren't used follow.
     let text: String
-    /// The recording as an HTTP archive; `nil` if it isn't available.
+    /// The recorded requests and answers as an HTTP archive (HAR); `nil` if they aren't available.
     let archive: Data?
 
-    /// The most lines of each kind.
+    /// The most lines about requests in a failed test's report, and the most lines about unused orders.
     private static let limit = 20
 
     init(of world: World) async {
@@ -19,7 +19,7 @@ struct TestAccount: Sendable {
             text = await TestAccount.text(world, requests, TestAccount.unmetOrders(in: world))
             archive = requests.isEmpty ? nil : try? await world.har()
         } catch {
-            text = "what happened in the world \(world.url) isn't known: \(error)"
+            text = "the requests to the test's world \(world.url) can't be read: \(error)"
             archive = nil
         }
     }
@@ -33,7 +33,8 @@ struct TestAccount: Sendable {
         return ([heading(world, requests.count, refusals.count)] + lines.map { "  \($0)" }).joined(separator: "\n")
     }
 
-    /// Describes the orders that weren't used, a line each. Often the order is wrong, and not the code under test.
+    /// Describes the faults and sign-in results that the test ordered and that no request used, a line each. Often the
+    /// order is wrong, and not the code under test.
     private static func unmetOrders(in world: World) async -> [String] {
         let faults = ((try? await world.faults()) ?? []).filter { $0.seen == 0 }.map { fault in
             "\(fault.id) met no request that matches \(fault.match.map { json($0) } ?? "{}")"
@@ -64,7 +65,7 @@ struct TestAccount: Sendable {
             : "Understudy, world \(name): refused were \(refused) of \(count) requests"
     }
 
-    /// Attaches the report to the running test, and adds it to the test's issues as a warning.
+    /// Attaches the report on the requests to the running test, and adds the report to the test's issues as a warning.
     func attach(at place: SourceLocation) {
         Attachment.record(Array(text.utf8), named: "understudy.txt", sourceLocation: place)
         if let archive { Attachment.record(Array(archive), named: "understudy.har", sourceLocation: place) }

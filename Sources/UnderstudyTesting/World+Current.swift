@@ -1,18 +1,19 @@
 import UnderstudyClient
 
-/// The error for a test that asks for its world and has none.
+/// The error of a test that uses `World.current` although no trait has made a world (an isolated test environment) for
+/// the test.
 public struct NoWorld: Error, Sendable, CustomStringConvertible {
-    /// The way to correct it.
+    /// Tells the developer how to give the test a world, an isolated test environment.
     public let description =
-        "this code has no world of its own: give its test or suite the trait .world, and don't ask within Task.detached"
+        "no test with a world runs here: give the test or its suite the trait .world, and don't use Task.detached"
 }
 
 extension World {
     @TaskLocal static var ofTest: World?
 
-    /// The world of the running test, which the trait ``Testing/Trait/world`` made for it.
+    /// The world (isolated test environment) of the running test, which the trait ``Testing/Trait/world`` made for it.
     ///
-    /// - Throws: ``NoWorld`` outside such a test, and in a detached task.
+    /// - Throws: ``NoWorld`` outside a test with that trait, and in a detached task.
     public static var current: World {
         get throws {
             guard let world = ofTest else { throw NoWorld() }

@@ -1,23 +1,25 @@
 import UnderstudyClient
 
-/// The combined settings of the world traits around a test, from the suite's inwards.
+/// The combined settings of all traits around a test that give it a world (an isolated test environment), from the
+/// suite's trait inwards.
 struct WorldScope: Sendable {
-    /// The daemon of the world.
+    /// The way to find the daemon that has the test's world (its isolated environment).
     let source: DaemonSource
-    /// The seeds that are merged into the daemon's, in order.
+    /// The seeds (test data) of the traits, which are merged into the daemon's seed in this sequence.
     let seeds: [JSONValue]
-    /// Whether an inner trait has given the test another world than this one.
+    /// Whether an inner trait has already given the test another world (isolated environment) in place of this trait's.
     let isReplaced = Flag()
 
     @TaskLocal static var current: WorldScope?
 
-    /// Combines a trait with the traits around it. A setting that the trait leaves out comes from the outer one.
+    /// Combines the settings of a trait with those of the traits around it. A setting that the inner trait leaves out
+    /// comes from the outer one.
     init(_ trait: WorldTrait, within outer: WorldScope?) {
         source = trait.source ?? outer?.source ?? .environment
         seeds = (outer?.seeds ?? []) + (trait.seed.map { [$0] } ?? [])
     }
 
-    /// Makes a new world for a test.
+    /// Makes a new world (an isolated environment) for the test with this name.
     func world(for name: String) async throws -> World {
         let world = try source.daemon().world(Understudy.uniqueWorldName(from: name))
         for seed in seeds { try await world.seed(seed) }

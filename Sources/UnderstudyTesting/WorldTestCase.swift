@@ -3,8 +3,9 @@
     import UnderstudyClient
     import XCTest
 
-    /// A test case whose tests have a ``world`` each. The world is deleted after the test. If the test failed, the
-    /// refused requests are printed, and attached to the test on Apple's systems.
+    /// A test case that gives each of its tests a ``world``, an isolated environment in Understudy's daemon. The world
+    /// is deleted after the test. If the test failed, the refused requests are printed, and on Apple's systems also
+    /// attached to the test.
     ///
     ///     final class SignInTests: WorldTestCase {
     ///         func testCancel() async throws {
@@ -13,17 +14,17 @@
     ///         }
     ///     }
     open class WorldTestCase: XCTestCase {
-        /// The daemon of the worlds. Override it to use another daemon than the one at `UNDERSTUDY_URL` or at
-        /// `http://localhost:9099`.
+        /// The daemon that has the worlds (isolated environments) of this class's tests. Override the property to use
+        /// another daemon than the one at `UNDERSTUDY_URL` or at `http://localhost:9099`.
         open class var source: DaemonSource { .environment }
 
         private var made: Result<World, any Error>?
 
-        /// The world of the running test. If the daemon can't be started, the test has already failed in `setUp`, and
-        /// this is a world of the environment's daemon.
+        /// The world (isolated environment) of the running test. If the test's daemon can't be started, the test has
+        /// already failed in `setUp`, and this is a world of the daemon at `UNDERSTUDY_URL`.
         public var world: World { (try? made?.get()) ?? Understudy.world(Understudy.uniqueWorldName(from: name)) }
 
-        /// Names the world. An override must call it.
+        /// Makes the test's world (isolated environment), under a new name. An override must call `super`.
         open override func setUp() async throws {
             try await super.setUp()
             let name = Understudy.uniqueWorldName(from: self.name)
@@ -32,7 +33,7 @@
             _ = try made.get()
         }
 
-        /// Deletes the world. An override must call it.
+        /// Deletes the test's world (isolated environment). An override must call `super`.
         open override func tearDown() async throws {
             if let world = try? made?.get() {
                 if let run = testRun, run.totalFailureCount > 0 { attach(await TestAccount(of: world)) }

@@ -1,17 +1,18 @@
 import Testing
 import UnderstudyClient
 
-/// Gives each test, and each of its arguments, a world: ``UnderstudyClient/World/current``. The world is deleted after
-/// the test. If the test failed, its refused requests are attached to it. If a test has several of these traits, the
-/// innermost makes the world.
+/// Gives each test, and each argument of a parameterized test, a world (an isolated environment in Understudy's
+/// daemon): ``UnderstudyClient/World/current``. The world is deleted after the test. If the test failed, its refused
+/// requests are attached to it. If a test has several of these traits, the innermost makes the world.
 public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
-    /// Whether the tests of a suite have worlds: always.
+    /// Whether a trait for a suite also gives a world (isolated environment) to each test in the suite, which is always
+    /// `true`.
     public let isRecursive = true
 
     let source: DaemonSource?
     let seed: JSONValue?
 
-    /// Makes the world, runs the test and deletes the world.
+    /// Makes the test's world (isolated environment), runs the test and deletes the world.
     ///
     /// - Throws: The test's error; ``UnderstudyClient/UnderstudyError`` if the daemon can't be reached.
     public func provideScope(
@@ -38,8 +39,9 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
         await end(world, of: test, tells: failure.isRaised && !scope.isReplaced.isRaised)
     }
 
-    /// Reports on the world if the test failed, and deletes it. This runs in a new task, because the task of a test
-    /// that has exceeded its time limit is cancelled and can't send requests.
+    /// Reports on the requests in the test's world (isolated environment) if the test failed, and deletes the world.
+    /// This runs in a new task, because the task of a test that has exceeded its time limit is cancelled and can't send
+    /// requests.
     private func end(_ world: World, of test: Test, tells: Bool) async {
         await Task {
             if tells { await TestAccount(of: world).attach(at: test.sourceLocation) }
@@ -49,24 +51,25 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == WorldTrait {
-    /// Gives each test a world, in the daemon of the trait around it, or else at `UNDERSTUDY_URL`, or else at
-    /// `http://localhost:9099`.
+    /// Gives each test a world (an isolated environment), in the daemon that the trait of the suite around it names, or
+    /// else at `UNDERSTUDY_URL`, or else at `http://localhost:9099`.
     public static var world: Self { .world() }
 
-    /// Gives each test a world.
+    /// Gives each test a world (an isolated environment), with test data of its own if `seed` is given.
     ///
     ///     @Suite(.world(seed: ["accounts": [["id": "max", "email": "max@example.org"]]]))
     ///     struct SignInTests { … }
     ///
     /// - Parameters:
-    ///   - source: the daemon; `nil` means the one of the trait around it, or else ``DaemonSource/environment``.
-    ///   - seed: the seed that is merged into the daemon's and those of the traits around it.
+    ///   - source: the daemon; `nil` means the daemon of the suite's trait, or else ``DaemonSource/environment``.
+    ///   - seed: the seed (test data) that is merged into the seeds of the daemon and of the suite's traits.
     public static func world(at source: DaemonSource? = nil, seed: JSONValue? = nil) -> Self {
         WorldTrait(source: source, seed: seed)
     }
 }
 
 extension World {
-    /// Deletes a test's world. An unreachable daemon isn't reported here, because the test has already failed.
+    /// Deletes a test's world (isolated environment). An unreachable daemon isn't reported, because the test has
+    /// already failed.
     func leave() async { try? await delete() }
 }

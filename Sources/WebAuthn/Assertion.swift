@@ -1,13 +1,13 @@
-/// The proof that a person has a credential: the result of `navigator.credentials.get`.
+/// A WebAuthn assertion, which proves that a person has a credential: the result of `navigator.credentials.get`.
 /// <https://www.w3.org/TR/webauthn-3/#sctn-verifying-assertion>
 package struct Assertion: Sendable {
     package let signCount: UInt32
 
-    /// Verifies an assertion.
+    /// Verifies a WebAuthn assertion.
     ///
     /// - Parameters:
-    ///   - challenge: the issued challenge, in base64url.
-    ///   - publicKey: the credential's public key, in COSE.
+    /// - challenge: the issued challenge, in base64url.
+    /// - publicKey: the credential's public key, in COSE.
     package init(
         _ client: ClientData, authenticatorData: [UInt8], signature: [UInt8], challenge: String, publicKey: [UInt8],
         at party: RelyingParty
@@ -21,7 +21,8 @@ package struct Assertion: Sendable {
         signCount = data.signCount
     }
 
-    /// Whether the sign count has grown since `last`. An authenticator that doesn't count always sends 0. If another
-    /// one doesn't grow, the credential was copied. <https://www.w3.org/TR/webauthn-3/#sctn-sign-counter>
+    /// Whether the authenticator's sign count has grown since `last`. An authenticator that doesn't count always sends
+    /// 0. If the count of any other authenticator doesn't grow, its credential was copied.
+    /// <https://www.w3.org/TR/webauthn-3/#sctn-sign-counter>
     package func follows(_ last: UInt32) -> Bool { signCount > last || (signCount == 0 && last == 0) }
 }

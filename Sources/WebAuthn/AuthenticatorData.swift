@@ -1,10 +1,10 @@
-/// The authenticator's part of an answer: flags, sign count, and perhaps a new credential.
+/// The authenticator data of a WebAuthn response: flags, the sign count, and the new credential after a registration.
 /// <https://www.w3.org/TR/webauthn-3/#sctn-authenticator-data>
 package struct AuthenticatorData: Sendable {
-    /// A new credential.
+    /// A new WebAuthn credential, which an authenticator has made.
     struct Credential: Sendable {
         let id: [UInt8]
-        /// The public key in COSE.
+        /// The public key of the WebAuthn credential, in COSE.
         let publicKey: [UInt8]
         let key: CredentialKey
     }
@@ -20,14 +20,14 @@ package struct AuthenticatorData: Sendable {
         static let hasExtensions = Flags(rawValue: 0x80)
     }
 
-    /// The most bytes of a credential's ID, by the specification.
+    /// The greatest length of a WebAuthn credential ID in bytes, by the specification.
     static let longestCredentialID = 1023
 
     let bytes: [UInt8]
     /// The SHA-256 digest of the relying party's ID.
     private let relyingPartyHash: [UInt8]
     private let flags: Flags
-    /// The number of signatures by the credential; 0 if the authenticator doesn't count.
+    /// The number of signatures that the credential has made; 0 if the authenticator doesn't count.
     package let signCount: UInt32
     let credential: Credential?
 
@@ -63,7 +63,8 @@ package struct AuthenticatorData: Sendable {
         return Credential(id: id, publicKey: Array(rest.prefix(rest.count - reader.rest.count)), key: key)
     }
 
-    /// Checks that the authenticator answered this relying party, and that a person was present and verified.
+    /// Checks that the authenticator's response is meant for this relying party, and that a person was present and
+    /// verified.
     func check(for party: RelyingParty) throws(WebAuthnError) {
         guard relyingPartyHash == party.hash else {
             throw WebAuthnError("the authenticator answered another relying party than \"\(party.id)\"")

@@ -13,27 +13,27 @@ package indirect enum CBOR: Hashable, Sendable {
     case bool(Bool)
     case null
 
-    /// The most levels of nested arrays and maps, which is CTAP2's limit.
+    /// The greatest depth of nested arrays and maps in CBOR, which is CTAP2's limit.
     package static let maximumDepth = 4
 
-    /// The most bytes of a text. Authenticators write short ones, and comparing long ones with many combining marks
-    /// takes quadratic time.
+    /// The greatest length of a CBOR text in bytes. Authenticators write short texts, and comparing long ones with many
+    /// combining marks takes quadratic time.
     package static let maximumText = 1_024
 
-    /// Reads the single item that `bytes` consist of.
+    /// Parses bytes that consist of a single CBOR item.
     package init(parsing bytes: [UInt8]) throws(WebAuthnError) {
         var reader = CBORReader(bytes[...])
         self = try reader.item()
         guard reader.rest.isEmpty else { throw WebAuthnError("CBOR has \(reader.rest.count) bytes behind its item") }
     }
 
-    /// Returns a map's value for a whole number.
+    /// Returns the value for a whole number as key, if this CBOR item is a map.
     package subscript(key: Int64) -> CBOR? {
         guard case .map(let members) = self else { return nil }
         return members[.integer(key)]
     }
 
-    /// Returns a map's value for a text.
+    /// Returns the value for a text as key, if this CBOR item is a map.
     package subscript(key: String) -> CBOR? {
         guard case .map(let members) = self else { return nil }
         return members[.text(key)]
@@ -62,9 +62,10 @@ package indirect enum CBOR: Hashable, Sendable {
     package var isEmptyMap: Bool { self == .map([:]) }
 }
 
-/// Reads items one after another. Its memory is proportional to the bytes read, even if an item claims a larger length.
+/// A parser that reads CBOR items one after another. Its memory is proportional to the bytes read, even if an item
+/// claims a larger length.
 package struct CBORReader {
-    /// The bytes that haven't been read yet.
+    /// The bytes of CBOR that haven't been read yet.
     package private(set) var rest: ArraySlice<UInt8>
 
     package init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
@@ -104,7 +105,7 @@ package struct CBORReader {
         }
     }
 
-    /// Reads the number after the kind: a value, or a length.
+    /// Reads the argument of a CBOR item, which follows the item's type: a value or a length.
     private mutating func argument(_ detail: UInt8) throws(WebAuthnError) -> UInt64 {
         switch detail {
         case ..<24: return UInt64(detail)
@@ -118,7 +119,8 @@ package struct CBORReader {
         return value
     }
 
-    /// Checks a count of items that have at least `size` bytes each.
+    /// Checks the number of items that a CBOR array or map claims to have. Each item has at least `size` bytes, so that
+    /// many bytes must be left.
     private func count(_ argument: UInt64, of size: Int) throws(WebAuthnError) -> Int {
         guard let count = Int(exactly: argument), count <= rest.count / size else {
             throw WebAuthnError("CBOR ends before its item does")

@@ -1,8 +1,8 @@
 import JOSE
 import JSON
 
-/// The browser's or the system's part of an answer: kind of ceremony, challenge, origin.
-/// <https://www.w3.org/TR/webauthn-3/#dictionary-client-data>
+/// The client data of a WebAuthn response, written by the browser or the operating system: type of ceremony, challenge,
+/// origin. <https://www.w3.org/TR/webauthn-3/#dictionary-client-data>
 package struct ClientData: Sendable {
     enum Ceremony: String, Sendable {
         case create = "webauthn.create"
@@ -11,7 +11,7 @@ package struct ClientData: Sendable {
 
     let hash: [UInt8]
     private let type: String
-    /// The challenge, in base64url.
+    /// The challenge that the authenticator has answered, in base64url.
     package let challenge: String
     private let origin: String
 
@@ -27,7 +27,8 @@ package struct ClientData: Sendable {
         hash = Digest.sha256(bytes)
     }
 
-    /// Checks the kind of ceremony, the challenge, and that the origin is the relying party's.
+    /// Checks the type of ceremony and the challenge of a WebAuthn response, and that its origin is the relying
+    /// party's.
     func check(_ ceremony: Ceremony, challenge: String, at party: RelyingParty) throws(WebAuthnError) {
         guard type == ceremony.rawValue else {
             throw WebAuthnError("clientDataJSON is of type \"\(type.prefix(64))\", not \"\(ceremony.rawValue)\"")

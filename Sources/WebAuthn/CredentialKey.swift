@@ -1,17 +1,17 @@
 import JOSE
 import JSON
 
-/// The public key of a credential, in COSE: <https://www.rfc-editor.org/rfc/rfc9053#section-7>,
+/// The public key of a WebAuthn credential, in COSE: <https://www.rfc-editor.org/rfc/rfc9053#section-7>,
 /// <https://www.w3.org/TR/webauthn-3/#sctn-alg-identifier>.
 ///
-/// ES256 with P-256 and RS256 are supported, the two that every relying party is advised to offer.
+/// The algorithms ES256 with P-256 and RS256 are supported, which every relying party is advised to offer.
 package struct CredentialKey: Sendable {
     private static let algorithms: [Int64: Algorithm] = [-7: .es256, -257: .rs256]
 
     private let key: Key
     private let algorithm: Algorithm
 
-    /// Reads a COSE key.
+    /// Reads a public key from its COSE map.
     package init(_ cose: CBOR) throws(WebAuthnError) {
         guard let number = cose[3]?.integer, let algorithm = CredentialKey.algorithms[number] else {
             throw WebAuthnError("the credential's key is for neither ES256 (-7) nor RS256 (-257)")
@@ -24,7 +24,7 @@ package struct CredentialKey: Sendable {
         }
     }
 
-    /// Reads a COSE key's bytes.
+    /// Reads a public key from the bytes of its COSE map.
     package init(parsing bytes: [UInt8]) throws(WebAuthnError) { try self.init(CBOR(parsing: bytes)) }
 
     private struct NoNumbers: Error {}
@@ -48,10 +48,10 @@ package struct CredentialKey: Sendable {
         }
     }
 
-    /// Whether `number` is this key's algorithm in COSE.
+    /// Whether `number` is the COSE number of this key's algorithm.
     func isFor(_ number: Int64?) -> Bool { number.flatMap { CredentialKey.algorithms[$0] } == algorithm }
 
-    /// Whether the key has signed `message`. ECDSA signatures are in ASN.1 here.
+    /// Whether this key has made `signature` over `message`. In WebAuthn, ECDSA signatures are in ASN.1.
     /// <https://www.w3.org/TR/webauthn-3/#sctn-signature-attestation-types>
     func hasSigned(_ message: [UInt8], _ signature: [UInt8]) -> Bool {
         guard algorithm == .es256 else { return key.verify(signature, of: message, with: algorithm) == .valid }

@@ -1,15 +1,15 @@
 import JOSE
 
-/// A new credential: the result of `navigator.credentials.create`.
+/// The registration of a new WebAuthn credential: the result of `navigator.credentials.create`.
 /// <https://www.w3.org/TR/webauthn-3/#sctn-registering-a-new-credential>
 package struct Registration: Sendable {
     package let credentialID: [UInt8]
-    /// The public key in COSE.
+    /// The public key of the new credential, in COSE.
     package let publicKey: [UInt8]
     package let signCount: UInt32
 
-    /// Verifies a registration. The attestation formats `none` and `packed` are accepted. The signature of the latter
-    /// is verified, but not the issuer of its certificate.
+    /// Verifies a WebAuthn registration. The attestation formats `none` and `packed` are accepted. For `packed`, the
+    /// signature is verified, but not the issuer of its certificate.
     ///
     /// - Parameter challenge: the issued challenge, in base64url.
     package init(
@@ -34,8 +34,8 @@ package struct Registration: Sendable {
         signCount = data.signCount
     }
 
-    /// Checks a `packed` attestation, signed by the credential itself or by the key of a certificate:
-    /// <https://www.w3.org/TR/webauthn-3/#sctn-packed-attestation>.
+    /// Checks a WebAuthn attestation in the format `packed`, which is signed by the credential itself or by the key of
+    /// a certificate: <https://www.w3.org/TR/webauthn-3/#sctn-packed-attestation>.
     private static func checkPacked(
         _ statement: CBOR, _ credential: AuthenticatorData.Credential, _ message: [UInt8]
     ) throws(WebAuthnError) {

@@ -1,15 +1,16 @@
 import JOSE
 
-/// The site or app for which credentials are made: <https://www.w3.org/TR/webauthn-3/#relying-party>.
+/// The WebAuthn relying party: the site or app for which credentials are made.
+/// <https://www.w3.org/TR/webauthn-3/#relying-party>
 package struct RelyingParty: Sendable {
-    /// The party's ID, a domain.
+    /// The ID of the WebAuthn relying party, a domain.
     package let id: String
     let hash: [UInt8]
     private let takesOrigin: @Sendable (String) -> Bool
 
-    /// Makes a relying party.
+    /// Makes a WebAuthn relying party.
     ///
-    /// - Parameter takesOrigin: returns whether pages or apps of an origin may use the credentials.
+    /// - Parameter takesOrigin: returns whether the pages or apps of an origin may use the party's credentials.
     package init(id: String, takesOrigin: @escaping @Sendable (String) -> Bool) {
         self.id = id
         self.takesOrigin = takesOrigin

@@ -1,4 +1,4 @@
-/// The reason why an authenticator's answer is refused, as the second half of a sentence.
+/// The reason why an authenticator's WebAuthn response is refused, as the second half of a sentence.
 package struct WebAuthnError: Error, CustomStringConvertible, Sendable {
     package let description: String
 

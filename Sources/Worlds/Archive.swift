@@ -1,39 +1,40 @@
 import Platform
 import Time
 
-/// A place where worlds are kept beside this process's memory: a file, or a database that daemons share.
+/// A place where test worlds (isolated test environments) are stored besides this process's memory: a file, or a
+/// database that several daemons share.
 ///
-/// An archive knows nothing of tables. It keeps each world's rows and values as JSON, and commits the changes that
-/// `WorldStore` gives it. Calls may wait, and throw when the archive can't be used.
+/// An archive doesn't know the tables of a world. It keeps each world's rows and values as JSON, and commits the
+/// changes that `WorldStore` gives it. Calls may wait, and throw when the archive can't be used.
 package protocol Archive: SharedTexts, AnyObject {
-    /// Whether other daemons may read and change the same worlds.
+    /// Whether other daemons may read and change the stored test worlds, too.
     var isShared: Bool { get }
 
-    /// This daemon's number among those that share the archive, from 1 to 4095, which no other running one has; 0 when
-    /// the archive isn't shared.
+    /// This daemon's number among those that share the archive of test worlds, from 1 to 4095, which no other running
+    /// daemon has; 0 when the archive isn't shared.
     var replica: Int { get }
 
-    /// The health of the archive, as known from earlier calls.
+    /// The health of the archive that stores test worlds, as known from earlier calls.
     var health: StoreHealth { get }
 
-    /// Returns the names of the worlds that are kept.
+    /// Returns the names of the test worlds that the archive stores.
     func worlds() throws(StoreFailure) -> [String]
 
-    /// Reads the world of this name. If there is none, makes it with the values that `beginning` returns; without
-    /// `beginning`, returns `nil`.
+    /// Reads the test world of this name from the archive. If there is none, makes one with the values that `beginning`
+    /// returns, or returns `nil` if there is no `beginning`.
     func load(
         _ world: String, beginning: (() throws(StoreFailure) -> [ArchivedValue])?
     ) throws(StoreFailure) -> ArchivedWorld?
 
-    /// Returns the changes that others have made in a world since a version.
+    /// Returns the changes that other daemons have made in a test world since a version of the world.
     func news(of world: Int64, after version: Int64) throws(StoreFailure) -> ArchiveNews
 
-    /// Commits the change that `make` returns, as the one after the version `version` of the world. With `nil`, nothing
-    /// is committed.
+    /// Commits the change that `make` returns, as the next version of the test world after `version`. If `make` returns
+    /// `nil`, nothing is committed.
     ///
-    /// When the world has a later version, the outcome is `conflict`, and the caller undoes what `make` did. With
-    /// `isLocking`, nobody else can change the world meanwhile, and `make` gets the changes that others have made
-    /// before. The first attempt doesn't lock, which saves a round trip.
+    /// When the world already has a later version, the result is `conflict`, and the caller undoes what `make` did.
+    /// With `isLocking`, no other daemon can change the world meanwhile, and `make` gets the changes that other daemons
+    /// have made before. The first attempt doesn't lock, which saves a round trip.
     ///
     /// - Throws: The error of `make`, or the reason why the change isn't committed; `unknown` when it can't be
     ///   determined whether it is.
@@ -42,80 +43,82 @@ package protocol Archive: SharedTexts, AnyObject {
         _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
     ) throws(StoreFailure) -> CommitOutcome
 
-    /// Removes a world, with all that is kept of it. Returns `false` when there is none.
+    /// Removes a test world from the archive, with all its data. Returns `false` when there is no such world.
     func remove(_ world: Int64) throws(StoreFailure) -> Bool
 
-    /// The list of all worlds, with those that this daemon doesn't hold; `nil` where it holds all.
+    /// The list of all test worlds in the archive, including those that this daemon hasn't loaded; `nil` if this daemon
+    /// always has all of them.
     var directory: (any WorldDirectory)? { get }
 
-    /// Tries whether an archive that has failed works again.
+    /// Tries whether an archive of test worlds that has failed works again.
     func tryAgain()
 
-    /// Ends the use of the archive. Later calls throw.
+    /// Ends the use of the archive that stores test worlds. Later calls throw an error.
     func close()
 }
 
 extension Archive {
     package var isShared: Bool { false }
     package var replica: Int { 0 }
-    /// Returns no changes, since nobody else changes the worlds.
+    /// Returns no changes, because only this daemon changes the test worlds in the archive.
     package func news(of world: Int64, after version: Int64) -> ArchiveNews { .none }
     package var directory: (any WorldDirectory)? { nil }
     package func tryAgain() {}
 }
 
-/// A row of a world, as archives keep it.
+/// A row of one of a test world's tables, in the form that is stored in a file or database.
 package struct ArchivedRow: Codable, Sendable {
-    /// The relation of a row to the rows of the world's seed. Unchanged seeded rows aren't archived.
+    /// The relation of a stored row to the rows of the seed (the test world's initial data). Seeded rows that haven't
+    /// changed aren't stored.
     package enum Kind: Int64, Codable, Sendable {
-        /// The row is among those added since the world began.
+        /// The row isn't from the seed. It was added to the test world later.
         case own = 0
-        /// The row replaces the seeded row with its key.
+        /// The row replaces the row of the seed (the initial data) with the same key.
         case replacing = 1
-        /// The seeded row with this key was removed. There is no value.
+        /// The row of the seed (the initial data) with this key was removed. There is no value.
         case removed = 2
     }
 
     package let table: String
     package let key: String
-    /// The kind; `nil` in a change that removes the row.
+    /// The relation of the stored row to the seed's rows; `nil` in a change that removes the stored row.
     package let kind: Kind?
-    /// A number that orders the rows of a world as they came.
+    /// The number by which the rows of a test world are ordered as they were added.
     package let place: Int64
-    /// The row as JSON.
+    /// The content of the stored row, as JSON.
     package let value: String
 }
 
-/// A value as archives keep it, of which a world has one.
+/// A single value of a test world, such as its clock, in the form that is stored in a file or database.
 package struct ArchivedValue: Codable, Sendable {
     package let name: String
-    /// The value as JSON.
+    /// The value of a test world, as JSON, in the form that is stored.
     package let value: String
 }
 
-/// The changes of an update: the present form of the rows and values that it touched. Daemons that share a world
-/// exchange it as JSON.
+/// The changes that one update made in a test world: the rows and values that it changed, in their new form. Daemons
+/// that share a world exchange the changes as JSON.
 package struct WorldChange: Codable, Sendable {
-    /// Whether the world began anew from its seed before these changes.
+    /// Whether the test world was reset to its seed (the initial data) before these changes.
     package var isReset = false
-    /// The rows in the order of their places.
+    /// The rows that the change adds, replaces or removes, sorted by their places.
     package var rows: [ArchivedRow] = []
     package var values: [ArchivedValue] = []
 
     package var isEmpty: Bool { !isReset && rows.isEmpty && values.isEmpty }
 }
 
-/// A change that is committed.
+/// A committed change of a test world, with the world's version.
 package struct ArchivedChange: Sendable {
-    /// The world's version after the change, and before it.
+    /// The test world's version after the committed change, and the version before it.
     package let version: Int64
     package let before: Int64
     package let change: WorldChange
 }
 
 extension [ArchivedChange] {
-    /// The changes without values that a later change of the list overwrites. If a thousand orders are queued one by
-    /// one, there are a thousand values of up to a thousand orders, of which only the last counts.
+    /// The list of changes, without the values that a later change in the list overwrites. If a thousand orders are
+    /// queued one by one, there are a thousand values of up to a thousand orders, of which only the last counts.
     package var withLastValues: [ArchivedChange] {
         var last: [String: Int64] = [:]
         for change in self { for value in change.change.values { last[value.name] = change.version } }
@@ -127,86 +130,88 @@ extension [ArchivedChange] {
     }
 }
 
-/// All that an archive keeps of a world.
+/// Everything that the archive stores of a test world.
 package struct ArchivedWorld: Sendable {
     package let id: Int64
     package let version: Int64
-    /// The version at which the world began anew from its seed.
+    /// The version of the test world at which it was last reset to its seed (the initial data).
     package let beginning: Int64
-    /// The rows in the order of their places.
+    /// The stored rows of the test world, sorted by their places.
     package var rows: [ArchivedRow] = []
     package var values: [ArchivedValue] = []
-    /// Whether the world was there before it was asked for.
+    /// Whether the test world existed before it was loaded, so that the loading didn't create it.
     package var wasThere = true
 }
 
-/// The changes that other daemons have made in a world.
+/// The changes that other daemons have made in a test world.
 package enum ArchiveNews: Sendable {
     case none
-    /// Changes, in order. Unless `isAll`, there may be more.
+    /// Changes of the test world by other daemons, in order. Unless `isAll`, there may be more.
     case changes([ArchivedChange], isAll: Bool)
-    /// The changes aren't kept any more, so the world must be loaded again.
+    /// The changes of the test world aren't stored any more, so the whole world must be loaded again.
     case forgotten
-    /// The world has been removed.
+    /// The test world has been removed by another daemon.
     case removed
 }
 
-/// The outcome of a commit.
+/// The result of committing a change of a test world.
 package enum CommitOutcome: Sendable {
-    /// The world has this version now.
+    /// The change is committed, and the test world has this version now.
     case committed(version: Int64)
-    /// There was nothing to commit.
+    /// The test world is unchanged, because there was nothing to commit.
     case unchanged
-    /// Nothing was committed, and another attempt may succeed: others have changed the world, or the connection was lost.
+    /// Nothing was committed, and another attempt may succeed: other daemons have changed the test world, or the
+    /// connection was lost.
     case conflict
-    /// The world has been removed, and nothing was committed.
+    /// Nothing was committed, because the test world has been removed.
     case removed
 }
 
-/// Texts by name that daemons share, such as keys, or a secret made by one of them.
+/// Named texts that all daemons with a common database share, such as keys, or a secret made by one of the daemons.
 package protocol SharedTexts: Sendable {
-    /// Returns the text with this name; `nil` when there is none.
+    /// Returns the shared text with this name; `nil` when there is none.
     func text(_ name: String) throws(StoreFailure) -> String?
 
-    /// Returns the text with this name. If there is none, stores `text`, so that all daemons get the same.
+    /// Returns the shared text with this name. If there is none, stores `text`, so that all daemons get the same text.
     func text(_ name: String, orKeep text: String) throws(StoreFailure) -> String
 }
 
-/// The list of all worlds, whichever replica holds them. Each call is one short transaction.
+/// The list of all test worlds in a database that several daemons share, whichever daemon has loaded them. Each call is
+/// one short transaction.
 package protocol WorldDirectory: Sendable {
-    /// Returns every world, with the seconds since any replica noted a use of it.
+    /// Returns every test world, with the seconds since any daemon recorded that the world was used.
     func list() throws(StoreFailure) -> [(name: String, idle: Int)]
 
-    /// Returns whether there is a world of this name.
+    /// Returns whether there is a test world of this name.
     func has(_ name: String) throws(StoreFailure) -> Bool
 
-    /// Returns the number of worlds.
+    /// Returns the number of stored test worlds.
     func count() throws(StoreFailure) -> Int
 
-    /// Notes that the worlds of these names are used now.
+    /// Records that the test worlds of these names are used now.
     func noteUse(of names: [String]) throws(StoreFailure)
 
-    /// Removes worlds for which no use was noted for so many seconds: at most `count`, the least recently used first,
-    /// and never the one called `kept`. Returns their names. If several replicas ask at once, each removes different
-    /// ones.
+    /// Removes test worlds that haven't been used for `seconds`: at most `count`, the least recently used first, and
+    /// never the world called `kept`. Returns the names of the removed worlds. If several daemons call this at once,
+    /// each removes different worlds.
     func removeIdle(_ seconds: Int, atMost count: Int, but kept: String) throws(StoreFailure) -> [String]
 }
 
-/// The health of a store.
+/// The health of the store (file, database or memory) that keeps test worlds.
 package struct StoreHealth: Sendable {
-    /// The kind of store: `memory`, `sqlite` or `postgresql`.
+    /// The kind of the store that keeps test worlds: `memory`, `sqlite` or `postgresql`.
     package let kind: String
-    /// The reason why the store can't be used now; `nil` when it can.
+    /// The reason why the store of test worlds can't be used now; `nil` when it can.
     package var failure: StoreFailure?
-    /// The time since which the store can't be used, by the machine's clock.
+    /// The time since which the store of test worlds can't be used, by the machine's clock.
     package var failingSince: Instant?
-    /// The daemons that share the store, this one among them; empty when it isn't shared.
+    /// The daemons that share the store of test worlds, including this daemon; empty when the store isn't shared.
     package var replicas: [Replica] = []
 
-    /// One of the daemons that share a store.
+    /// One of the daemons that share a store of test worlds.
     package struct Replica: Sendable {
         package let number: Int
-        /// The names of the replica's machine and process.
+        /// The name of the machine on which a daemon runs, and of the daemon's process.
         package let name: String
 
         package init(number: Int, name: String) {
@@ -218,32 +223,32 @@ package struct StoreHealth: Sendable {
     package init(kind: String) { self.kind = kind }
 }
 
-/// The reason why worlds can't be read or changed at the moment.
+/// The reason why the stored test worlds can't be read or changed at the moment.
 package struct StoreFailure: Error, Equatable {
     package enum Kind: String, CaseIterable, Sendable {
-        /// The store can't be reached or opened.
+        /// The store of test worlds can't be reached or opened.
         case unreachable
-        /// The store took too long to answer.
+        /// The store of test worlds took too long to answer.
         case slow
-        /// The store has no space left.
+        /// The store of test worlds has no space left.
         case full
-        /// The store can't be written.
+        /// The store of test worlds can't be written.
         case readOnly
-        /// The store's content is from a newer version of this program.
+        /// The store of test worlds was written by a newer version of this program.
         case newer
-        /// The content can't be read: it isn't a store, or it is damaged.
+        /// The content of the store can't be read: it isn't a store of test worlds, or it is damaged.
         case unreadable
-        /// A row or value isn't declared by any part of this program, or can't be encoded.
+        /// A stored row or value has a type that this program doesn't know, or it can't be encoded.
         case undeclared
-        /// The connection was lost while writing, so it isn't known whether the change was committed.
+        /// The connection to the database was lost while writing, so it isn't known whether the change was committed.
         case unknown
 
-        /// The code in the control API's refusals, such as `storeFull`.
+        /// The error code in the control API's answers, such as `storeFull`.
         package var code: String { "store\(rawValue.prefix(1).uppercased())\(rawValue.dropFirst())" }
     }
 
     package let kind: Kind
-    /// The store's message, in a few words.
+    /// The message of the database or file system about the failure, in a few words.
     package let detail: String
 
     package init(_ kind: Kind, _ detail: String) {
@@ -251,7 +256,7 @@ package struct StoreFailure: Error, Equatable {
         self.detail = detail
     }
 
-    /// What is wrong, and what to do about it, in one line.
+    /// The failure of the store of test worlds and the remedy, in one line.
     package var message: String { "the store of the worlds \(what) (\(detail)): \(advice)" }
 
     private var what: String {
@@ -260,10 +265,10 @@ package struct StoreFailure: Error, Equatable {
         case .slow: "doesn't answer in time"
         case .full: "is full"
         case .readOnly: "can't be written"
-        case .newer: "belongs to a newer version"
+        case .newer: "was written by a newer version of understudy"
         case .unreadable: "can't be read"
-        case .undeclared: "can't keep this"
-        case .unknown: "was lost while it wrote"
+        case .undeclared: "can't store this data"
+        case .unknown: "lost its connection while it wrote"
         }
     }
 
@@ -274,7 +279,7 @@ package struct StoreFailure: Error, Equatable {
         case .readOnly: "this change wasn't made; let the daemon write it, then send the request again"
         case .unknown: "whether anything has changed isn't known, look before sending the request again"
         case .newer: "this change wasn't made; use that version"
-        case .unreadable: "this change wasn't made; mend what is kept, or load a snapshot into another store"
+        case .unreadable: "this change wasn't made; repair the store, or load a snapshot into another store"
         case .undeclared: "this change wasn't made; please report this, it is a mistake of understudy's"
         }
     }

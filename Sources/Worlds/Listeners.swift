@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// The listeners to a world's exchanges, or to its messages. While there are none, a notification costs one atomic
-/// read.
+/// The closures to be called when something happens in a test world: a request was recorded, or a mail arrived. While
+/// there are none, a notification costs one atomic read.
 package final class Listeners: Sendable {
     private struct State {
         var all: [Int: @Sendable () -> Void] = [:]
@@ -14,12 +14,13 @@ package final class Listeners: Sendable {
     private let hasAny = Atomic<Bool>(false)
     private let isTelling = Atomic<Bool>(false)
 
-    /// Listeners are called on `queue`, so that they don't run on workers.
+    /// Makes an empty list of listeners. They are called on `queue`, so that they don't block the server's threads.
     package init(on queue: DispatchQueue) { self.queue = queue }
 
     package var isListenedTo: Bool { hasAny.load(ordering: .relaxed) }
 
-    /// Calls `listener` after each change, until `stopListening` is called with the number that this returns.
+    /// Calls `listener` after each change of a test world's recording or inbox, until `stopListening` is called with
+    /// the number that this returns.
     package func listen(_ listener: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.last += 1
@@ -36,7 +37,7 @@ package final class Listeners: Sendable {
         }
     }
 
-    /// Notifies each listener once, even if called several times before they have run.
+    /// Notifies each listener once, even if this is called several times before the listeners have run.
     package func tell() {
         guard hasAny.load(ordering: .acquiring), !isTelling.exchange(true, ordering: .acquiringAndReleasing) else {
             return

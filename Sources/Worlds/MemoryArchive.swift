@@ -1,25 +1,26 @@
 import Synchronization
 
-/// The archive of `--store checked` and of tests, in this process's memory. `--store memory` has no archive.
+/// The archive of test worlds for `--store checked` and for tests, in this process's memory. `--store memory` has no
+/// archive.
 ///
 /// Daemons of one process that have the same `Memory` share its worlds. A checked archive finds rows that can't be
 /// archived and closures that can't run twice: each change fails at first, as if another daemon had committed in
 /// between, and the last change is read back before the next one.
 package final class MemoryArchive: Archive {
-    /// The archived worlds in this process's memory.
+    /// The stored test worlds of a `MemoryArchive`, in this process's memory.
     package final class Memory: Sendable {
         struct State {
             var worlds: [String: World] = [:]
             var texts: [String: String] = [:]
             var lastID: Int64 = 0
-            /// The failure that all calls throw; `nil` when they work.
+            /// The failure that all calls of the archive throw in a test; `nil` when they work.
             var failure: StoreFailure?
-            /// The number of times that daemons have asked for changes.
+            /// The number of times that daemons have asked the archive for other daemons' changes.
             var refreshes = 0
         }
 
         let state = Mutex(State())
-        /// The time in seconds, from which idle worlds are found.
+        /// The time in seconds by which the archive finds test worlds that haven't been used for long.
         let clock = Atomic<Int>(0)
 
         package init() {}
@@ -31,7 +32,7 @@ package final class MemoryArchive: Archive {
         var rows: [String: [String: ArchivedRow]] = [:]
         var values: [String: ArchivedValue] = [:]
         var version: Int64 = 1
-        /// The changes after version 1; only the last one where the archive is checked.
+        /// The changes of a test world since its version 1. A checked archive keeps only the last change.
         var changes: [ArchivedChange] = []
         var lastUse: Int
 
@@ -55,7 +56,7 @@ package final class MemoryArchive: Archive {
         replica = 0
     }
 
-    /// An archive for one of the daemons that share the worlds.
+    /// Makes an archive for one of the daemons that share the test worlds in `memory`.
     package init(sharing memory: Memory, replica: Int) {
         self.memory = memory
         isChecked = false

@@ -2,13 +2,13 @@ import Logging
 import Synchronization
 import Time
 
-/// Logs warnings without repeating them: each kind once a minute at most, and one-time messages once.
+/// Logs warnings without repeating them: each kind of warning once a minute at most, and one-time messages once.
 package final class Notices: Sendable {
     private static let interval = 60
     private let logger: Logger
-    /// The time when each kind was logged last, in seconds of the machine's monotonic clock.
+    /// The time when each kind of warning was last logged, in seconds of the machine's monotonic clock.
     private let told = Mutex<[Kind: Int]>([:])
-    /// The one-time messages that were logged.
+    /// The one-time messages that have been logged.
     private let said = Mutex<Set<String>>([])
     private static let saidLimit = 200
 
@@ -35,10 +35,10 @@ package final class Notices: Sendable {
         if isDue { logger.warning("\(message())") }
     }
 
-    /// Logs a warning that can't be repeated.
+    /// Logs a warning every time, for events that can't repeat often.
     package func warn(_ message: String) { logger.warning("\(message)") }
 
-    /// Logs a message once while the process runs. After 200 different messages, new ones aren't logged.
+    /// Logs a message only once while the process runs. After 200 different messages, new ones aren't logged.
     package func tellOnce(_ message: String) {
         let isNew = said.withLock { $0.count < Notices.saidLimit && $0.insert(message).inserted }
         if isNew { logger.notice("\(message)") }

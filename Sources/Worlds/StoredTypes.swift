@@ -6,11 +6,12 @@ import JSON
     import Foundation
 #endif
 
-/// The types of rows and values that a world can hold, by the names under which archives keep them.
+/// The Swift types of all rows and values that a test world can hold, by the names under which a file or database
+/// stores them.
 package struct StoredTypes: Sendable {
     package let rows: [String: any Row.Type]
     package let values: [String: any WorldValue.Type]
-    /// The names that several different types have.
+    /// The names that several different types of rows or values have, by mistake.
     package let ambiguous: Set<String>
 
     package init(rows rowTypes: [any Row.Type], values valueTypes: [any WorldValue.Type]) {
@@ -35,12 +36,12 @@ extension Row {
     package static var tableName: String { table.name }
 }
 
-/// Encodes rows and values as JSON, and decodes them.
+/// Encodes the rows and values of a test world as JSON, and decodes them.
 package struct StoredCoder: Sendable {
     private let decoder: JSONDecoder
     private let encoder = JSONEncoder()
 
-    /// `userInfo` is what the rows' own decoders ask for.
+    /// Makes a coder for rows and values. `userInfo` is passed to the rows' own decoders.
     package init(decoding userInfo: [CodingUserInfoKey: any Sendable] = [:]) {
         decoder = JSONDecoder()
         decoder.userInfo = userInfo
@@ -60,12 +61,12 @@ package struct StoredCoder: Sendable {
         }
     }
 
-    /// Returns a value as archives keep it.
+    /// Returns a value of a test world in the form that is stored in a file or database.
     func archived<V: WorldValue>(_ value: V) throws(StoreFailure) -> ArchivedValue {
         ArchivedValue(name: V.name, value: try encode(value))
     }
 
-    /// Returns the path at which decoding failed. It doesn't repeat the value, which may be a secret.
+    /// Returns the path in the JSON at which decoding failed. It doesn't repeat the value, which may be a secret.
     private static func reason(_ error: any Error) -> String {
         let context: DecodingError.Context
         switch error as? DecodingError {

@@ -1,27 +1,28 @@
 import Time
 
-/// A world's clock: the machine's time, moved or frozen. It never leaves the years 1970 to 9999.
+/// The clock of a test world: the machine's time, moved or frozen. It never leaves the years 1970 to 9999.
 package struct WorldClock: WorldValue {
     package static let name = "clock"
 
     private var offset = TimeSpan.zero
     private var frozenAt: Instant?
 
-    /// Makes a clock that shows the machine's time.
+    /// Makes a test world's clock that shows the machine's time.
     package init() {}
 
     package var isFrozen: Bool { frozenAt != nil }
 
     package var now: Instant { frozenAt ?? MachineClock.now + offset }
 
-    /// Moves the clock forward. Returns `false`, and changes nothing, if it would leave the years 1970 to 9999.
+    /// Moves the test world's clock forward by `span`. Returns `false`, and changes nothing, if it would leave the
+    /// years 1970 to 9999.
     package mutating func advance(by span: TimeSpan) -> Bool {
         guard let time = now.advanced(by: span) else { return false }
         if isFrozen { frozenAt = time } else { offset = offset + span }
         return true
     }
 
-    /// Returns how far the clock was moved since it was equal to `other`.
+    /// Returns how far the clock was moved in comparison with `other`, an earlier copy of it.
     package func distance(from other: WorldClock) -> TimeSpan {
         if let frozenAt, let before = other.frozenAt { return frozenAt - before }
         return offset - other.offset
@@ -41,7 +42,7 @@ package struct WorldClock: WorldValue {
         }
     }
 
-    /// Returns to the machine's time.
+    /// Sets the test world's clock to the machine's time.
     package mutating func reset() {
         offset = .zero
         frozenAt = nil

@@ -1,37 +1,39 @@
 import Synchronization
 
-/// The tables of one world: in this process's memory, behind one lock, and committed to an archive where there is one.
+/// The tables of one test world: in this process's memory, behind one lock, and also in an archive (a file or database)
+/// if there is one.
 ///
 /// Queries are answered from memory. An update runs on the tables in memory; its changes are committed to the archive
-/// before the update returns and before anybody else can read them. If the commit fails, the changes are undone in
-/// memory, too, and the update throws. If another daemon has changed the world since, the changes are undone, the
-/// other's are applied, and the closure runs again. Where daemons share the archive, a closure that throws or changes
+/// before the update returns and before any other request can read them. If the commit fails, the changes are undone in
+/// memory, too, and the update throws. If another daemon has changed the world since, the changes are undone, the other
+/// daemon's are applied, and the closure runs again. Where daemons share the archive, a closure that throws or changes
 /// nothing always runs twice: the first time without asking the archive, the second time with the world locked.
 package final class WorldStore: Sendable {
     let name: String
     private let archive: (any Archive)?
     private let state: Mutex<State>
-    /// A lock held while the world is loaded.
+    /// A lock that is held while the test world is loaded from the archive.
     private let loading = Mutex<Void>(())
     private let listeners = Mutex<[@Sendable (StoreChange) -> Void]>([])
-    /// Whether the archive had the world before this process loaded it.
+    /// Whether the file or database had the test world before this process loaded it.
     package let isKept: Bool
 
-    /// State that is only used while the lock is held.
+    /// The state of the test world, which is only used while the lock is held.
     private struct State: @unchecked Sendable {
         var origin: any WorldOrigin
-        /// The origin whose rows aren't archived as long as the world hasn't changed them.
+        /// The source of the world's initial rows, usually the seed. They aren't stored as long as the test world
+        /// hasn't changed them.
         var rowOrigin: any WorldOrigin
         var held: Held
-        /// Whether the archive may have another state than `held`, so that the world must be loaded before the next
-        /// update.
+        /// Whether the file or database may have another state than this process's copy, so that the test world must be
+        /// loaded before the next update.
         var isStale = false
-        /// Whether the world was removed, so that further changes are lost.
+        /// Whether the test world was removed, so that further changes are lost.
         var isGone = false
-        /// The number of times that the origin was changed.
+        /// The number of times that the seed (the source of initial values) was changed.
         var originChanges = 0
 
-        /// Marks the world as removed. Returns its tables, to be freed outside the lock.
+        /// Marks the test world as removed. Returns its tables, so that the caller frees them outside the lock.
         mutating func becomeGone() -> MemoryTables {
             let tables = held.tables
             held.tables = MemoryTables(origin)
@@ -40,15 +42,15 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// The copy of the world in memory.
+    /// The copy of the test world in this process's memory.
     private struct Held {
         let id: Int64
         var version: Int64
-        /// The version at which the world began anew.
+        /// The version of the test world at which it was last reset to its seed.
         var beginning: Int64
         var tables: MemoryTables
 
-        /// Makes a world that is in memory only.
+        /// Makes a test world that exists in memory only.
         init(_ origin: any WorldOrigin) { (id, version, beginning, tables) = (0, 0, 0, MemoryTables(origin)) }
 
         init(_ archived: ArchivedWorld, _ origin: any WorldOrigin, rows: any WorldOrigin) throws(StoreFailure) {
@@ -58,7 +60,7 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Makes a world that is in memory only.
+    /// Makes a test world that exists in memory only.
     package init(_ name: String, _ origin: any WorldOrigin) {
         self.name = name
         archive = nil
@@ -66,7 +68,7 @@ package final class WorldStore: Sendable {
         state = Mutex(State(origin: origin, rowOrigin: origin, held: Held(origin)))
     }
 
-    /// Makes a world that is kept in an archive, if there is one.
+    /// Makes a test world that is kept in `archive` (a file or database), if there is one.
     package convenience init(
         _ name: String, _ origin: any WorldOrigin, keptIn archive: (any Archive)?, makes: Bool = true
     ) throws(StoreFailure) {
@@ -77,7 +79,8 @@ package final class WorldStore: Sendable {
         try self.init(name, origin, in: archive, makes: makes)
     }
 
-    /// Loads the world of this name from the archive. If there is none, makes it; without `makes`, marks it as removed.
+    /// Loads the test world of this name from the file or database. If there is none, makes one, or without `makes`
+    /// marks it as removed.
     package init(
         _ name: String, _ origin: any WorldOrigin, in archive: any Archive, makes: Bool = true
     ) throws(StoreFailure) {
@@ -98,15 +101,16 @@ package final class WorldStore: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Whether the world was removed, or never existed.
+    /// Whether the test world was removed, or never existed.
     package var isGone: Bool { state.withLock { $0.isGone } }
 
-    /// Whether changes outlive the process.
+    /// Whether the changes of the test world outlive the process.
     package var lasts: Bool { archive != nil }
 
     // MARK: - Loading
 
-    /// Loads the world again if it is stale. Returns whether it was.
+    /// Loads the test world again from the file or database if the copy in memory may be wrong. Returns whether it was
+    /// loaded.
     @discardableResult
     private func loadIfStale(from archive: any Archive) throws(StoreFailure) -> Bool {
         guard state.withLock({ $0.isStale }) else { return false }
@@ -148,7 +152,8 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Loads the world again. Values that weren't used yet come from `origin`, and seeded rows from `rows`.
+    /// Loads the test world again from the file or database. Values that haven't been used yet come from `origin`, and
+    /// initial rows from `rows`.
     package func resume(_ origin: any WorldOrigin, rows: any WorldOrigin) throws(StoreFailure) {
         guard let archive else { return }
         state.withLock { state in
@@ -167,16 +172,16 @@ package final class WorldStore: Sendable {
         try state.withLock { (state) throws(Failure) -> Result in try body(Snapshot(tables: state.held.tables)) }
     }
 
-    /// Runs `body`, which may run several times, and commits its changes.
+    /// Runs `body`, which may run several times, and commits its changes to the test world.
     ///
-    /// - Throws: The reason why the change isn't committed, or, with the kind `unknown`, why it may not be. It is undone
-    ///   in memory.
+    /// - Throws: The reason why the change isn't committed, or, with the kind `unknown`, why it may not be committed.
+    ///   The change is undone in memory.
     package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try change(body).get()
     }
 
-    /// Runs `body`, which may run several times, and commits its changes, or none when it throws. If it returns a
-    /// failure in place of throwing it, its changes are committed.
+    /// Runs `body`, which may run several times, and commits its changes to the test world, or none when it throws. If
+    /// `body` returns a failure in place of throwing it, its changes are committed.
     ///
     /// - Throws: The error of `body`, or a `StoreFailure` as the other `update` does.
     package func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
@@ -222,7 +227,7 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Begins the world anew from an origin, with the changes of `putting`, in one step; `also` runs within it.
+    /// Resets the test world to its initial data, makes the changes of `putting`, and runs `also`, all in one step.
     package func reset(
         to origin: any WorldOrigin, putting: (inout Transaction) -> Void = { _ in }, also: () -> Void = {}
     ) throws(StoreFailure) {
@@ -257,7 +262,7 @@ package final class WorldStore: Sendable {
         _ = consume old
     }
 
-    /// Changes the origin of values that weren't used yet; the others stay.
+    /// Changes the seed (the source of initial values) for values that haven't been used yet. The other values stay.
     package func adopt(_ origin: any WorldOrigin) throws(StoreFailure) {
         // The values of the earlier origin are made first, because it mustn't matter whether somebody has used them.
         let types = state.withLock { $0.origin.storedTypes.values }.sorted { $0.key < $1.key }.map(\.value)
@@ -268,8 +273,8 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Removes the world from memory and archive. Changes by requests that still run are lost. Returns `false` when it
-    /// was removed before. If removing fails, the world is unchanged.
+    /// Removes the test world from memory and from the file or database. Changes by requests that still run are lost.
+    /// Returns `false` when the world was removed before. If removing fails, the world is unchanged.
     @discardableResult
     package func remove() throws(StoreFailure) -> Bool {
         let (isRemoved, old) = try state.withLock { (state) throws(StoreFailure) -> (Bool, MemoryTables?) in
@@ -286,8 +291,8 @@ package final class WorldStore: Sendable {
 
     private static let attempts = 8
 
-    /// Runs a change and commits it. `run` returns `false` if its changes shall be undone, and may run several times;
-    /// `then` runs once, after the commit. With `origin`, the world begins anew from it.
+    /// Runs a change of the test world and commits it. `run` returns `false` if its changes shall be undone, and may
+    /// run several times. `then` runs once, after the commit. With `origin`, the world is reset to that initial data.
     private func commit(
         to archive: any Archive, from origin: (any WorldOrigin)? = nil, _ run: (MemoryTables) -> Bool,
         then: (inout State) -> Void = { _ in }
@@ -301,16 +306,16 @@ package final class WorldStore: Sendable {
             }
             if isDone { return }
         }
-        throw StoreFailure(.slow, "others change the world all the time")
+        throw StoreFailure(.slow, "other daemons change the world all the time")
     }
 
-    /// Makes one attempt to commit. Returns `false` when another attempt is needed.
+    /// Makes one attempt to commit a change of the test world. Returns `false` when another attempt is needed.
     private func commitOnce(
         _ state: inout State, to archive: any Archive, isLocking: Bool, from origin: (any WorldOrigin)?,
         _ run: (MemoryTables) -> Bool, _ then: (inout State) -> Void, _ othersChange: inout StoreChange
     ) throws(StoreFailure) -> Bool {
         guard !state.isStale else { return false }
-        /// The changed tables, until it is known whether the change is committed.
+        /// The changed tables of the test world, until it is known whether the change is committed.
         var changed: MemoryTables?
         func make(_ changes: [ArchivedChange]) throws(StoreFailure) -> WorldChange? {
             for change in changes.withLastValues { try apply(change, to: &state, &othersChange) }
@@ -367,8 +372,8 @@ package final class WorldStore: Sendable {
 
     // MARK: - Changes by others
 
-    /// Applies the changes that other daemons have made before this call, so that a later read has them. A stale world
-    /// is loaded again.
+    /// Applies the changes that other daemons have made in the test world before this call, so that a later read sees
+    /// them. If the copy in memory may be wrong, the whole world is loaded again.
     @discardableResult
     package func refresh() throws(StoreFailure) -> StoreNews {
         guard let archive else { return .same }
@@ -407,7 +412,7 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Applies another daemon's change to the tables in memory.
+    /// Applies another daemon's change of the test world to the tables in memory.
     private func apply(
         _ archived: ArchivedChange, to state: inout State, _ news: inout StoreChange
     ) throws(StoreFailure) {
@@ -429,8 +434,8 @@ package final class WorldStore: Sendable {
         news.names.formUnion(change.values.lazy.map(\.name))
     }
 
-    /// Calls `body` each time after changes by other daemons were applied, on the same thread and without a lock on the
-    /// world's tables. `body` may read them, but neither refresh nor change them.
+    /// Calls `body` each time after other daemons' changes of the test world were applied, on the same thread and
+    /// without a lock on the world's tables. `body` may read the tables, but neither refresh nor change them.
     package func whenOthersChange(_ body: @escaping @Sendable (StoreChange) -> Void) {
         listeners.withLock { $0.append(body) }
     }
@@ -441,19 +446,19 @@ package final class WorldStore: Sendable {
     }
 }
 
-/// The result of a refresh.
+/// The result of asking the database for changes by other daemons.
 package enum StoreNews: Sendable {
     case same
     case changed
-    /// The world was removed. If there is one of the same name, it is another world, with a store of its own.
+    /// The test world was removed. If there is a world of the same name, it is another world, with a store of its own.
     case removed
 }
 
-/// The changes that other daemons have made in a world.
+/// The changes that other daemons have made in a test world.
 package struct StoreChange: Sendable {
-    /// The names of the changed tables and values.
+    /// The names of the tables and values that other daemons have changed.
     package var names: Set<String>
-    /// Whether the world began anew.
+    /// Whether another daemon has reset the test world to its initial data.
     package var isReset: Bool
 
     package init(names: Set<String> = [], isReset: Bool = false) {

@@ -251,7 +251,7 @@ struct CompareTests {
             alone.output == """
                 skipped  1  POST github.com/login/oauth/access_token: this request needs a code which the recording doesn't \
                 show being issued
-                skipped  2  GET api.github.com/user: this request needs a token which wasn't issued here
+                skipped  2  GET api.github.com/user: this request needs a token which Understudy hasn't issued
                 0 answers compared, 0 differ; 2 skipped, 0 at hosts that aren't played
 
                 """)

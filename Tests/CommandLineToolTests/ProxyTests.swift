@@ -65,9 +65,9 @@ struct ProxyTests {
     @Test(
         "any other host is refused, and told why; nothing goes out",
         arguments: [
-            ("https://example.com/", "example.com isn't a host that is played here"),
-            ("http://example.com/", "example.com isn't a host that is played here"),
-            ("https://appleid.apple.com:8443/", "played at port 443"),
+            ("https://example.com/", "doesn't stand in for example.com"),
+            ("http://example.com/", "doesn't stand in for example.com"),
+            ("https://appleid.apple.com:8443/", "answers at port 443"),
         ])
     func refused(url: String, advice: String) throws {
         let server = try start()

@@ -68,7 +68,7 @@ struct ScenarioWalkTests {
     @Test(
         "a daemon doesn't start with a scenario that can't be played",
         arguments: [
-            ("provider-outage,host=login.nowhere.example", "no such host is played"),
+            ("provider-outage,host=login.nowhere.example", "the daemon serves no such host"),
             ("provider-outage,hots=github.com", "\"host\""),
             ("revoked-grant", "no world can begin"),
         ])

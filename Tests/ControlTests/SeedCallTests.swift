@@ -193,7 +193,7 @@ struct SeedCallTests {
             ),
             (
                 #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG","publicKeyFile":"/etc/passwd"}]}]}}"#,
-                "$.apple.teams[0].keys[0].publicKeyFile", "names no files"
+                "$.apple.teams[0].keys[0].publicKeyFile", "can't name files"
             ),
             (#"{"interaction":{"mode":"auto","account":"nobody"}}"#, "$.interaction.account", "\"nobody\""),
             (

@@ -18,7 +18,7 @@ import Understudy
             ),
             (
                 "outcomes", #"{"provider":"apple","client":"1234567890","outcome":"approve"}"#, "$.client",
-                "it is one at facebook"
+                "it is a client at facebook"
             ),
             ("outcomes", #"{"provider":"openid","client":"x","outcome":"approve"}"#, "$.client", "there are: "),
             (

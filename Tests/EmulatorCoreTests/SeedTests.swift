@@ -106,7 +106,7 @@ struct SeedTests {
             ),
             (
                 #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG","publicKeyFile":"keys/AuthKey_ABC123DEFG.pub.pem","privateKeyFile":"keys/AuthKey_ZYX987WVUT.p8"}]}]}}"#,
-                "$.apple.teams[0].keys[0].privateKey: it isn't the private half of the public key beside it"
+                "$.apple.teams[0].keys[0].privateKey: this private key doesn't belong to the public key beside it"
             ),
             (
                 #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG","privateKeyFile":"keys/AuthKey_ABC123DEFG.pub.pem"}]}]}}"#,

@@ -75,11 +75,11 @@ struct AppCheckTests {
         arguments: [
             ("exchangeDebugToken", ["debugToken": "another"], app, "debugTokens of the seed doesn't list"),
             ("exchangeDebugToken", ["debugToken": "6d8b25c2-debug"], "1:2:web:x", "doesn't list the app"),
-            ("exchangeRecaptchaEnterpriseToken", ["recaptchaEnterpriseToken": "x"], app, "given out no such token"),
+            ("exchangeRecaptchaEnterpriseToken", ["recaptchaEnterpriseToken": "x"], app, "unknown or was used"),
             ("exchangeRecaptchaV3Token", ["recaptcha_v3_token": "bot"], app, "score is 0.4"),
             (
                 "exchangeAppAttestAttestation", ["attestationStatement": "eA", "keyId": "eA", "challenge": "eA"], app,
-                "the challenge wasn't given out"
+                "the challenge is unknown"
             ),
         ])
     func refused(method: String, body: [String: String], app: String, reason: String) throws {
@@ -153,7 +153,7 @@ struct AppCheckTests {
             #expect(refused.diagnosis.contains(reason))
         }
         try fixture.advance("31m")
-        #expect(try signUp(good).diagnosis.contains("the token is over"))
+        #expect(try signUp(good).diagnosis.contains("the App Check token has expired"))
         #expect(try fixture.owner("POST", "v1/projects/demo-app/accounts", [:]).status == 200)
     }
 

@@ -93,7 +93,7 @@ struct RoomTests {
             }
             #expect(answer.status == 429)
             #expect(answer.message.hasPrefix("QUOTA_EXCEEDED"))
-            #expect(answer.diagnosis.contains("no seed holds it"))
+            #expect(answer.diagnosis.contains("the seed doesn't have it"))
         }
         let memory = try fixture.client.get("\(FirebaseFixture.control)/health").json["memory"] as? [String: Any]
         let projects = memory?["projects"] as? [String: Any]

@@ -246,7 +246,7 @@ import Testing
             "\(AccessTests.control)/tokens",
             json: ["provider": "google", "client": "example.apps.googleusercontent.com", "account": "ada"])
         let idToken = try #require(minted["token"])
-        #expect(try client.post(path, json: ["token": idToken]).diagnosis.contains("good until it expires"))
+        #expect(try client.post(path, json: ["token": idToken]).diagnosis.contains("valid until it expires"))
     }
 
     @Test("a person is signed out of all browsers by a call") func logouts() throws {

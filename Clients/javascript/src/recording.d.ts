@@ -48,7 +48,7 @@ export interface Exchange {
   status: number
   /** The reason why it was refused. */
   diagnosis?: string
-  /** A surprise in an answer that refuses nothing. */
+  /** A note on a surprise in a successful answer. */
   note?: string
   /** From where the provider's answer is known; for `chosen`, `source` is the reason. */
   evidence?: { kind: 'documented' | 'recorded' | 'specified' | 'reported' | 'chosen'; source: string; date?: string }

@@ -1,18 +1,20 @@
 import JSON
 import ModelContextProtocol
 
-/// Keeps answers short, because everything that a model reads stays in its context.
+/// Keeps the answers of tools short, because everything that a language model reads stays in its context.
 enum AnswerSize {
-    /// The most bytes of JSON: about 6,000 tokens.
+    /// The greatest number of bytes of JSON in a tool's answer: about 6,000 tokens of a language model.
     static let limit = 24_000
 
-    /// The limits of an answer's texts, elements and members. Each further step of the list allows less.
+    /// The limits that are tried in turn until a tool's answer is short enough: the number of bytes of a text, and of
+    /// elements or members of a list or map.
     private static let steps: [(text: Int, count: Int)] = [
         (4_000, 100), (1_500, 50), (600, 30), (200, 15), (80, 8), (40, 4), (20, 2),
     ]
 
-    /// Returns the object unchanged if it is short enough, or else with long texts and lists cut so that it still fits
-    /// `schema`. Cut texts say so themselves; for lists and maps, the member `cut` does.
+    /// Returns a tool's answer unchanged if it is short enough. Otherwise its long texts and lists are cut such that
+    /// the answer still fits `schema`. A cut text ends with a mark, and the member `cut` names the lists and maps that
+    /// were cut.
     static func fitted(_ object: JSONObject, _ schema: Schema) throws(ToolFailure) -> JSONObject {
         guard JSONValue.object(object).serialized().count > limit else { return object }
         for step in steps {
@@ -24,14 +26,14 @@ enum AnswerSize {
         throw ToolFailure("the answer is too long to be shown: ask for a part of it")
     }
 
-    /// Returns the text, or its beginning and its length.
+    /// Returns the text if it fits into the limit, or else its beginning and a remark about its length.
     static func cut(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         return "\(Place.shortened(text, to: limit)) (\(text.utf8.count) bytes in all)"
     }
 }
 
-/// Shortens an answer that is too long, and records what was left out.
+/// Shortens a tool's answer that is too long, and records the places at which something was left out.
 struct AnswerCutting {
     let textLimit: Int
     let countLimit: Int
@@ -44,8 +46,8 @@ struct AnswerCutting {
 
     private static let listed = 10
 
-    /// The positions of the lists and maps that were shortened; `nil` if there are none. Shortened texts aren't listed,
-    /// because they end with a mark.
+    /// The paths of the lists and maps that were shortened in a tool's answer; `nil` if there are none. Shortened texts
+    /// aren't listed, because they end with a mark.
     var notes: JSONValue? {
         guard !places.isEmpty else { return nil }
         let rest = places.count - AnswerCutting.listed
@@ -53,7 +55,7 @@ struct AnswerCutting {
         return .array(shown.map { .string($0) })
     }
 
-    /// Returns the value shortened. The members of an object that `schema` lists stay.
+    /// Returns a JSON value of a tool's answer, shortened. An object keeps all members that `schema` lists.
     mutating func cut(_ value: JSONValue, _ schema: Schema, at place: String) -> JSONValue {
         switch value {
         case .string(let text):
@@ -93,7 +95,7 @@ struct AnswerCutting {
         places.append("\(place) has \(count) \(what), the first \(countLimit) of which are here")
     }
 
-    /// Returns the alternative of a schema that fits the value.
+    /// Returns the alternative of a schema that the value fits; a schema without alternatives is returned itself.
     private static func alternative(_ schema: Schema, for value: JSONValue) -> Schema {
         switch schema {
         case .nullable(let schema): return alternative(schema, for: value)

@@ -1,14 +1,14 @@
 import JSON
 import ModelContextProtocol
 
-/// A part of a long list.
+/// A part of a long list, as a tool's answer contains it.
 struct Page {
-    /// The name of the list.
+    /// The name of the member that contains the list in a tool's answer.
     let name: String
-    /// The schema of the whole answer.
+    /// The schema of a tool's whole answer, in which a list is one member.
     let schema: Schema
 
-    /// Describes an answer with a list.
+    /// Describes a tool's answer that contains a list.
     ///
     /// - Parameters:
     ///   - others: the answer's other members.
@@ -21,7 +21,8 @@ struct Page {
         schema = .answer([.required(name, .sequence(of: element), about)] + others, goesOn ? [more, last] : [more])
     }
 
-    /// Returns as many elements as fit, with `more` and, if the tool has `after`, the last one's ID.
+    /// Returns an answer with as many elements of a list as fit. Its member `more` says whether some are missing, and
+    /// if the tool has the argument `after`, the answer has the last element's ID.
     func answer(
         _ all: [JSONValue], more: Bool = false, last: (JSONValue) -> JSONValue? = { _ in nil }
     ) throws(ToolFailure) -> JSONObject {

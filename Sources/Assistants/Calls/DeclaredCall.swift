@@ -2,8 +2,8 @@ import EmulatorCore
 import JSON
 import Understudy
 
-/// The input and the answers of a control call, as it declares them. Tools take their arguments and the form of their
-/// answers from these.
+/// The input and the answers that a call of the control API declares. A tool that makes the call takes the schemas of
+/// its arguments and its answer from here.
 struct DeclaredCall: Sendable {
     private static let all = Dictionary(
         Composition.calls.compactMap { endpoint in
@@ -12,7 +12,7 @@ struct DeclaredCall: Sendable {
 
     private let call: ControlCall
 
-    /// Finds a call. `path` is the declared path below the control API's root: `requests/:id`.
+    /// Finds a call of the control API. `path` is the declared path below the API's root, such as `requests/:id`.
     init(_ method: String, _ path: String) {
         guard let call = DeclaredCall.all[DeclaredCall.name(method, "\(Endpoint.controlRoot)/\(path)")] else {
             preconditionFailure("the control API has no call \(method) \(path)")
@@ -20,7 +20,8 @@ struct DeclaredCall: Sendable {
         self.call = call
     }
 
-    /// Whether there is a call with this method and path, whose segments are not encoded.
+    /// Whether the control API has a call with this method and path. `segments` are the path's segments, not
+    /// percent-encoded.
     static func isDeclared(_ method: String, _ segments: [String]) -> Bool {
         Composition.calls.contains { endpoint in
             let declared = path(endpoint).split(separator: "/")
@@ -29,8 +30,8 @@ struct DeclaredCall: Sendable {
         }
     }
 
-    /// Returns a line for each call whose path contains a text. For three calls or fewer, the line also describes the
-    /// arguments.
+    /// Returns a line for each call of the control API whose path contains `text`. If there are at most three such
+    /// calls, their arguments are described, too.
     static func list(containing text: String) -> String {
         let found = Composition.calls.filter { $0.call != nil && path($0).contains(text) }
         return found.map { endpoint in
@@ -44,28 +45,28 @@ struct DeclaredCall: Sendable {
         }.joined(separator: "\n")
     }
 
-    /// The path below the control API's root.
+    /// The path of a call, below the control API's root.
     private static func path(_ endpoint: Endpoint) -> String {
         String(endpoint.path.dropFirst("\(Endpoint.controlRoot)/".count))
     }
 
     private static func name(_ method: String, _ path: String) -> String { "\(method) \(path)" }
 
-    /// The parameters of the query, or the members of the body.
+    /// The parameters of the call's query or, if it has none, the members of its body.
     var fields: [Schema.Field] { (call.query ?? call.body?.schema)?.fields ?? [] }
 
-    /// Returns the fields with these names, in this order.
+    /// Returns the call's parameters or body members with these names, in this order.
     func fields(_ names: String...) -> [Schema.Field] {
         names.compactMap { name in fields.first { $0.name == name } }
     }
 
-    /// The statuses whose answers are the call's own JSON, including refusals that a client should read.
+    /// The statuses of the answers whose JSON the call itself declares, including refusals that a client should read.
     var statuses: Set<Int> { Set(described.map(\.status)) }
 
-    /// The answer to a successful call.
+    /// The schema of the answer to a successful call of the control API.
     var answer: Schema { described.first { $0.status < 300 }?.schema ?? .map(of: .any) }
 
-    /// All answers that the call declares.
+    /// The schemas of all answers that a call of the control API declares.
     var answers: [Schema] { described.map(\.schema) }
 
     private var described: [(status: Int, schema: Schema)] {

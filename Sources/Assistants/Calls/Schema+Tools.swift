@@ -3,32 +3,33 @@ import JSON
 // Builds the schemas of tools from those of calls.
 
 extension Schema {
-    /// Returns an object with these members.
+    /// Returns the schema of an object with these members, for the arguments of a tool.
     static func arguments(_ fields: [Field]...) -> Schema { .object(Members(fields.flatMap { $0 })) }
 
-    /// Returns an object with the members of a call, and a world.
+    /// Returns the schema of an object with these members and the member `world`, for the arguments of a tool that
+    /// makes a call in a world.
     static func withWorld(_ fields: [Field]) -> Schema { arguments(fields, WorldChoice.schema.fields) }
 
-    /// Returns the schema of a tool's answer: these members, all of which may be cut.
+    /// Returns the schema of a tool's answer with these members. Any of them may be cut because the answer is too long.
     static func answer(_ fields: [Field]...) -> Schema { Schema.object(Members(fields.flatMap { $0 })).answered }
 
-    /// The schema of a call's answer in a tool's, where it may be cut.
+    /// The schema of a control call's answer as a tool passes it on, with parts cut if the answer is too long.
     var answered: Schema {
         guard case .object(let members) = self else { return relaxed }
         let cut = Field.optional("cut", .strings(), "The places at which a long answer was cut.")
         return Schema.object(Members(members.fields + [cut], family: members.family)).relaxed
     }
 
-    /// Returns a schema that allows any of these objects.
+    /// Returns the schema of an object that fits at least one of `schemas`.
     static func oneOf(_ schemas: [Schema]) -> Schema {
         guard let first = schemas.first else { return .map(of: .any) }
         return schemas.dropFirst().reduce(first) { .either($0, $1) }
     }
 
-    /// Returns the schema's members with these names.
+    /// Returns the members of the schema's object that have these names.
     func fields(_ names: String...) -> [Field] { names.compactMap { name in fields.first { $0.name == name } } }
 
-    /// The schema of the elements, if this is the schema of a list.
+    /// The schema of a list's elements, if this is the schema of a list.
     var elements: Schema {
         switch self {
         case .list(let schema, _), .sequence(let schema), .set(let schema): schema
@@ -36,7 +37,8 @@ extension Schema {
         }
     }
 
-    /// The schema of the object without details of its larger members, which the daemon validates.
+    /// The schema without the members of its larger nested objects, so that it is short. The daemon validates these
+    /// members anyway.
     var outline: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { field -> Field in
@@ -50,8 +52,9 @@ extension Schema {
 }
 
 extension [Schema.Field] {
-    /// Merges the members of several calls into those of one tool. A member is required if all calls require it. If its
-    /// meaning differs, the description has that of each call.
+    /// Merges the members of several calls' arguments into those of one tool that makes all these calls. A member is
+    /// required if all calls require it. If the calls describe it differently, its description has the words of each
+    /// call.
     static func united(_ calls: [(name: String, fields: [Schema.Field])]) -> [Schema.Field] {
         var names: [String] = []
         for field in calls.flatMap(\.fields) where !names.contains(field.name) { names.append(field.name) }

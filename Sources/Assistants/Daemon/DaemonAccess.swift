@@ -4,11 +4,11 @@ import JSON
 import ModelContextProtocol
 import Understudy
 
-/// Calls the daemon's control API for the tools.
+/// Calls the daemon's control API for the tools of coding assistants.
 struct DaemonAccess: Sendable {
     struct Answer {
         let status: Int
-        /// The body; null if there was none.
+        /// The JSON body of the control API's answer; null if it has no body.
         let json: JSONValue
 
         var isSuccess: Bool { (200..<300).contains(status) }
@@ -16,7 +16,7 @@ struct DaemonAccess: Sendable {
 
     let supply: DaemonSupply
 
-    /// Makes a call. Throws if the daemon refuses it.
+    /// Calls the control API. Throws an error if the API refuses the call.
     ///
     /// - Parameters:
     ///   - path: the path below the control API's root.
@@ -32,7 +32,7 @@ struct DaemonAccess: Sendable {
         return answer.json
     }
 
-    /// Makes a call whose answer is the tool's answer, shortened if necessary.
+    /// Calls the control API, and returns its answer as the tool's answer, shortened if it is too long.
     func answer(
         _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
         about subject: DaemonSupply.Subject, as schema: Schema
@@ -41,7 +41,7 @@ struct DaemonAccess: Sendable {
         return .object(try AnswerSize.fitted(json.object ?? JSONObject(), schema))
     }
 
-    /// Makes a call, and returns the answer with any status.
+    /// Calls the control API, and returns its answer even if the status is an error.
     func ask(
         _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
         about subject: DaemonSupply.Subject
@@ -56,7 +56,7 @@ struct DaemonAccess: Sendable {
         return Answer(status: found.status, json: json)
     }
 
-    /// Makes a call, and returns the answer's status and bytes.
+    /// Calls the control API, and returns the status and the bytes of its answer.
     func fetch(
         _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
         about subject: DaemonSupply.Subject
@@ -75,7 +75,7 @@ struct DaemonAccess: Sendable {
         }
     }
 
-    /// Returns the list with this name in an answer.
+    /// Returns the list that a member of the control API's answer contains. Throws an error if there is none.
     static func list(_ name: String, in answer: JSONValue) throws(ToolFailure) -> [JSONValue] {
         guard let list = answer[name]?.array else {
             throw ToolFailure("the answer has no list \"\(name)\": it isn't an Understudy's, or another version's")
@@ -83,10 +83,11 @@ struct DaemonAccess: Sendable {
         return list
     }
 
-    /// Returns a path segment, percent-encoded.
+    /// Percent-encodes a text as one segment of a URL's path.
     static func segment(_ text: String) -> String { PercentCoding.encode(Array(text.utf8)) }
 
-    /// Returns the daemon's error: what is wrong, and where.
+    /// Returns the error for a call that the control API has refused. It says what is wrong, and in which member of the
+    /// body.
     static func failure(_ answer: Answer) -> ToolFailure {
         let error = answer.json["error"]
         var faults = (error?["faults"]?.array ?? []).compactMap { fault -> String? in

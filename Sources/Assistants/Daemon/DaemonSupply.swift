@@ -3,7 +3,8 @@ import JSON
 import Synchronization
 import Understudy
 
-/// The daemon for the tools: one that runs at an address or, if none does, one that this process starts and stops.
+/// The daemon that the tools of coding assistants use: one that answers at an address or, if none does, one that this
+/// process starts and stops.
 package final class DaemonSupply: Sendable {
     package typealias Start = @Sendable () throws -> RunningServer
 
@@ -13,7 +14,7 @@ package final class DaemonSupply: Sendable {
     private let start: Start?
     private let started = Mutex<RunningServer?>(nil)
 
-    /// Describes the daemon. Nothing is sent or started yet.
+    /// Describes the daemon to use. Nothing is sent or started yet.
     ///
     /// - Parameters:
     ///   - url: the daemon's address.
@@ -27,7 +28,7 @@ package final class DaemonSupply: Sendable {
         self.start = start
     }
 
-    /// Starts a daemon if none answers and there is a way to start one.
+    /// Starts a daemon if none answers at the address and this process may start one.
     package func prepare() throws {
         guard let start else { return }
         try started.withLock { server in
@@ -39,7 +40,8 @@ package final class DaemonSupply: Sendable {
         }
     }
 
-    /// Stops the daemon that was started, if one was, after `body`.
+    /// Calls `body` with the daemon that this process has started, and then stops the daemon. Does nothing if none was
+    /// started.
     package func end(_ body: (RunningServer) -> Void = { _ in }) {
         let server = started.withLock { server in
             defer { server = nil }
@@ -51,15 +53,15 @@ package final class DaemonSupply: Sendable {
         server.end()
     }
 
-    /// The subject of a call.
+    /// The part of the daemon that a call of the control API is about.
     enum Subject {
-        /// A world; `nil` means the one for calls that don't name one.
+        /// The call is about a world. `nil` means the world for calls that don't name one.
         case world(String?)
-        /// All worlds. The call doesn't create any.
+        /// The call is about all worlds. It doesn't create any.
         case daemon
     }
 
-    /// Returns a client for calls about `subject`.
+    /// Returns a client of the daemon, for calls about a world or about all worlds.
     func client(_ subject: Subject) -> DaemonClient {
         let server = started.withLock { $0 }
         let name: String? =
@@ -71,7 +73,8 @@ package final class DaemonSupply: Sendable {
             url: server?.url ?? url, world: name, token: server == nil ? token : server?.controlToken)
     }
 
-    /// Returns the daemon's answer. If the daemon has gone, it is started again if possible.
+    /// Sends a request to the daemon and returns its answer. If the daemon no longer runs, it is started again if
+    /// possible.
     func ask(
         _ method: String, _ path: String, body: [UInt8], about subject: Subject
     ) throws(ConnectionProblem) -> OutgoingRequest.Answer {
@@ -92,14 +95,14 @@ package final class DaemonSupply: Sendable {
         }
     }
 
-    /// Whether the answer at the address comes from a daemon.
+    /// Whether a daemon answers at the address, rather than another program or none.
     private var isAnswering: Bool {
         guard let answer = try? DaemonClient(url: url, token: token).ask("GET", "health") else { return false }
         return (try? JSONValue(parsing: answer.body, limits: .answer))?["version"] != nil
     }
 }
 
-/// The reason why no daemon answers.
+/// The error that no daemon answers at the address, with the reason.
 struct ConnectionProblem: Error {
     let url: String
     let reason: String

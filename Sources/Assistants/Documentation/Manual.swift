@@ -2,11 +2,11 @@ import Inspector
 import JSON
 import ModelContextProtocol
 
-/// Searches the built-in documentation.
+/// Searches the documentation that is built into the program.
 enum Manual {
     static let names = Documents.all.keys.sorted()
 
-    /// The providers that have a page of errors.
+    /// The names of the providers for which the documentation has a page of errors.
     static let providersWithErrors = names.filter { $0.hasPrefix(errors) }.map { String($0.dropFirst(errors.count)) }
     private static let errors = "errors/"
 
@@ -21,10 +21,10 @@ enum Manual {
 
     // MARK: - Errors
 
-    /// The most rows that are shown.
+    /// The greatest number of table rows that an answer about errors contains.
     private static let rowLimit = 12
 
-    /// Returns the rows of the error tables that contain a text, in upper or lower case.
+    /// Returns the rows of the documentation's error tables that contain `text`, in upper or lower case.
     static func errors(named text: String, of provider: String?) -> JSONObject {
         let wanted = text.lowercased()
         var rows: [JSONValue] = []
@@ -48,15 +48,15 @@ enum Manual {
     }
 }
 
-/// A section of a page: one heading and the text below it.
+/// A section of a documentation page: one heading and the text below it.
 struct ManualSection: Sendable {
     let page: String
-    /// The heading without Markdown's signs.
+    /// The section's heading, without Markdown's markup.
     let heading: String
-    /// The section's heading and text, in Markdown.
+    /// The Markdown of the section, including its heading.
     let text: String
 
-    /// Returns the sections of a page, in order.
+    /// Returns the sections of the documentation page called `page`, in order.
     static func all(of page: String) -> [ManualSection] {
         var sections: [ManualSection] = []
         var (heading, lines, isCode) = (page, [Substring](), false)
@@ -77,8 +77,8 @@ struct ManualSection: Sendable {
         return sections
     }
 
-    /// Returns how well the section fits a search for these words, which are in lower case: the number of their
-    /// occurrences, with more for the heading. Returns 0 if a word doesn't occur.
+    /// Returns how well the section matches a search for `words`, which are in lower case. It is the number of their
+    /// occurrences, where those in the heading count more, or 0 if one of the words doesn't occur.
     func score(_ words: [String]) -> Int {
         let (heading, text) = (heading.lowercased(), "\(page) \(text)".lowercased())
         var score = 0
@@ -90,7 +90,7 @@ struct ManualSection: Sendable {
         return score
     }
 
-    /// Returns the lines around the first one that has one of the words.
+    /// Returns some lines of the section, beginning before the first line that contains one of the words.
     func excerpt(_ words: [String], limit: Int) -> String {
         let lines = text.split(separator: "\n")
         let first = lines.firstIndex { line in words.contains { line.lowercased().contains($0) } } ?? 0

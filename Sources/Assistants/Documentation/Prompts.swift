@@ -1,7 +1,7 @@
 import ModelContextProtocol
 
 extension DaemonTools {
-    /// Ready-made requests to an assistant, from which people can choose.
+    /// Ready-made requests to a coding assistant, from which the user can choose.
     package static let prompts = [
         Prompt(
             "why_refused", title: "Why was my sign-in refused?",

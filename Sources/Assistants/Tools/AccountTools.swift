@@ -16,7 +16,8 @@ extension DaemonTools {
         }
     }
 
-    /// The schema of a person. It leaves out the providers' details, which the documentation has.
+    /// The schema of an account in a tool's answer. It leaves out the details that are specific to a provider, which
+    /// the documentation describes.
     private static let person = DeclaredCall("GET", "accounts/:id").answer.outline
 
     var accounts: Tool {

@@ -2,13 +2,14 @@ import JSON
 import ModelContextProtocol
 import Understudy
 
-/// The tools for coding assistants: the control API and the documentation.
+/// The tools by which coding assistants use the control API and read the documentation.
 package struct DaemonTools: Sendable {
     let daemon: DaemonAccess
 
     package init(_ supply: DaemonSupply) { daemon = DaemonAccess(supply: supply) }
 
-    /// All tools, the most useful first. Models pay for each word of the list, so it doesn't describe the answers.
+    /// All tools for coding assistants, the most useful first. A language model's user pays for each word of the list,
+    /// so the list doesn't describe the answers.
     package var all: [Tool] {
         [
             health, environment, signIns, request, explainValue, explainError, orderOutcome, orderFault, endpoints,
@@ -17,7 +18,7 @@ package struct DaemonTools: Sendable {
         ].map(\.withoutAnswerSchema)
     }
 
-    /// The pages of the documentation.
+    /// The pages of the documentation, which a coding assistant can read as resources.
     package static var resources: [Resource] { Manual.resources }
 
     package static let identity = ServerIdentity(

@@ -59,7 +59,7 @@ extension DaemonTools {
         }
     }
 
-    /// The most characters of a page in one answer.
+    /// The greatest number of characters that one answer contains of a documentation page.
     private static let readLimit = 12_000
 
     var readDocumentation: Tool {

@@ -44,7 +44,8 @@ extension DaemonTools {
         }
     }
 
-    /// Asks again each second until there is a message, so that a cancelled call ends soon.
+    /// Returns the messages that match. If there are none, asks again every second while the tool may wait, so that a
+    /// cancelled call of the tool ends soon.
     private func messages(
         _ arguments: JSONValue, _ choice: Choice, _ call: ToolCall
     ) throws(ToolFailure) -> JSONValue {

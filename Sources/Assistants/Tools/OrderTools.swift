@@ -119,7 +119,7 @@ extension DaemonTools {
         }
     }
 
-    /// Makes a call whose body is the arguments without the world.
+    /// Makes a `POST` call of the control API whose body is the tool's arguments without `world`.
     func post(_ path: String, _ arguments: JSONValue, as schema: Schema) throws(ToolFailure) -> ToolAnswer {
         let (body, world) = arguments.bodyAndWorld
         return try daemon.answer("POST", path, body: body, about: .world(world), as: schema)

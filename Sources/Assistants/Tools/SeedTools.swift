@@ -44,7 +44,8 @@ extension DaemonTools {
         }
     }
 
-    /// Returns a member, or an element by its number.
+    /// Returns the member of an object called `step`, or the element of an array with the number `step`; `nil` if there
+    /// is none.
     private static func part(of value: JSONValue, _ step: String) -> JSONValue? {
         if let items = value.array { return Int(step).flatMap { items.indices.contains($0) ? items[$0] : nil } }
         return value[step]
@@ -99,7 +100,8 @@ extension DaemonTools {
         }
     }
 
-    /// Checks a seed as `understudy seed check` does, together with the world's own.
+    /// Checks a seed as the command `understudy seed check` does. A seed that is to be merged is checked together with
+    /// the world's present seed.
     private func check(_ change: Change) throws(ToolFailure) -> ToolAnswer {
         var sources: [SeedSource] = []
         if change.way == .merge {

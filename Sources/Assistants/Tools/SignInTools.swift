@@ -15,9 +15,10 @@ extension DaemonTools {
     }
 
     private static let flows = DeclaredCall("GET", "flows")
-    /// The conditions on sign-ins.
+    /// The parameters of `GET flows` by which the tool selects sign-ins.
     private static let criteria = flows.fields("refused", "unfinished", "provider", "client", "text", "all", "after")
-    /// The time that a single request waits. It is short, so that a cancelled call ends soon.
+    /// The time that a single request to the control API waits for a sign-in. It is short, so that a cancelled call of
+    /// the tool ends soon.
     private static let slice = Duration.seconds(1)
 
     var signIns: Tool {

@@ -3,7 +3,7 @@ import JSON
 import ModelContextProtocol
 import Time
 
-/// The argument `world`, which every tool about a world has.
+/// The argument `world` of a tool. Every tool that acts on a world has it.
 struct WorldChoice: SchemaObject {
     let world: String?
 
@@ -20,7 +20,7 @@ extension TextRule {
 }
 
 extension JSONValue {
-    /// The arguments as a call's body and a world.
+    /// The arguments of a tool, split into the body of a control call and the name of the world.
     var bodyAndWorld: (body: JSONValue, world: String?) {
         var body = object ?? JSONObject()
         let world = body["world"]?.string
@@ -28,7 +28,7 @@ extension JSONValue {
         return (.object(body), world)
     }
 
-    /// Returns arguments as parameters of a call's query.
+    /// Returns a tool's arguments as parameters for the query of a control call. `fields` are the parameters to take.
     func query(_ fields: [Schema.Field]) -> [(String, String?)] {
         fields.map { field in
             let value = self[field.name]
@@ -36,7 +36,7 @@ extension JSONValue {
         }
     }
 
-    /// The time that a call may wait.
+    /// The time that a tool may wait for something, from its argument `wait`.
     var wait: Duration { (self["wait"]?.string.flatMap { TimeSpan($0) } ?? .zero).duration }
 }
 

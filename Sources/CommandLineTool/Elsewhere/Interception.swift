@@ -1,9 +1,10 @@
 import Proxy
 import Understudy
 
-/// Replaces Linux's `Interception`. Other systems have no way to change the hosts of a single command.
+/// Replaces Linux's implementation of `--intercept`. Other systems have no way to change the hosts file for a single
+/// command.
 struct Interception {
-    /// The reason why `--intercept` isn't available, with alternatives.
+    /// The reason why the option `--intercept` isn't available on this system, with alternatives.
     static let obstacle: String? = """
         --intercept needs Linux's namespaces, which this system doesn't have. For one command, use the proxy: \
         "understudy exec --proxy-port 0 -- COMMAND"; or let the app ask the daemon under its own address, as in \

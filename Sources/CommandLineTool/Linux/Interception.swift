@@ -4,10 +4,10 @@ import EmulatorCore
 import Proxy
 import Understudy
 
-/// Gives one command its own hosts file and trust store, by Linux's namespaces, so that the provider hosts lead to the
-/// daemon. Other processes aren't affected.
+/// Gives one command its own hosts file and trusted certificates, by Linux's namespaces, so that the providers' host
+/// names lead to the daemon. Other processes aren't affected.
 struct Interception {
-    /// The reason why interception isn't possible, with the manual alternative.
+    /// The error that a command's requests can't be intercepted, with the reason and a manual alternative.
     struct Failure: Error, CustomStringConvertible {
         let description: String
 
@@ -20,20 +20,20 @@ struct Interception {
         }
     }
 
-    /// The reason why interception isn't available on this system; always `nil` on Linux.
+    /// The reason why the option `--intercept` isn't available on this system; always `nil` on Linux.
     static let obstacle: String? = nil
 
-    /// The loopback address on which the daemon listens on ports 80 and 443.
+    /// The loopback address at which the daemon listens on ports 80 and 443 for the intercepted requests.
     let address: String
-    /// Whether the command has a network of its own, with only the daemon in it.
+    /// Whether the command has a network of its own, in which it can reach nothing but the daemon.
     let isIsolated: Bool
-    /// The reason why the network is isolated although `--isolate` wasn't given.
+    /// The reason why the command has a network of its own although the option `--isolate` wasn't given.
     let portObstacle: PortObstacle?
-    /// The outer network, if ports of it are shared.
+    /// The machine's network outside the command's own, if the command may reach ports there.
     let outside: NetworkSockets?
 
-    /// Enters the namespaces. The process must have one thread, because other threads would stay outside. `store`
-    /// replaces the browsers' certificate store. With `shares`, sockets of the outer network remain available.
+    /// Moves this process into new namespaces. It must have only one thread, because other threads would stay outside.
+    /// `store` replaces the browsers' certificate store. With `shares`, sockets of the outer network remain available.
     init(
         hosts: [String], bundle: String, directory: String, isolated: Bool, store: BrowserStore?, shares: Bool
     ) throws {
@@ -73,8 +73,8 @@ struct Interception {
         return place
     }
 
-    /// Enters the namespaces. The user namespace is first, if one is needed: only a process with one thread can enter
-    /// it. After that, a thread may stay in the outer network.
+    /// Moves this process into new namespaces. If a user namespace is needed, it comes first, because only a process
+    /// with one thread can enter it. After that, a thread may stay in the outer network.
     private static func enter(withNetwork: Bool, keepingSockets: Bool) throws -> NetworkSockets? {
         let network = withNetwork ? understudy_new_network : 0
         let (user, group) = (geteuid(), getegid())

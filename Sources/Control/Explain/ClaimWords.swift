@@ -4,7 +4,7 @@ import JSON
 import Recordings
 import Time
 
-/// Describes each member of a token in words.
+/// Explains each header member and each claim of a JSON Web Token in words.
 struct ClaimWords {
     typealias Finding = ExplainedPart.Finding
 
@@ -62,7 +62,7 @@ struct ClaimWords {
         }
     }
 
-    /// The findings about missing claims.
+    /// The findings about claims that the token should have and lacks.
     var missing: [Finding] {
         var findings = kind.required.filter { token.claims[$0] == nil }.map { name in
             Finding(holds: false, "\(name) is missing: \(ClaimMeanings.advice[name] ?? "it is required")")
@@ -152,7 +152,7 @@ struct ClaimWords {
         }
     }
 
-    /// Describes the seed's client with this ID; `nil` if there is none.
+    /// Describes the seed's client with this `client_id` in words; `nil` if the seed has no such client.
     private func clientWords(_ id: String) -> String? {
         let provider = surroundings.maker ?? issuer
         return reader.clients(of: provider).first { $0.id == id }.map { "a client of the seed: \($0.kind)" }
@@ -227,10 +227,10 @@ struct ClaimWords {
     }
 }
 
-/// The meanings of claims that need no comparison: <https://www.iana.org/assignments/jwt/jwt.xhtml> and the providers'
-/// documentation of their ID tokens.
+/// The meanings of claims that can be explained without comparing them with anything:
+/// <https://www.iana.org/assignments/jwt/jwt.xhtml> and the providers' documentation of their ID tokens.
 enum ClaimMeanings {
-    /// The consequences of missing claims, for messages about tokens.
+    /// The consequences if a token lacks a claim, by the claim's name.
     static let advice = [
         "iss": "nobody knows whose the token is", "sub": "nobody knows whom it means",
         "aud": "nobody knows for whom it is", "exp": "it would be valid for ever", "iat": "nobody knows how old it is",
@@ -248,7 +248,7 @@ enum ClaimMeanings {
         "org_id": "the organization", "cnf": "the key that the holder must prove to have",
     ]
 
-    /// The meanings of the numbers from 0 on.
+    /// The meanings of the values 0, 1 and 2 of Apple's claim `real_user_status`.
     private static let userStatus = [
         "the device can't tell whether this is a person", "whether this is a person isn't known",
         "likely a real person",

@@ -65,7 +65,7 @@ extension ControlAPI {
         ])
     }
 
-    /// Returns what a world knows about a value that a person has pasted.
+    /// Returns what a world knows about a pasted value, such as a token, a code or a callback's URL.
     package func explain(_ value: String, rawNonce: String?, in world: World) async throws -> PastedValue {
         let reader = ValueReader(world, by: self)
         return try await world.recording.search { try reader.explain(value, rawNonce: rawNonce) }
@@ -85,7 +85,7 @@ extension ExplainedPart {
     }
 }
 
-/// The meanings of the specifications' errors with which a sign-in ends:
+/// The meanings of the OAuth and OpenID Connect errors with which a sign-in can end:
 /// <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2.1>,
 /// <https://openid.net/specs/openid-connect-core-1_0.html#AuthError>.
 enum ErrorMeanings {

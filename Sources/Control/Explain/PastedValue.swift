@@ -4,15 +4,15 @@ import JOSE
 import JSON
 import Recordings
 
-/// A value that a person or a test wants explained.
+/// The explanation of a value that somebody has pasted, such as a token, a code or a callback's URL.
 package struct PastedValue: Sendable {
-    /// The kind of the value, as recognized.
+    /// The kind of value as which a pasted text was recognized, such as "A callback URL".
     package let kind: String
     package let parts: [ExplainedPart]
-    /// A token's parts, if it is one.
+    /// The parsed token, if the pasted value is a JSON Web Token.
     package let token: ReadToken?
 
-    /// Whether nothing wrong was found.
+    /// Whether the explanation of a pasted value contains no finding that something is wrong.
     package var isSound: Bool { parts.allSatisfy { $0.findings.allSatisfy { $0.holds ?? true } } }
 
     init(_ kind: String, _ parts: [ExplainedPart], token: ReadToken? = nil) {
@@ -21,13 +21,14 @@ package struct PastedValue: Sendable {
         self.token = token
     }
 
-    /// The greatest number of bytes. A callback with an ID token has about 2 kB.
+    /// The greatest number of bytes of a pasted value. A callback's URL with an ID token has about 2,000.
     package static let limit = 32 << 10
 }
 
 extension ValueReader {
-    /// Recognizes `text` by its form, and returns what this world knows about it. `rawNonce` is the text that was
-    /// hashed for a token's nonce. It searches the recording, so don't call it on a worker.
+    /// Recognizes the pasted `text` by its form, and returns what this world knows about it. `rawNonce` is the nonce
+    /// before hashing, to compare with a token's. This searches the recording of requests, so don't call it on a
+    /// server's worker thread.
     package func explain(_ text: String, rawNonce: String? = nil) throws -> PastedValue {
         let text = text.trimmed
         let rawNonce = rawNonce.flatMap { $0.isEmpty ? nil : $0 }
@@ -47,7 +48,8 @@ extension ValueReader {
         return seeded(text) ?? explain(nonce: text, search)
     }
 
-    /// Explains an e-mail address. Sign-ins have addresses, too, which would otherwise count as issued values.
+    /// Explains an e-mail address; `nil` if `address` isn't one. This comes before the search for issued values, in
+    /// which the addresses of sign-ins would be found, too.
     private func explain(address: String) -> PastedValue? {
         guard TextRule.email.holds(address) else { return nil }
         let kind = providers.explainers.lazy.compactMap { $0.kind(ofEmail: address.lowercased()) }.first
@@ -55,7 +57,7 @@ extension ValueReader {
         return PastedValue("An e-mail address", [ExplainedPart("Address", [finding])])
     }
 
-    /// Explains a client's ID or secret in the seed.
+    /// Explains a text that is the ID or the secret of a client in the seed; `nil` for any other text.
     private func seeded(_ text: String) -> PastedValue? {
         for section in world.seed.sections {
             for client in section.seededClients {
@@ -64,7 +66,7 @@ extension ValueReader {
                     return PastedValue("A client's ID", [ExplainedPart("In the seed", [.init(holds: true, name)])])
                 }
                 if section.secret(ofClient: client.id) == text {
-                    let words = "the secret of \(name); others may have the same"
+                    let words = "the secret of \(name); other clients may have the same secret"
                     return PastedValue("A client secret", [ExplainedPart("In the seed", [.init(holds: true, words)])])
                 }
             }
@@ -100,7 +102,7 @@ extension ValueReader {
 
     // MARK: - Nonces
 
-    /// Explains a raw nonce, or its hash.
+    /// Explains a text that may be a raw nonce or a nonce's hash.
     private func explain(nonce text: String, _ search: RecordingSearch) -> PastedValue {
         var found: [ExplainedPart.Finding] = []
         for asked in search.asked("nonce").suffix(200) {
@@ -114,8 +116,8 @@ extension ValueReader {
                     "\(receiver) was sent this very text, which looks like a SHA-256, as it should"
                 // Whether that is right depends on the program that compares it, which isn't known here.
                 case .rawNonceSent:
-                    "\(receiver) was sent it as it is: right where your backend compares the token's nonce with it; but for "
-                        + "Firebase, \(receiver) is sent the SHA-256 of what Firebase is handed"
+                    "\(receiver) was sent this text unhashed: right if your backend compares the token's nonce with it; "
+                        + "but with Firebase, send \(receiver) the text's SHA-256, and Firebase the text itself"
                 default: comparison.explanation(provider: receiver)
                 }
             let holds: Bool? =
@@ -126,7 +128,7 @@ extension ValueReader {
         let isHash = text.utf8.count == 64 && Hex.decode(text) != nil
         let advice = isHash ? [] : providers.explainers.flatMap { $0.explain(rawNonce: text) }
         if found.isEmpty {
-            found = [.init(holds: nil, "no request in this world's recording sent it, nor anything made from it")]
+            found = [.init(holds: nil, "no request in this world's recording sent this text or its SHA-256")]
         }
         return PastedValue(
             isHash ? "A SHA-256, as of a nonce" : "Perhaps a raw nonce: it has no other form",

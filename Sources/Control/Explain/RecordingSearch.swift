@@ -2,37 +2,38 @@ import EmulatorCore
 import HTTPServer
 import Recordings
 
-/// Finds values in the exchanges of a recording, or of one flow. It reads each exchange once, which takes some time, so
-/// don't make it on a worker.
+/// Finds values in the fields of recorded requests and responses. Making a search reads each exchange once, which takes
+/// some time, so don't make it on a server's worker thread.
 package struct RecordingSearch: Sendable {
-    /// The least number of bytes of a value that is searched for: shorter ones occur everywhere.
+    /// The least number of bytes of a value that is searched for. A shorter value could occur anywhere by chance.
     private static let shortest = 6
 
     private let entries: [(known: KnownExchange, request: [Finding], response: [Finding])]
 
-    /// Reads exchanges, in the order in which they were answered.
+    /// Makes a search of these exchanges, which are in the order in which they were answered.
     package init(_ exchanges: [KnownExchange]) {
         entries = exchanges.map { ($0, $0.exchange.requestFindings, $0.exchange.responseFindings) }
     }
 
-    /// Returns the first exchange with the value in its answer: the one that made it.
+    /// Returns the first exchange whose response contains `value`: the one that issued it.
     package func maker(of value: String) -> KnownExchange? {
         guard value.utf8.count >= RecordingSearch.shortest else { return nil }
         return entries.first { $0.response.contains { $0.value == value } }?.known
     }
 
-    /// Returns the last exchange with the value in a request field of one of these names.
+    /// Returns the last exchange whose request has `value` in a field with one of these names.
     package func sender(of value: String, as names: Set<String>) -> KnownExchange? {
         entries.last { $0.request.contains { names.contains($0.name) && $0.value == value } }?.known
     }
 
-    /// Returns the exchanges with the value in any field of the request.
+    /// Returns all exchanges whose request has `value` in any field.
     package func senders(of value: String) -> [KnownExchange] {
         guard value.utf8.count >= RecordingSearch.shortest else { return [] }
         return entries.filter { $0.request.contains { $0.value == value } }.map(\.known)
     }
 
-    /// Returns the values of fields with this name in requests without a token: those that asked for one.
+    /// Returns the values of the fields called `name` in requests that contain no token, such as authorization
+    /// requests.
     func asked(_ name: String) -> [(value: String, known: KnownExchange)] {
         entries.filter { entry in !entry.request.contains { RecordingSearch.isToken($0.value) } }
             .flatMap { entry in
@@ -40,7 +41,7 @@ package struct RecordingSearch: Sendable {
             }
     }
 
-    /// Returns the raw nonce in a request that has the token; `nil` if there is none.
+    /// Returns the raw nonce that a request sent together with `token`; `nil` if no request did.
     func rawNonce(beside token: String) -> (value: String, known: KnownExchange)? {
         for entry in entries where entry.request.contains(where: { $0.value == token }) {
             if let nonce = entry.request.first(where: { ["nonce", "rawNonce"].contains($0.name) }) {
@@ -50,7 +51,7 @@ package struct RecordingSearch: Sendable {
         return nil
     }
 
-    /// Returns the values with one of these names in the answers and requests that have the token.
+    /// Returns the values of fields called one of `names` in the exchanges whose response contains `token`.
     func values(beside token: String, named names: Set<String>) -> [String] {
         var answers: [String] = []
         var requests: [String] = []
@@ -66,7 +67,8 @@ package struct RecordingSearch: Sendable {
 }
 
 extension ValueReader {
-    /// Returns what the exchanges tell about a token: its maker, its client, and the values beside it.
+    /// Returns what recorded exchanges tell about a token: the provider that issued it, its client, and the values that
+    /// were sent or issued together with it.
     package func surroundings(
         of token: String, field: String?, in search: RecordingSearch, rawNonce given: String? = nil
     ) -> TokenSurroundings {

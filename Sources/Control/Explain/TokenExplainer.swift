@@ -4,14 +4,14 @@ import JSON
 import Recordings
 import Time
 
-/// Explains a token without a world, for the command `explain`.
+/// Explains a token for the command `understudy explain`, without a running daemon.
 package struct TokenExplainer: Sendable {
     private let explainers: [any ExplainsValues.Type]
     private let rawNonce: String?
     private let jwks: String?
     private let now: Instant
 
-    /// Makes an explainer. `jwks` is the text of a JSON Web Key Set, to check signatures with.
+    /// Makes an explainer of tokens. `jwks` is the text of a JSON Web Key Set with which signatures are checked.
     package init(_ providers: [any Provider.Type], rawNonce: String?, jwks: String?, now: Instant) {
         explainers = providers.explainers
         self.rawNonce = rawNonce
@@ -19,7 +19,7 @@ package struct TokenExplainer: Sendable {
         self.now = now
     }
 
-    /// Explains an ID token, or an access token whose form tells the provider.
+    /// Explains an ID token, or an access token whose form reveals the provider that issued it.
     package func explain(_ text: String, meantAsIDToken: Bool) -> [ExplainedPart] {
         let explained = explainers.lazy.compactMap { $0.explain(token: text, meantAsIDToken: meantAsIDToken) }
         return explained.first ?? idTokenParts(text)
@@ -54,7 +54,8 @@ package struct TokenExplainer: Sendable {
             + nonceParts(token.claims["nonce"]?.string, owner) + [ExplainedPart(claims: token.claims)]
     }
 
-    /// Judges the algorithm. The providers that are known by name sign with RS256, other issuers with any.
+    /// Judges the signature algorithm in a token's header. Providers that are known by name sign with RS256, other
+    /// issuers with any algorithm.
     private func algorithmFinding(_ name: String, isKnownProvider: Bool) -> ExplainedPart.Finding {
         let usual = isKnownProvider ? ["RS256"] : Algorithm.published.map(\.rawValue)
         let remedy =
@@ -90,7 +91,7 @@ package struct TokenExplainer: Sendable {
         ]
     }
 
-    /// Describes an age in whole seconds.
+    /// Returns a token's age in words and whole seconds: "5s ago", or "in 5s" for a time in the future.
     private static func span(_ age: TimeSpan) -> String {
         let length = TimeSpan.seconds(age.length.seconds)
         return age < .zero ? "in \(length)" : "\(length) ago"
@@ -121,7 +122,7 @@ package struct TokenExplainer: Sendable {
     }
 }
 
-/// The purposes of JSON Web Tokens.
+/// The kinds of JSON Web Tokens by purpose, such as ID token or client secret.
 enum TokenKind: String, Sendable {
     case idToken = "ID token"
     case accessToken = "Access token"
@@ -132,7 +133,8 @@ enum TokenKind: String, Sendable {
     case notification = "Notification"
     case other = "JSON Web Token"
 
-    /// Recognizes the kind by the header's `typ`, the claims, and the name of the token's field.
+    /// Recognizes the kind of a token by the header's `typ`, the claims, and the name of the field that contained the
+    /// token.
     init(_ token: JWS, field: String?, reader: ValueReader) {
         let name = (field ?? "").lowercased().filter { $0 != "_" && $0 != "-" }
         switch (token.header["typ"]?.string ?? "").lowercased() {
@@ -175,7 +177,7 @@ enum TokenKind: String, Sendable {
         return claims["client_id"] != nil && claims["redirect_uri"] != nil ? .requestObject : .other
     }
 
-    /// The claims without which a token of this kind may not be accepted.
+    /// The claims without which a token of this kind must be rejected.
     var required: [String] {
         switch self {
         // https://openid.net/specs/openid-connect-core-1_0.html#IDToken

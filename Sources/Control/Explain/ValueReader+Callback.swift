@@ -7,21 +7,22 @@ import Time
 
 // The provider's answer to a client: a redirect's parameters, a form_post, or a token endpoint's answer.
 
-/// The named values of a pasted text, and their place in it.
+/// The named values that a sign-in brought back, parsed from a pasted URL or body.
 struct ReturnedValues: Sendable {
-    /// The address without query and fragment; `nil` for a body.
+    /// The pasted URL without query and fragment; `nil` if a body was pasted.
     let address: String?
     let isFragment: Bool
     let fields: [Form.Field]
 
-    /// The greatest number of fields: more than any callback has.
+    /// The greatest number of fields that are read from a pasted callback. No real callback has more.
     static let limit = 50
     private static let telling: Set<String> = [
         "code", "error", "id_token", "access_token", "state", "authorizationCode", "identityToken", "idToken",
         "accessToken", "refresh_token",
     ]
 
-    /// Parses `text`; `nil` if it isn't a URL with parameters, a form, or a JSON object with members of a sign-in.
+    /// Parses a pasted `text`. Returns `nil` unless it is a URL with parameters, a form, or a JSON object with members
+    /// of a sign-in's result.
     init?(_ text: String) {
         if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
             address = nil
@@ -132,7 +133,8 @@ extension ValueReader {
 
     // MARK: - Codes and opaque tokens
 
-    /// Returns what is known of a code or an opaque token; nothing for a JSON Web Token, which is read by itself.
+    /// Returns what this world knows of a code or an opaque token. A JSON Web Token gets no findings here, because its
+    /// claims are explained instead.
     func issuedFindings(
         _ text: String, name: String?, returnedTo address: String?, _ search: RecordingSearch
     ) -> [ExplainedPart.Finding] {
@@ -194,7 +196,7 @@ extension ValueReader {
                 .init(
                     holds: sent == false ? false : nil,
                     sent == false
-                        ? "it was given for redirect_uri \(quoted), which isn't the address that it came to: redeeming it needs that very one"
+                        ? "it was issued for redirect_uri \(quoted) and came to another address: redeem it with that one"
                         : "redeem it with redirect_uri \(quoted)"))
         }
         if value.hasChallenge {
@@ -212,6 +214,6 @@ enum ReturnedWords {
         "hd": "the organization whose account it is",
     ]
 
-    /// Returns a URL without query and fragment.
+    /// Returns `url` without query and fragment.
     static func base(_ url: String) -> String { String(url.prefix { $0 != "?" && $0 != "#" }) }
 }

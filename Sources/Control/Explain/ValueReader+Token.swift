@@ -23,7 +23,8 @@ extension ValueReader {
                 ? secretFindings(text, token) : signatureFindings(token, issuer: issuer, surroundings))
     }
 
-    /// Returns the findings of the provider for which a client secret is meant.
+    /// Returns the findings about a client secret (a JSON Web Token) by the rules of the provider to which it is
+    /// addressed.
     private func secretFindings(_ text: String, _ token: JWS) -> [ExplainedPart.Finding] {
         let meant = provider(ofIssuer: token.claims["aud"]?.string ?? "")
         for explainer in (meant.map { [$0] } ?? providers).explainers {
@@ -41,7 +42,7 @@ extension ValueReader {
 
     // MARK: - Signature
 
-    /// Checks the signature with the keys of this world.
+    /// Checks a token's signature with the signing keys of this world.
     private func signatureFindings(
         _ token: JWS, issuer: (any Provider)?, _ surroundings: TokenSurroundings
     ) throws -> [ExplainedPart.Finding] {
@@ -118,7 +119,8 @@ extension ValueReader {
         }
     }
 
-    /// Explains an HMAC. One that has a public key as its secret deceives verifiers that believe the header.
+    /// Explains a token that is signed with an HMAC. If its secret is a public key, it deceives verifiers that believe
+    /// the header's `alg`.
     private func sharedSecretFinding(_ token: JWS) -> ExplainedPart.Finding {
         for owner in keyOwners(preferring: nil) {
             for named in world.keys[owner.owner].published {
@@ -145,8 +147,8 @@ extension ValueReader {
         return .init(holds: nil, "HS256, by a secret that both sides know: not checked")
     }
 
-    /// Returns the owners of all signing keys of this world with their providers' names, those of `first` before
-    /// others.
+    /// Returns the owners of all signing keys of this world, each with its provider's name, those of the provider
+    /// `first` before the rest.
     private func keyOwners(preferring first: (any Provider)?) -> [(owner: KeyOwner, title: String)] {
         let ordered = providers.filter { $0.name == first?.name } + providers.filter { $0.name != first?.name }
         return ordered.flatMap { provider in

@@ -5,10 +5,10 @@ import JSON
 import Recordings
 import Time
 
-/// A member of a token's header or a claim, with the findings about it.
+/// A header member or a claim of a token, with the findings about it.
 package struct ReadMember: Sendable {
     package let name: String
-    /// The value: a text as it is, any other value as JSON.
+    /// The member's value: a string without quotation marks, any other value as JSON.
     package let value: String
     package let findings: [ExplainedPart.Finding]
 
@@ -19,17 +19,18 @@ package struct ReadMember: Sendable {
     }
 }
 
-/// A parsed JSON Web Token with findings about each claim.
+/// A parsed JSON Web Token, with findings about each header member and claim.
 package struct ReadToken: Sendable {
     /// The kind of the token, such as "ID token".
     package let title: String
     package let header: [ReadMember]
     package let claims: [ReadMember]
-    /// The findings about missing members.
+    /// The findings about header members and claims that the token lacks.
     package let missing: [ExplainedPart.Finding]
     package let signature: [ExplainedPart.Finding]
 
-    /// The explanation in two parts: the members with the findings about them, and the signature.
+    /// The explanation of a token in two parts: the findings about its header and claims, and those about its
+    /// signature.
     package var parts: [ExplainedPart] {
         let said = (header + claims).flatMap { member in
             member.findings.isEmpty
@@ -45,14 +46,14 @@ package struct ReadToken: Sendable {
     }
 }
 
-/// The facts about a token that follow from where it was found.
+/// The facts about a token that follow from the recorded exchange in which it was found.
 package struct TokenSurroundings: Sendable {
-    /// A text that another exchange sent to somebody.
+    /// A value, such as a nonce, that was sent in another request than the token.
     package struct Sent: Sendable {
         package let text: String
-        /// The receiver of the text, such as "Apple"; empty for one that a person has pasted.
+        /// The receiver of the value, such as "Apple"; empty if somebody has pasted the value.
         package let receiver: String
-        /// The exchange's ID; `nil` for a text that a person has pasted.
+        /// The ID of the exchange in which the value was sent; `nil` if somebody has pasted the value.
         package let exchange: String?
 
         package init(_ text: String, to receiver: String, in exchange: String?) {
@@ -62,36 +63,36 @@ package struct TokenSurroundings: Sendable {
         }
     }
 
-    /// The name of the field with the token.
+    /// The name of the field that contained the token.
     package var field: String?
-    /// The provider that made the token, if the exchange with it tells.
+    /// The provider that issued the token, if the recording has the exchange in which it was issued.
     package var maker: (any Provider)?
-    /// The client for which it was made, and the exchange that made it.
+    /// The client for which the token was issued, with the exchange that issued it.
     package var client: Sent?
-    /// The `nonce` of an authorization request in the same flow.
+    /// The `nonce` of the authorization request in the sign-in that led to the token.
     package var sentNonce: Sent?
-    /// The raw nonce, before hashing, that was sent together with the token.
+    /// The nonce before hashing that was sent together with the token.
     package var rawNonce: Sent?
-    /// The access tokens beside the token.
+    /// The access tokens that were issued together with the token.
     package var accessTokens: [String] = []
     package var codes: [String] = []
 
     package init(field: String? = nil) { self.field = field }
 }
 
-/// Explains values that a world has issued or received, with the help of its seed, its keys, its clock and its
-/// recording.
+/// Explains values that a world has issued or received, such as tokens and codes. It looks them up in the world's seed,
+/// keys and recording, and judges times by the world's clock.
 package struct ValueReader: Sendable {
     package let world: World
     package let providers: [any Provider]
     private let finder: EndpointFinder
-    /// The time at which times are judged.
+    /// The time by which expiry and other times in tokens are judged.
     package let now: Instant
-    /// The providers and their hosts, listed once because listing takes time.
+    /// All providers with their hosts, listed once because listing takes time.
     private let hosts: [(provider: any Provider, names: Set<String>)]
 
-    /// Makes a reader. `moment` is the time of an exchange, whose tokens may have expired since; without it, times are
-    /// judged by the world's clock.
+    /// Makes a reader of values. `moment` is the time of the exchange that contains them, so that a token that has
+    /// expired since counts as valid. Without `moment`, times are judged by the world's clock.
     package init(_ world: World, by control: ControlAPI, at moment: Instant? = nil) {
         let providers = control.providers
         finder = control.finder.value
@@ -101,10 +102,11 @@ package struct ValueReader: Sendable {
         hosts = providers.map { ($0, $0.hosts) }
     }
 
-    /// Returns the provider's name for people.
+    /// Returns a provider's name as people write it, such as "Apple".
     package static func title(of provider: any Provider) -> String { provider.facts.title }
 
-    /// Returns the provider with this issuer, at its own address or at this daemon's.
+    /// Returns the provider with this issuer URL, which may be the provider's real one or the one at this daemon's
+    /// address.
     package func provider(ofIssuer issuer: String) -> (any Provider)? {
         let known = providers.first { (type(of: $0) as? any ExplainsValues.Type)?.isIssuer(issuer) ?? false }
         if let known { return known }
@@ -126,16 +128,16 @@ package struct ValueReader: Sendable {
         }
     }
 
-    /// Returns the provider that answered an exchange.
+    /// Returns the provider that answered a recorded request.
     package func provider(of exchange: RecordedExchange) -> (any Provider)? { finder.find(exchange).provider }
 
-    /// Returns the clients that the seed has at a provider; without one, those of all providers.
+    /// Returns the clients that the seed registers at `provider`; with `nil`, those of all providers.
     func clients(of provider: (any Provider)?) -> [SeededClient] {
         guard let provider else { return world.seed.sections.flatMap(\.seededClients) }
         return world.seed.section(named: provider.name)?.seededClients ?? []
     }
 
-    /// Returns what this world knows of a code or an opaque token.
+    /// Returns what this world has stored about a code or an opaque token, and the provider that issued it.
     package func issued(_ text: String) -> (provider: any Provider, value: IssuedValue)? {
         for provider in providers {
             if let value = (provider as? any KeepsGrants)?.issued(text, in: world) { return (provider, value) }
@@ -143,7 +145,7 @@ package struct ValueReader: Sendable {
         return nil
     }
 
-    /// Returns a person's ID and name: "ada (Ada Lovelace)".
+    /// Returns the name and the ID of an account: "Ada Lovelace (ada)".
     func person(_ id: String) -> String {
         guard !id.isEmpty else { return "the client itself" }
         guard let account = world.read({ $0.account(id) }) else { return "\(id), who is gone" }

@@ -3,18 +3,18 @@ import HTTPServer
 import JSON
 import Recordings
 
-/// An exchange of a flow, with its purpose and its two parties.
+/// A step of a sign-in: an exchange (a request and its response) with its purpose, its sender and its receiver.
 package struct FlowStep: Sendable {
     package let known: KnownExchange
     package let step: Step
     package let sender: Party
     package let receiver: Party
-    /// Whether the daemon itself sent it, for another exchange of the flow.
+    /// Whether the daemon itself sent the request of this step, as a consequence of another request of the sign-in.
     package let isInner: Bool
 
     package var exchange: RecordedExchange { known.exchange }
 
-    /// Whether the step was refused, failed, or was broken off.
+    /// Whether the request of this step was refused, failed, or got no complete response.
     package var isFailed: Bool {
         switch exchange.response.delivery {
         case .dropped, .cut: true
@@ -23,45 +23,46 @@ package struct FlowStep: Sendable {
         }
     }
 
-    /// Whether a fault was ordered that a client needn't survive.
+    /// Whether a test has ordered a fault for this step that a client needn't survive. A delay or shuffled members, for
+    /// example, must be survived.
     fileprivate var isFaulted: Bool { exchange.fault.map { !Fault.isLegal($0) } ?? false }
 
-    /// Whether the failure was ordered, rather than a refusal that also came late.
+    /// Whether the step failed because of a fault that a test has ordered, and not because the request was refused.
     fileprivate var isOrdered: Bool {
         isFaulted || exchange.fault != nil && (exchange.diagnosis?.hasPrefix("ordered fault") ?? true)
     }
 
-    /// Whether the step is a device's poll before the person has decided.
+    /// Whether the step is a device's poll for tokens before the user has decided.
     package var isPending: Bool { ["authorization_pending", "slow_down"].contains(exchange.notes.error) }
 
-    /// Whether the person refused, or was ordered to.
+    /// Whether the user cancelled the sign-in, or a test ordered that.
     package var isCancelled: Bool {
         guard !isFaulted, let error = exchange.notes.error else { return false }
         return ["access_denied", "user_cancelled_authorize", "canceled", "cancelled", "user_denied"].contains(error)
     }
 }
 
-/// A sign-in: the exchanges that belong together, and their outcome.
+/// A sign-in: the exchanges (requests with their responses) that belong together, and how it ended.
 package struct Flow: Sendable {
     package enum Ending: String, CaseIterable, Sendable {
         case signedIn
         case refused
         case cancelled
-        /// An ordered fault made it fail.
+        /// The sign-in failed because of a fault that a test had ordered.
         case faulted
         case unfinished
-        /// The flow wasn't meant to sign anybody in.
+        /// The exchanges weren't meant to sign anybody in, such as a request for a key set.
         case answered
-        /// A sign-out or a revocation that no sign-in in the recording precedes.
+        /// The exchanges are a sign-out or a revocation without a recorded sign-in before it.
         case signedOut
     }
 
-    /// The flow's ID, which is the ID of its first exchange.
+    /// The sign-in's ID, which is the ID of its first exchange.
     package let id: String
-    /// The steps, in the order in which they were answered.
+    /// The sign-in's steps, in the order in which they were answered.
     package let steps: [FlowStep]
     package let ending: Ending
-    /// The step that made it fail, if it failed.
+    /// The step at which the sign-in failed; `nil` if it didn't fail.
     package let failure: FlowStep?
 
     init(_ id: String, _ steps: [FlowStep]) {
@@ -91,12 +92,13 @@ package struct Flow: Sendable {
 
     // MARK: - Name
 
-    /// Whether the flow is only a request for a key set or a discovery document.
+    /// Whether the exchanges are nothing but requests for a key set or a discovery document.
     package var isQuiet: Bool {
         failure == nil && steps.allSatisfy { [.keySet, .discovery].contains($0.step.kind) }
     }
 
-    /// The flow's name, if it is one of the usual kinds: "web sign-in"; `nil` if it has a name of its own.
+    /// The usual name for this kind of sign-in, such as "web sign-in"; `nil` if a step gives it a special name, such as
+    /// "Google One Tap".
     private var kind: String? {
         guard
             !steps.contains(where: { $0.step.kind == .service || $0.step.kind == .authorization && !$0.step.isOrdinary }
@@ -106,7 +108,7 @@ package struct Flow: Sendable {
         return Flow.titles.first { !kinds.isDisjoint(with: $0.kinds) }?.title
     }
 
-    /// The title, such as "Web sign-in".
+    /// The sign-in's title without the provider, such as "Web sign-in".
     private var title: String {
         if let service = steps.last(where: { $0.step.kind == .service }) { return service.step.label.capitalizedFirst }
         // A request of a provider's script for browsers has a name of its own: "Google One Tap".
@@ -124,7 +126,7 @@ package struct Flow: Sendable {
         ([.refresh], "token refresh"), ([.logout], "sign-out"), ([.revocation], "revocation"),
     ]
 
-    /// The title with the provider: "Apple web sign-in".
+    /// The sign-in's title with the provider: "Apple web sign-in".
     package var name: String {
         let title = Place.shortened(title, to: 100)
         guard !providers.isEmpty else { return title }
@@ -132,13 +134,14 @@ package struct Flow: Sendable {
         return kind.map { "\(names) \($0)" } ?? "\(names): \(title)"
     }
 
-    /// The providers that took part, services first.
+    /// The identity providers that took part in the sign-in. Services that ask other providers, such as Firebase, come
+    /// first.
     package var providers: [Party] {
         Set(steps.flatMap { [$0.receiver, $0.sender] }).filter { if case .provider = $0 { true } else { false } }
             .sorted { ($0.place, $0.title) < ($1.place, $1.title) }
     }
 
-    /// The names of the flow's providers in the seed.
+    /// The seed's names for the providers that took part in the sign-in.
     package var providerNames: [String] {
         providers.compactMap { if case .provider(let name, _, _) = $0 { name } else { nil } }
     }
@@ -147,14 +150,14 @@ package struct Flow: Sendable {
 
     // MARK: - Times
 
-    /// The start by the machine's time, in microseconds since 1970.
+    /// The time at which the sign-in began, by the machine's clock, in microseconds since 1970.
     package var began: Int64 { steps.map(\.exchange.began).min() ?? 0 }
     private var ended: Int64 { steps.map { $0.exchange.began + $0.exchange.duration }.max() ?? 0 }
-    /// The duration in microseconds.
+    /// The sign-in's duration in microseconds.
     package var duration: Int64 { max(0, ended - began) }
 
-    /// The microseconds during which no request was being answered: a person was reading, or a device waited between
-    /// polls.
+    /// The microseconds of the sign-in during which no request was being answered, because a person was reading or a
+    /// device waited between polls.
     package var waiting: Int64 {
         var (waiting, reached): (Int64, Int64) = (0, began)
         for step in steps.sorted(by: { $0.exchange.began < $1.exchange.began }) {
@@ -164,18 +167,18 @@ package struct Flow: Sendable {
         return waiting
     }
 
-    /// The position of the flow's last exchange in the recording: the greater, the more recent.
+    /// The position of the sign-in's last exchange in the recording. A greater number is more recent.
     package var order: Int { steps.last?.exchange.order ?? 0 }
 
     // MARK: - Next step
 
-    /// Whether the flow ends with a code that hasn't been redeemed.
+    /// Whether the sign-in is unfinished because its authorization code hasn't been redeemed.
     package var awaitsRedemption: Bool {
         guard ending == .unfinished, let last = steps.last(where: { !$0.isInner }) else { return false }
         return last.exchange.notes.given.contains { ["code", "authorizationcode"].contains($0) }
     }
 
-    /// A sentence about what an unfinished sign-in waits for; `nil` for others.
+    /// A sentence that says what an unfinished sign-in waits for; `nil` for a sign-in that has ended.
     package var hint: String? {
         guard ending == .unfinished, let last = steps.last(where: { !$0.isInner }) else { return nil }
         if awaitsRedemption { return "The code was given out, and nobody has redeemed it." }
@@ -192,7 +195,7 @@ package struct Flow: Sendable {
 }
 
 extension Flow.Ending {
-    /// Returns the ending after a step that succeeded; `nil` if the step doesn't tell.
+    /// Returns how a sign-in has ended after `step` succeeded; `nil` if the step doesn't change that.
     fileprivate func after(_ step: FlowStep) -> Flow.Ending? {
         let given = step.exchange.notes.given
         let givesTokens = given.contains {
@@ -237,7 +240,7 @@ extension FlowStep {
         "devicecode": "device code", "sessioncookie": "session cookie", "mfapendingcredential": "second factor wanted",
     ]
 
-    /// Returns the names of what was issued, such as "code", or "ID token with nonce, access token".
+    /// Returns the names of what a response issued, such as "code", or "ID token with nonce, access token".
     package static func words(for notes: ExchangeNotes) -> String {
         var names: [String] = []
         for name in notes.given {
@@ -248,12 +251,12 @@ extension FlowStep {
         return names.joined(separator: ", ")
     }
 
-    /// Returns the name of an error, without the description that may follow it.
+    /// Returns an error's name, without the description that may follow it.
     package static func name(ofError error: String) -> String {
         Place.shortened(String(error.prefix { $0 != " " }), to: 60)
     }
 
-    /// The answer in a few words, such as "302 code", "400 invalid_grant", or "closed without an answer".
+    /// The step's response in a few words, such as "302 code", "400 invalid_grant", or "closed without an answer".
     package var answer: String {
         let response = exchange.response
         switch response.delivery {
@@ -274,17 +277,19 @@ extension FlowStep {
     }
 }
 
-/// A party of a sign-in: a lifeline of its diagram.
+/// A party of a sign-in, such as the app, the browser or a provider. The sign-in's sequence diagram has a lifeline for
+/// each.
 package enum Party: Hashable, Sendable {
     case app
     case browser
-    /// The client's server.
+    /// The server of the client (the app under test).
     case backend
-    /// A provider, or a service that asks other providers, by its name in the seed.
+    /// An identity provider, or a service such as Firebase that asks other providers, by its name in the seed.
     case provider(String, title: String, isService: Bool)
-    /// The daemon itself: for a host that isn't played, and for messages that no request caused.
+    /// The daemon itself: it receives requests for hosts that it doesn't impersonate, and sends messages that no
+    /// request caused.
     case nobody
-    /// A scenario's own calls.
+    /// A scenario (a ready-made test situation) that sends requests by itself.
     case scenario
 
     package init(_ provider: any Provider) {
@@ -302,7 +307,7 @@ package enum Party: Hashable, Sendable {
         }
     }
 
-    /// The name in `GET flows`: a provider's is the one in the seed.
+    /// The party's name in the answers of `GET flows`, which for a provider is its name in the seed.
     var name: String {
         switch self {
         case .app: "app"
@@ -314,7 +319,8 @@ package enum Party: Hashable, Sendable {
         }
     }
 
-    /// The order from left to right: the client's side, then services, then the providers that they ask.
+    /// The party's place in a sequence diagram, from left to right: the app, its browser and its server, then services
+    /// such as Firebase, then the providers that these ask.
     package var place: Int {
         switch self {
         case .scenario: 0
@@ -330,8 +336,8 @@ package enum Party: Hashable, Sendable {
 // MARK: - The sender of a request
 
 extension Party {
-    /// Returns the sender of a request. No request names it, so it follows from what only some parties send. The first
-    /// rule that matches counts:
+    /// Returns the party that sent a request. No request names its sender, so the sender follows from what only some
+    /// parties send. The first rule that matches counts:
     ///
     /// 1. A request that the daemon sent itself is from the provider that was asked, or from a scenario.
     /// 2. A call of the control API that plays a sign-in on a device counts as the app's.

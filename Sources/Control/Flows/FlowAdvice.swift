@@ -5,23 +5,23 @@ import JSON
 import Recordings
 import Time
 
-/// A remark about a sign-in that no single refusal makes.
+/// A remark about a sign-in as a whole, beside the reasons why single requests were refused.
 package struct FlowAdvice: Sendable, Equatable {
     package enum Weight: Sendable {
-        /// A surprising fact that is as it should be.
+        /// The remark is about a fact that may surprise, although everything is as it should be.
         case remark
-        /// The likely reason why the sign-in isn't finished.
+        /// The remark gives the likely reason why the sign-in isn't finished.
         case problem
     }
 
     package let weight: Weight
     package let text: String
-    /// The ID of the exchange to which it belongs.
+    /// The ID of the exchange to which the remark belongs.
     package let exchange: String
 }
 
 extension FlowReader {
-    /// Returns the remarks about a flow that no single refusal makes, in the order of its exchanges.
+    /// Returns the remarks about a sign-in as a whole, in the order of its exchanges.
     package func advice(on flow: [KnownExchange]) -> [FlowAdvice] {
         let exchanges = flow.map(\.exchange)
         var advice: [FlowAdvice] = []
@@ -47,7 +47,7 @@ extension FlowReader {
         return advice
     }
 
-    /// Explains that the person's address isn't verified, if an ID token says so.
+    /// Returns a remark if the response has an ID token whose `email_verified` is false.
     private func unverifiedAddress(_ exchange: RecordedExchange) -> String? {
         let tokens = exchange.responseFindings.filter { $0.value.hasPrefix("eyJ") }
         for token in tokens {
@@ -61,7 +61,7 @@ extension FlowReader {
         return nil
     }
 
-    /// Explains that the world's clock was moved, a reason for refusals that nobody thinks of.
+    /// Returns a remark if the world's clock was moved, which is an easily overlooked reason for refusals.
     private func clockAdvice(_ exchange: RecordedExchange) -> String? {
         guard let machine = Instant(seconds: exchange.began / 1_000_000) else { return nil }
         let ahead = exchange.time - machine
@@ -72,16 +72,17 @@ extension FlowReader {
     }
 }
 
-/// An authorization code that was sent to an app's address.
+/// An authorization code that was sent to an app's redirect URI.
 struct SentCode: Sendable {
     let exchange: RecordedExchange
-    /// The address to which it was sent; `nil` if the request doesn't tell.
+    /// The redirect URI to which the code was sent; `nil` if it isn't known.
     let callback: String?
-    /// Whether the browser posted it in a form, rather than following a redirect.
+    /// Whether the browser posted the code in a form, rather than following a redirect with it.
     let isPosted: Bool
     let isRedeemed: Bool
 
-    /// Returns the codes that were sent to an app, in their order; a code that was issued natively isn't sent anywhere.
+    /// Returns the authorization codes that were sent to redirect URIs, in order. Codes of sign-ins on devices aren't
+    /// among them, because no URI receives them.
     static func codes(in flow: [RecordedExchange]) -> [SentCode] {
         var sent: [(code: String, place: Int, isPosted: Bool)] = []
         var used: Set<String> = []

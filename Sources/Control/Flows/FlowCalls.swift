@@ -42,13 +42,13 @@ extension ControlAPI {
                 "GET", "flows/:id", "Shows one sign-in.", path: ["The ID of its first request, or of any other."],
                 answers: [
                     .json("The sign-in.", FlowDocument.schema),
-                    .refusal(404, "noSuchFlow", "The recording doesn't hold it."),
+                    .refusal(404, "noSuchFlow", "The recording has no such sign-in."),
                 ]
             ) { try await flow($0) },
         ]
     }
 
-    /// The approximate number of bytes in one answer. A client asks for the rest with `after`.
+    /// The approximate number of bytes in one answer of `GET flows`. A client gets the rest with the parameter `after`.
     private static let flowPageSize = 2 << 20
 
     private func flows(_ exchange: Exchange, _ query: FlowQuery) async throws -> Response {
@@ -87,7 +87,7 @@ extension ControlAPI {
         }
     }
 
-    /// Returns the sign-ins that match, the most recently active last.
+    /// Returns the sign-ins that match the query, the most recently active last.
     private func find(_ query: FlowQuery, _ reader: FlowReader) -> [Flow] {
         let known = reader.world.recording.known().exchanges
         let later = query.after.map { id in Set(known.dropFirst(place(after: id, in: known)).map(\.exchange.id)) }

@@ -1,7 +1,7 @@
 import EmulatorCore
 import JSON
 
-/// A sign-in as JSON, with its secrets masked if they are to be.
+/// A sign-in as JSON. With `--mask-secrets`, its secrets are masked.
 struct FlowDocument {
     let flow: Flow
     let reader: FlowReader
@@ -99,7 +99,7 @@ struct FlowDocument {
 
     private static let stepSchema = Schema.members([
         .required("id", .string, "The request's ID, for `GET requests/ID`."),
-        .optional("parent", .string, "The request for which the daemon sent itself this one, or \"scenario\"."),
+        .optional("parent", .string, "The request that made the daemon send this one, or \"scenario\"."),
         .required("time", .time, "The time of the request, by the world's clock."),
         .required("durationMilliseconds", .number(0...1e15), "The duration of the answer."),
         .required("from", .string, "The sender: \"app\", \"browser\", \"backend\", \"scenario\", or a provider."),
@@ -109,7 +109,7 @@ struct FlowDocument {
         .required("path", .string, "The path on that host."), .required("status", .integer(0...999), "The status."),
         .required("answer", .string, "The answer in a few words: \"302 code\", \"400 invalid_grant\"."),
         .optional("diagnosis", .string, "The reason why it was refused."),
-        .optional("note", .string, "A surprise in an answer that refuses nothing."),
+        .optional("note", .string, "A note on a surprise in a successful answer."),
         .optional("fault", .string, "The ordered fault that happened here."),
     ])
 

@@ -3,8 +3,8 @@ import HTTPServer
 import JSON
 import Recordings
 
-/// Reads sign-ins from a world's recording. It works on the store's queue: the first reading of an exchange takes some
-/// time.
+/// Reads sign-ins from a world's recording of requests. Use it on the store's queue, because reading an exchange for
+/// the first time takes some time.
 package struct FlowReader: Sendable {
     package let control: ControlAPI
     package let world: World
@@ -14,8 +14,8 @@ package struct FlowReader: Sendable {
         self.world = world
     }
 
-    /// Returns the exchanges of each flow in the order in which they were answered, the most recently active flow
-    /// first.
+    /// Groups exchanges by sign-in. Each group is in the order in which its requests were answered, and the most
+    /// recently active sign-in is first.
     static func grouped(_ known: [KnownExchange]) -> [[KnownExchange]] {
         var places: [String: Int] = [:]
         var flows: [[KnownExchange]] = []
@@ -30,7 +30,7 @@ package struct FlowReader: Sendable {
         return flows.map { $0.reversed() }
     }
 
-    /// Returns the flows that `filter` takes, the most recently active first.
+    /// Returns the sign-ins that `filter` accepts, the most recently active first.
     ///
     /// - Parameters:
     ///   - before: the position of a flow; only flows that were active before it are returned.
@@ -52,7 +52,7 @@ package struct FlowReader: Sendable {
         return flows
     }
 
-    /// Returns the flow with this ID, or the one that the exchange with this ID belongs to.
+    /// Returns the sign-in with this ID, or the sign-in to which the exchange with this ID belongs.
     package func flow(_ id: String) -> Flow? {
         let known = world.recording.known().exchanges
         let name = known.contains { $0.flow == id } ? id : known.first { $0.exchange.id == id }?.flow
@@ -85,7 +85,7 @@ package struct FlowReader: Sendable {
 
     // MARK: - The person
 
-    /// The person of a flow: an account of the world, or a name from an ID token or an answer.
+    /// The person who signed in: an account of the world, or a name from an ID token or a response.
     package enum Person: Sendable {
         case account(Account)
         case text(String)
@@ -107,7 +107,7 @@ package struct FlowReader: Sendable {
 
     private func account(_ id: String) -> Account? { world.read { $0.account(id) } }
 
-    /// Returns the account for which one of the flow's providers has issued a credential.
+    /// Returns the ID of the account to which a provider of this sign-in has issued one of the credentials.
     private func behind(_ credentials: [String], _ flow: Flow) -> String? {
         let names = Set(flow.providerNames)
         for case let provider as any KeepsGrants in control.providers where names.contains(provider.name) {
@@ -122,7 +122,7 @@ package struct FlowReader: Sendable {
 
     // MARK: - The reason
 
-    /// Returns the whole reason for a failure, masked if secrets are to be.
+    /// Returns the complete reason why a step of a sign-in failed. With `--mask-secrets`, secrets in it are masked.
     package func reason(_ failure: FlowStep) -> String {
         if let diagnosis = control.shownDiagnosis(of: failure.known) { return diagnosis }
         let document = ExchangeDocument(failure.known, masksSecrets: control.masksSecrets)
@@ -130,19 +130,19 @@ package struct FlowReader: Sendable {
     }
 }
 
-/// Conditions on sign-ins: of the inspector's list, and of `GET flows`.
+/// The conditions by which sign-ins are selected in the inspector's list and in `GET flows`.
 package struct FlowFilter: Sendable {
-    /// The name of a provider.
+    /// The name of a provider that took part in the sign-in.
     package var provider: String?
-    /// A part of the client's ID.
+    /// A part of the `client_id` of the sign-in.
     package var client: String?
-    /// Whether the sign-in was refused, cancelled, or made to fail; `nil` if that doesn't matter.
+    /// Whether the sign-in must have been refused, cancelled or made to fail by a fault; `nil` if that doesn't matter.
     package var isRefused: Bool?
-    /// Whether the sign-in isn't finished; `nil` if that doesn't matter.
+    /// Whether the sign-in must be unfinished; `nil` if that doesn't matter.
     package var isUnfinished: Bool?
-    /// A text in the flow's summary; case is ignored.
+    /// A text that must occur in the sign-in's summary. Upper and lower case don't matter.
     package var text: String?
-    /// Whether requests for just a key set or a discovery document are taken, too.
+    /// Whether to include requests that only fetch a key set or a discovery document.
     package var takesQuiet = false
 
     package init() {}
@@ -171,7 +171,7 @@ package struct FlowFilter: Sendable {
         return texts(of: flow, reader).contains { wanted.isFound(in: $0) }
     }
 
-    /// Returns the texts that a search examines.
+    /// Returns the texts of a sign-in in which a search looks for its words.
     private func texts(of flow: Flow, _ reader: FlowReader) -> [String] {
         var texts = flow.steps.map(\.exchange.id) + flow.providers.map(\.title) + [flow.name, flow.ending.title]
         texts += [flow.client, flow.failure.flatMap { reader.control.shownDiagnosis(of: $0.known) }].compactMap { $0 }
@@ -184,10 +184,11 @@ package struct FlowFilter: Sendable {
     }
 }
 
-/// A flow's position in the list: the time of its last answer, in microseconds since 1970, and the number of that
-/// exchange.
+/// The position of a sign-in in the list of sign-ins: the time of its last response, in microseconds since 1970, and
+/// that exchange's number.
 ///
-/// Daemons that share a recording agree on positions. Their copies of it may have exchanges in different orders.
+/// Daemons that share a recording agree on these positions, although their copies of the recording may have the
+/// exchanges in different orders.
 package struct FlowPlace: Comparable, Sendable {
     private let time: Int64
     private let number: Int
@@ -196,7 +197,8 @@ package struct FlowPlace: Comparable, Sendable {
         (time, number) = exchanges.map(\.exchange.answered).max { $0 < $1 } ?? (0, 0)
     }
 
-    /// Parses the text that `text` writes. Without a number, the position is before all exchanges of that microsecond.
+    /// Parses a position that the property `text` has written: a time in microseconds and a number. A time alone is the
+    /// position before all exchanges of that microsecond.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let time = parts.first.flatMap({ Int64($0) }) else { return nil }

@@ -7,7 +7,7 @@ import JSON
 
 extension ControlAPI {
     var mailCalls: [Endpoint] {
-        let gone = CallAnswer.refusal(404, "noSuchMessage", "The inbox doesn't hold it.")
+        let gone = CallAnswer.refusal(404, "noSuchMessage", "The inbox has no such message.")
         let isText = CallAnswer.refusal(404, "notMail", "The message is a text message.")
         let path = ["The message's ID."]
         return [
@@ -18,7 +18,7 @@ extension ControlAPI {
                     MailQuery.Parameters.self,
                     headers: [
                         .optional(
-                            "Last-Event-ID", .text(MailQuery.id), "The same as `after`, for a stream that goes on.")
+                            "Last-Event-ID", .text(MailQuery.id), "Like `after`, to resume an event stream.")
                     ]),
                 answers: [
                     .json("The messages, the oldest first.", MailDocument.listSchema),
@@ -46,7 +46,7 @@ extension ControlAPI {
                 reads: .query(RawQuery.self),
                 answers: [
                     .other("The mail.", "message/rfc822"), gone, isText,
-                    .refusal(404, "notForwarded", "No relay has forwarded it."),
+                    .refusal(404, "notForwarded", "No relay has forwarded the mail."),
                 ]
             ) { await rawMessage($0, $1) },
             .control(
@@ -62,7 +62,7 @@ extension ControlAPI {
                 "POST", "mail/:id/replies", "Answers a mail, as the person who got it.", path: path,
                 reads: .body(NewReply.self),
                 answers: ControlAPI.submitted + [
-                    gone, isText, .refusal(409, "unanswerable", "Nobody got it, or it doesn't say who it is from."),
+                    gone, isText, .refusal(409, "unanswerable", "Nobody got the mail, or it names no sender."),
                 ]
             ) { try await reply($0, $1) },
         ]
@@ -103,7 +103,7 @@ extension ControlAPI {
         return await world.searchInbox { [self] in answer(query.find(in: world), query, exchange) }
     }
 
-    /// The approximate number of bytes in one answer. A client asks for the rest with `after`.
+    /// The approximate number of bytes in one answer of `GET mail`. A client gets the rest with the parameter `after`.
     private static let mailPageSize = 2 << 20
 
     private func answer(_ found: [InboxMessage], _ query: MailQuery, _ exchange: Exchange) -> Response {
@@ -165,7 +165,8 @@ extension ControlAPI {
         return ControlAPI.file(bytes, type: ControlAPI.harmless(attachment.type), name: name)
     }
 
-    /// Returns the type if a browser can't do harm with it, else one that browsers don't open.
+    /// Returns the media type of an attachment if a browser can open it without harm, or else
+    /// `application/octet-stream`, which browsers only save.
     private static func harmless(_ type: String) -> String {
         let known: Set<String> = [
             "application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp", "message/rfc822", "text/calendar",
@@ -174,7 +175,7 @@ extension ControlAPI {
         return known.contains(type) ? type : "application/octet-stream"
     }
 
-    /// Answers with a file to be saved: no part of a mail is opened as a page of this address.
+    /// Answers with a file for the browser to save, so that no part of a mail is opened as a page of the daemon's site.
     private static func file(_ bytes: [UInt8], type: String, name: String) -> Response {
         let plain = String(
             decoding: name.unicodeScalars.map { scalar -> UInt8 in

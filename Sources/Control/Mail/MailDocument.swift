@@ -2,12 +2,12 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// A message in the control API's form.
+/// A message of the inbox as the control API's JSON.
 struct MailDocument {
     let message: ShownMessage
-    /// Whether the message is one of a list. In lists, long texts are cut, so that the answer's length is bounded.
+    /// Whether the message is shown in a list. Then its long texts are cut, so that the answer's length is bounded.
     var isListed = false
-    /// The URL of the message's own documents, without its ID.
+    /// The URL below which a message's files, such as its source, are available by the message's ID.
     let base: String
 
     private var row: InboxMessage { message.row }
@@ -69,11 +69,11 @@ struct MailDocument {
         return .object(object)
     }
 
-    /// The number of bytes of a message's texts in a list.
+    /// The greatest number of bytes that a list shows of a message's texts.
     static let listLimit = 128 << 10
 }
 
-/// Cuts texts that are too long together.
+/// Cuts a message's texts as soon as all of them together exceed a limit.
 private struct Cut {
     var left: Int
     private(set) var isCut = false
@@ -92,7 +92,7 @@ private struct Cut {
         return String(text[..<end])
     }
 
-    /// Returns whole texts, as many as fit.
+    /// Returns as many of the texts as fit into the limit, without cutting any of them.
     mutating func take(_ texts: [String]) -> [String] {
         var taken: [String] = []
         for text in texts {
@@ -108,7 +108,7 @@ private struct Cut {
 }
 
 extension MailDocument {
-    /// The schema of a message.
+    /// The JSON schema of a message in the inbox.
     static let schema = Schema.members(
         "Message",
         [
@@ -126,8 +126,8 @@ extension MailDocument {
             .required("links", .strings(), "The links in it."), .required("codes", .strings(), "The codes in it."),
             .optional("attachments", .sequence(of: attachmentSchema), "The attachments."),
             .optional("relay", relaySchema, "The treatment of the mail by a relay."),
-            .required("time", .time, "The world's time when it came."),
-            .optional("request", .string, "The exchange that brought it."),
+            .required("time", .time, "The world's time when the message came."),
+            .optional("request", .string, "The exchange that brought the message."),
             .optional(
                 "headers",
                 .sequence(
@@ -149,9 +149,9 @@ extension MailDocument {
 
     private static let relaySchema = Schema.members([
         .required("address", .string, "The hidden address."), .required("title", .string, "The relay's name."),
-        .optional("forwardedTo", .string, "The address to which the relay forwarded it."),
+        .optional("forwardedTo", .string, "The address to which the relay forwarded the mail."),
         .optional("sender", .string, "The sender in the forwarded mail."),
-        .optional("refusal", .string, "The reply with which the relay refused it."),
+        .optional("refusal", .string, "The reply with which the relay refused the mail."),
         .optional("reason", .string, "The reason."),
     ])
 
@@ -165,17 +165,19 @@ extension MailDocument {
         ])
 }
 
-/// A message for display: parsed, and with `--mask-secrets` without its secrets.
+/// A message of the inbox for display. It is parsed and, with `--mask-secrets`, without its secrets.
 package struct ShownMessage: Sendable {
-    /// The message. If it is masked, its raw form is written from the parsed mail, and isn't the original.
+    /// The row of the message in the inbox. If secrets are masked, its source is written anew from the parsed mail and
+    /// isn't the original.
     package let row: InboxMessage
     package let content: MessageContent
-    /// Whether secrets are masked. Then the contents of attachments aren't shown.
+    /// Whether the message's secrets are masked. Then the contents of attachments aren't shown.
     package let isMasked: Bool
 }
 
 extension ControlAPI {
-    /// Parses a mail from outside. That takes time if it is large, so don't call it on a worker.
+    /// Returns a message for display. A mail that came by SMTP is parsed, which takes time if it is large, so don't
+    /// call this on a server's worker thread.
     package func shown(_ row: InboxMessage, in world: World) -> ShownMessage {
         guard masksSecrets else { return ShownMessage(row: row, content: row.content(in: world), isMasked: false) }
         let mask = Mask(row.message)
@@ -193,8 +195,8 @@ extension ControlAPI {
         return ShownMessage(row: masked, content: masked.content(in: world), isMasked: true)
     }
 
-    /// Returns a message for display without parsing it: without its header, and without the text and HTML of a mail
-    /// from outside.
+    /// Returns a message for a list without parsing it. Its header is left out, and so are the text and HTML of a mail
+    /// that came by SMTP.
     package func summary(_ row: InboxMessage) -> InboxMessage {
         guard masksSecrets else { return row }
         var row = row
@@ -204,7 +206,7 @@ extension ControlAPI {
 }
 
 extension Mask {
-    /// Collects the secrets of a message: its codes, and those in its links.
+    /// Collects the secrets of a message: its codes, and the secrets in its links.
     init(_ message: SentMessage) {
         var values = Set(message.codes)
         for link in message.links {
@@ -220,8 +222,8 @@ extension Mask {
         self.init(values)
     }
 
-    /// Whether a part of a URL looks like a secret that nobody can guess. Links of web frameworks have theirs in the
-    /// path, or in fields of any name.
+    /// Whether a part of a link looks like a secret that nobody can guess. Web frameworks put such secrets into the
+    /// path, or into parameters of any name.
     private static func isToken(_ text: Substring) -> Bool {
         text.utf8.count >= 16 && text.utf8.contains { (0x30...0x39).contains($0) }
             && text.utf8.contains { (0x61...0x7A).contains($0 | 0x20) }
@@ -248,7 +250,7 @@ extension Mask {
         return message
     }
 
-    /// Masks a mailbox's name. The address stays: tests look for messages by it.
+    /// Masks the display name of a mailbox. The e-mail address stays, because tests look for messages by it.
     private func apply(to mailbox: Mailbox) -> Mailbox {
         Mailbox(mailbox.address, name: mailbox.name.map { apply(to: $0) })
     }

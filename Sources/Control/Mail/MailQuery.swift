@@ -3,22 +3,22 @@ import HTTPServer
 import JSON
 import Time
 
-/// The conditions of `GET mail` on messages.
+/// The conditions on messages in the query of `GET mail`.
 struct MailQuery: Sendable {
-    /// A recipient in lower case; `*` stands for any characters.
+    /// The address of a recipient, in lower case. `*` stands for any characters.
     let recipient: Glob?
-    /// A sender in the header or the envelope, in lower case; `*` stands for any characters.
+    /// The address of a sender in the mail's header or envelope, in lower case. `*` stands for any characters.
     let sender: Glob?
-    /// A text in the subject.
+    /// A text that must occur in the mail's subject.
     let subject: TextSearch?
-    /// A text in the mail's text or HTML.
+    /// A text that must occur in the mail's text or HTML.
     let text: TextSearch?
     let kind: SentMessage.Kind?
-    /// The number of the message after which the answer begins.
+    /// The number of the message after which the list begins.
     let after: Int?
     let limit: Int?
     let wait: TimeSpan?
-    /// Whether secrets are masked, which then can't be searched for.
+    /// Whether messages are shown without their secrets, which a query then can't search for.
     private let isMasked: Bool
 
     struct Parameters: SchemaObject {
@@ -50,7 +50,7 @@ struct MailQuery: Sendable {
         InboxMessage.number(of: $0) != nil
     }
 
-    /// Reads a query. `header` is that of an event stream that is resumed.
+    /// Reads the query of `GET mail`. `header` is the `Last-Event-ID` with which a client resumes an event stream.
     ///
     /// - Throws: A refusal if the header is wrong.
     init(_ parameters: Parameters, resumedAfter header: String?, isMasked: Bool) throws(ControlRefusal) {
@@ -73,7 +73,8 @@ struct MailQuery: Sendable {
         }
     }
 
-    /// Whether a message matches. If the query has a text, this reads the mail, so don't call it under a world's lock.
+    /// Whether a message meets the query's conditions. If the query has a text, this parses the mail, so don't call it
+    /// under a world's lock.
     func matches(_ row: InboxMessage, in world: World) -> Bool {
         if let kind, row.message.kind != kind { return false }
         let mask = isMasked && (subject != nil || text != nil) ? Mask(row.message) : nil
@@ -92,8 +93,8 @@ struct MailQuery: Sendable {
         return holds(content.text, text) || holds(content.html, text)
     }
 
-    /// Returns the messages that match, the oldest first. With `limit` these are the latest ones; with `limit` and
-    /// `after`, the next ones, so that a client can read page by page.
+    /// Returns the messages that match the query, the oldest first. With `limit` alone, only the latest ones are
+    /// returned. With `limit` and `after`, the next ones are, so that a client can read page by page.
     func find(in world: World) -> [InboxMessage] {
         let found = candidates(in: world).filter { matches($0, in: world) }
         guard let limit else { return found }

@@ -45,7 +45,7 @@ struct NewReply: SchemaObject {
 extension ControlAPI {
     private static let recipientLimit = 100
 
-    /// The answers to sending a mail.
+    /// The answers that the control API can give when a client submits a mail.
     static let submitted = [
         CallAnswer.json("The reply that an SMTP client would have got.", submissionSchema),
         .refusal(503, "noMail", "The daemon is stopping."),
@@ -88,7 +88,7 @@ extension ControlAPI {
         return try await submit(mail, to: recipients, exchange)
     }
 
-    /// Sends a reply by the person who got a mail.
+    /// Sends a reply to a mail of the inbox, in the name of the person who received it.
     func reply(_ exchange: Exchange, _ order: NewReply) async throws -> Response {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
         guard row.message.kind == .mail else { return notMail(row, "is answered") }
@@ -125,7 +125,8 @@ extension ControlAPI {
         return response
     }
 
-    /// Answers with the reply that an SMTP client would get, the messages in the inbox, and the refused recipients.
+    /// Answers the submission of a mail with the reply that an SMTP client would get, the IDs of the messages in the
+    /// inbox, and the refused recipients.
     private func answer(_ result: SubmittedMail, _ recipients: [String], _ exchange: Exchange) -> Response {
         let ids = result.messages.map(\.id).joined(separator: ", ")
         // A fault may make the server accept a mail and lose it.

@@ -14,20 +14,20 @@ extension ControlAPI {
     }
 }
 
-/// Sends the messages of an inbox on a stream, only as fast as the client reads, so that nothing is stored for a client
-/// that doesn't. When messages are deleted, it sends the event `deleted`. It works on the inbox's queue.
+/// Sends the messages of an inbox on an event stream, and an event `deleted` when messages are deleted. It goes only as
+/// fast as the client reads, so that nothing is stored for a slow client. It works on the inbox's queue.
 private final class MailReader: Sendable {
     private struct State {
-        /// The number of the last message that was examined; `nil` before the first.
+        /// The number of the last message that was examined for the event stream; `nil` before the first.
         var seen: Int?
         var deletions = 0
-        /// The stream's lease, released when the client disconnects.
+        /// The event stream's share of the limit on open streams, released when the client disconnects.
         var lease: Allowance.Lease?
     }
 
-    /// The number of bytes that may wait for the client; a single event may be longer.
+    /// The number of bytes of an event stream that may wait for the client. A single event may be longer.
     private static let ahead = 64 << 10
-    /// The number of messages that are examined in one step.
+    /// The number of messages that are read from the inbox at a time, for an event stream.
     private static let step = 64
 
     private struct WeakStream {
@@ -77,7 +77,7 @@ private final class MailReader: Sendable {
         advance()
     }
 
-    /// Sends messages until there are no more, or the client has enough to read.
+    /// Sends messages on the event stream until no more match, or enough bytes wait for the client.
     private func advance() {
         guard let stream = link.withLock({ $0.stream }), noteDeletions(stream) else { return }
         while stream.backlog < MailReader.ahead {
@@ -95,8 +95,8 @@ private final class MailReader: Sendable {
         }
     }
 
-    /// Sends the event that messages were deleted. Returns `false` if the client has disconnected, or nothing has been
-    /// read yet.
+    /// Sends an event if messages of the inbox were deleted. Returns `false` if the client has disconnected, or if no
+    /// message has been examined yet.
     private func noteDeletions(_ stream: EventStream) -> Bool {
         let inbox = world.read { $0.inbox }
         let isNews: Bool? = state.withLock { state in

@@ -3,24 +3,25 @@ import JSON
 import EmulatorCore
 import Recordings
 
-/// Conditions on exchanges: the query of `GET requests`, and an expectation of `POST verify`.
+/// Conditions on recorded requests: the query of `GET requests`, or an expectation of `POST verify`.
 struct Criteria: SchemaObject {
     let host: Glob?
     let path: Glob?
     let method: String?
     let client: String?
-    /// The status: `401`, or `4xx`.
+    /// The response's status as a pattern: `401`, or `4xx`.
     let status: String?
     let flow: String?
     let isRefused: Bool?
-    /// The fields of the query, the form or the JSON body, and their values.
+    /// The fields of the request's query, form or JSON body that must have these values.
     let fields: [(name: String, value: String)]
 
     init(_ fields: inout Fields) {
         self.init(&fields, ofQuery: false)
     }
 
-    /// Reads conditions from a query. A query can't have conditions on fields, because it has no objects.
+    /// Reads conditions from the query of `GET requests`. Only a JSON body can have conditions on fields, because they
+    /// need an object.
     init(query fields: inout Fields) { self.init(&fields, ofQuery: true) }
 
     private init(_ fields: inout Fields, ofQuery isQuery: Bool) {
@@ -53,7 +54,8 @@ struct Criteria: SchemaObject {
             && (text.hasSuffix("xx") || digits.allSatisfy { (0x30...0x39).contains($0) })
     }
 
-    /// Returns a line for each condition that an exchange doesn't meet. Empty if it meets all.
+    /// Returns a line for each condition that the recorded request doesn't meet. The list is empty if it meets all
+    /// conditions.
     func differences(_ known: KnownExchange, _ fieldsSent: SentFields = SentFields()) -> [String] {
         let exchange = known.exchange
         var differences: [String] = []
@@ -91,7 +93,8 @@ struct Criteria: SchemaObject {
     }
 }
 
-/// The fields of requests, by name. Each request is parsed once for all expectations.
+/// The parsed fields of recorded requests, by name. They are kept so that each request is parsed only once for all
+/// expectations.
 final class SentFields {
     private var known: [String: [String: [String]]] = [:]
 

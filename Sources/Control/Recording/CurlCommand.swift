@@ -2,19 +2,20 @@ import EmulatorCore
 import HTTPServer
 import Recordings
 
-/// A command that sends an exchange's request again to this daemon, for any POSIX shell, and for fish.
+/// A curl command that sends a recorded request to this daemon again. It works in any POSIX shell and in fish.
 ///
 /// The request's texts are quoted: the shell runs no part of them, and none of their bytes controls the terminal into
 /// which the command is pasted.
 package struct CurlCommand: Sendable {
     package let text: String
-    /// The sentences about what the command can't do.
+    /// Sentences about the parts of the request that the curl command can't send again.
     package let remarks: [String]
 
-    /// The greatest number of bytes of a body in the command; a longer body is read from a file.
+    /// The greatest number of bytes of a body that the curl command contains. A longer body is read from a file.
     package static let bodyLimit = 8 << 10
     private static let headerLimit = 8 << 10
-    /// The headers that curl sets itself, those of one connection, and those of a browser about its own pages.
+    /// The request headers that the curl command leaves out: curl sets them itself, they belong to one connection, or a
+    /// browser sends them about its own page.
     private static let leftOut: Set<String> = [
         "host", "content-length", "connection", "transfer-encoding", "expect", "keep-alive", "te", "upgrade",
         "accept-encoding", "upgrade-insecure-requests", "priority",
@@ -25,8 +26,8 @@ package struct CurlCommand: Sendable {
         self.remarks = remarks
     }
 
-    /// Makes a command. `base` is the URL of the exchange's host at this daemon, without a slash at the end; `file` is
-    /// the name under which a body that is too long is saved.
+    /// Makes a curl command that repeats a recorded request. `base` is the URL of the request's host at this daemon,
+    /// without a slash at the end. A body that is too long for the command is read from the file called `file`.
     package init(_ document: ExchangeDocument, base: String, file: String) {
         let exchange = document.known.exchange
         let request = exchange.request
@@ -62,7 +63,7 @@ package struct CurlCommand: Sendable {
         self.remarks = remarks
     }
 
-    /// Returns options for the headers. `isComplete` says whether all of them fit.
+    /// Returns curl's options for the request's headers. `isComplete` says whether all headers fit into the limit.
     private static func headers(
         _ headers: [(name: String, value: String)]
     ) -> (options: [String], isComplete: Bool) {
@@ -99,9 +100,8 @@ package struct CurlCommand: Sendable {
 
     static func quoted(_ text: String) -> String { quoted(Array(text.utf8)) }
 
-    /// Quotes a text. Within single quotes all characters except single quotes are literal; in fish, backslashes
-    /// aren't. A text that isn't plain is printed by escapes, which every shell takes literally: `$'…'` would be text
-    /// to one shell and commands to another.
+    /// Quotes a text for a shell. Plain text is put between single quotes. Any other text is written as escapes for
+    /// `printf`, because shells treat `$'…'` differently: text for one is a command for another.
     private static func quoted(_ bytes: [UInt8]) -> String {
         guard isPlain(bytes) else { return "\"$(printf \(printed(bytes)))\"" }
         return "'" + String(decoding: bytes, as: UTF8.self).replacing("'", with: "'\\''") + "'"
@@ -111,9 +111,8 @@ package struct CurlCommand: Sendable {
         bytes.allSatisfy { (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: "\\") }
     }
 
-    /// Returns a format for `printf`, in which `%` and `\` are escaped, and a `-` at the beginning, which would be an
-    /// option. Characters with a meaning between double quotes are escaped, too: an interactive shell looks for `!`
-    /// there.
+    /// Returns a format for `printf` that prints `bytes`. It escapes `%`, `\`, a `-` at the beginning (which would be
+    /// an option), and characters that shells interpret between double quotes, such as `!`.
     private static func printed(_ bytes: [UInt8]) -> String {
         var output = "'"
         for (place, byte) in bytes.enumerated() {
@@ -140,12 +139,13 @@ package struct CurlCommand: Sendable {
 }
 
 extension CurlCommand {
-    /// The address at which a world takes mail.
+    /// The SMTP address at which a world receives mail.
     package struct MailServer: Sendable {
         let host: String
-        /// The port; `nil` if no mail is taken by SMTP.
+        /// The SMTP port; `nil` if the daemon doesn't receive mail by SMTP.
         let port: UInt16?
-        /// The world's name, as the user of AUTH, if the port isn't the world's own.
+        /// The world's name, which the client must send as the user name of AUTH; `nil` if the SMTP port belongs to
+        /// this world alone.
         let world: String?
 
         package init(host: String, port: UInt16?, world: String?) {
@@ -155,8 +155,8 @@ extension CurlCommand {
         }
     }
 
-    /// Makes a command that sends a mail with the same envelope: <https://curl.se/docs/manpage.html#--mail-rcpt>. Its
-    /// content is that in the inbox, read from a file.
+    /// Makes a curl command that sends a received mail again to the same recipients:
+    /// <https://curl.se/docs/manpage.html#--mail-rcpt>. The content is read from a file, which the inbox offers.
     package init(mail: RecordedMail, server: MailServer, id: String) {
         let file = "\(mail.messages.first ?? id).eml"
         var parts = ["curl \(CurlCommand.quoted("smtp://\(server.host):\(server.port ?? 1025)"))"]

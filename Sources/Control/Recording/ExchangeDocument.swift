@@ -5,12 +5,13 @@ import JSON
 import Recordings
 import Time
 
-/// An exchange for display: as JSON, as an entry of a HAR file, and for pages. Secrets are masked if they are to be.
+/// A recorded request and its response for display: as JSON, as an entry of a HAR file, and for pages. With
+/// `--mask-secrets`, secrets are masked.
 package struct ExchangeDocument: Sendable {
     package let known: KnownExchange
     private let mask: Mask?
-    /// Whether no body is shown, and no text that may quote one: in a body that isn't complete or can't be read,
-    /// secrets can't be found.
+    /// Whether bodies, and texts that may quote them, are hidden. Secrets can't be found in a body that is incomplete
+    /// or unreadable.
     package let isWithheld: Bool
 
     package init(_ known: KnownExchange, masksSecrets: Bool) {
@@ -23,7 +24,7 @@ package struct ExchangeDocument: Sendable {
 
     package func shown(_ text: String) -> String { mask?.apply(to: text) ?? text }
 
-    /// Returns a form, a query or a URL, masked.
+    /// Returns a form, a query or a URL with its secrets masked.
     package func shown(encoded text: String) -> String { mask?.apply(toEncoded: text) ?? text }
 
     func shown(body text: String, type: String?) -> String {
@@ -31,16 +32,17 @@ package struct ExchangeDocument: Sendable {
         return isForm ? shown(encoded: text) : shown(text)
     }
 
-    /// The diagnosis, masked; `nil` if the request wasn't refused.
+    /// The reason why the request was refused, with secrets masked; `nil` if it wasn't refused.
     package var diagnosis: String? { known.exchange.diagnosis.map { isWithheld ? "masked" : shown($0) } }
 
-    /// The note on an answer that refuses nothing, masked.
+    /// The note on what is surprising in a successful response, with secrets masked.
     package var note: String? { known.exchange.note.map { isWithheld ? "masked" : shown($0) } }
 
-    /// The source from which the answer is known; `nil` for an answer that isn't a provider's.
+    /// The public source from which the provider's real answer is known; `nil` if the answer doesn't imitate a
+    /// provider.
     package var evidence: Evidence? { known.exchange.evidence.flatMap { Evidence(line: $0) } }
 
-    /// The request's method and address: `POST appleid.apple.com/auth/token`.
+    /// The request's method, host and path: `POST appleid.apple.com/auth/token`.
     package var name: String {
         "\(known.exchange.request.method) \(known.exchange.host ?? "")\(shown(encoded: known.exchange.path))"
     }
@@ -86,7 +88,7 @@ package struct ExchangeDocument: Sendable {
         return .object(object)
     }
 
-    /// The envelope of a mail, and its messages in the inbox.
+    /// The envelope of a received mail as JSON, with the IDs of its messages in the inbox.
     private var mail: JSONValue? {
         guard let mail = known.exchange.mail else { return nil }
         var object = JSONObject()
@@ -117,12 +119,12 @@ package struct ExchangeDocument: Sendable {
         }
     }
 
-    /// A body for display.
+    /// The body of a recorded request or response, prepared for display.
     package enum Body: Sendable {
         case text(String)
-        /// The body isn't UTF-8.
+        /// The body isn't UTF-8, and so is shown as bytes.
         case bytes([UInt8])
-        /// Secrets in the body can't be found.
+        /// The body isn't shown, because secrets in it can't be found and masked.
         case withheld
     }
 
@@ -146,13 +148,14 @@ package struct ExchangeDocument: Sendable {
         }
     }
 
-    /// A JSON Web Token in the exchange, signed or not.
+    /// A JSON Web Token, signed or not, that was found in a recorded request or response.
     package struct FoundToken: Sendable {
         package let finding: Finding
         package let token: JWS
     }
 
-    /// The tokens, each of them once. There are none if a body can't be searched for secrets.
+    /// The JSON Web Tokens in a recorded request and its response, each listed once. The list is empty if a body can't
+    /// be searched for secrets.
     package var foundTokens: [FoundToken] {
         var seen: Set<String> = []
         guard !isWithheld else { return [] }
@@ -175,13 +178,13 @@ package struct ExchangeDocument: Sendable {
 }
 
 extension ExchangeDocument {
-    /// The schema of an exchange.
+    /// The JSON schema of a recorded request with its response.
     static let schema = Schema.members(
         "Exchange",
         [
             .required("id", .string, "The exchange's ID in answers, diagnoses and the log."),
             .required("flow", .string, "The first exchange of the sign-in that it belongs to."),
-            .optional("parent", .string, "The exchange for which the daemon sent itself this one, or \"scenario\"."),
+            .optional("parent", .string, "The exchange that made the daemon send this one, or \"scenario\"."),
             .required("time", .time, "The world's time."),
             .required("durationMilliseconds", .number(0...1e15), "The duration of the answer."),
             .optional("host", .string, "The provider's host; without it, the daemon's own address."),
@@ -190,7 +193,7 @@ extension ExchangeDocument {
             .optional("mail", mailSchema, "The envelope of a mail."),
             .required("status", .integer(0...999), "The answer's status."),
             .optional("diagnosis", .string, "The reason why it was refused."),
-            .optional("note", .string, "A surprise in an answer that refuses nothing."),
+            .optional("note", .string, "A note on a surprise in a successful answer."),
             .optional("evidence", evidenceSchema, "The source from which the provider's answer is known."),
             .optional("fault", .string, "The ordered fault that happened here."),
             .required("request", requestSchema, "The request."),
@@ -277,7 +280,7 @@ extension ExchangeDocument {
 }
 
 extension ExchangeDocument {
-    /// The exchange as an entry of a HAR file: <http://www.softwareishard.com/blog/har-12-spec/#entries>
+    /// The recorded exchange as an entry of a HAR file: <http://www.softwareishard.com/blog/har-12-spec/#entries>
     var harEntry: JSONValue {
         let exchange = known.exchange
         let base = "https://\(exchange.host ?? "localhost")"
@@ -325,8 +328,8 @@ extension ExchangeDocument {
         isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
     }
 
-    /// Returns a HAR file. `goesOnAfter` is the last exchange of this page, if another page follows. `worlds` makes
-    /// each world a page of the archive: <http://www.softwareishard.com/blog/har-12-spec/#pages>.
+    /// Returns a HAR file. `goesOnAfter` is the ID of the file's last exchange, if another part follows. With `worlds`,
+    /// each world becomes a page of the HAR file: <http://www.softwareishard.com/blog/har-12-spec/#pages>.
     static func har(
         _ documents: [ExchangeDocument], version: String, goesOnAfter last: String?, worlds: Bool = false
     ) -> JSONValue {
@@ -359,21 +362,22 @@ extension ExchangeDocument {
     }
 }
 
-/// Parts of recorded exchanges for pages, with secrets masked if they are to be.
+/// Parts of recorded requests and responses for pages. With `--mask-secrets`, secrets are masked.
 extension ControlAPI {
-    /// Returns the diagnosis; `nil` if the exchange wasn't refused.
+    /// Returns the reason why a recorded request was refused; `nil` if it wasn't refused.
     package func shownDiagnosis(of known: KnownExchange) -> String? {
         guard masksSecrets else { return known.exchange.diagnosis }
         return ExchangeDocument(known, masksSecrets: true).diagnosis
     }
 
-    /// Returns the path, without the query.
+    /// Returns a recorded request's path, without the query.
     package func shownPath(of known: KnownExchange) -> String {
         guard masksSecrets else { return known.exchange.path }
         return Mask(known.exchange).apply(toEncoded: known.exchange.path)
     }
 
-    /// Returns all of these exchanges as one HAR file; `GET requests` gives them page by page.
+    /// Returns all of these requests and responses as one HAR file. `GET requests`, in contrast, gives them page by
+    /// page.
     package func archive(of known: [KnownExchange]) -> Response {
         let documents = known.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
         return ControlAnswer.ok(ExchangeDocument.har(documents, version: version, goesOnAfter: nil))

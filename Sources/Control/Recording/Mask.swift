@@ -3,7 +3,8 @@ import JSON
 import EmulatorCore
 import Recordings
 
-/// Masks the secrets of an exchange. Each secret is found by the name of its field, and masked wherever its value occurs.
+/// Masks the secrets in a recorded request and its response. A secret is found by the name of its field, and masked
+/// wherever its value occurs.
 package struct Mask: Sendable {
     private static let names: Set<String> = [
         "accesstoken", "actortoken", "appsecretproof", "assertion", "authorizationcode", "clientassertion",
@@ -16,18 +17,20 @@ package struct Mask: Sendable {
     ]
     private static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     private static let shortest = 4
-    /// The greatest number of secrets: more than any sign-in has. An exchange with more is shown without texts.
+    /// The greatest number of secrets in one exchange, which is more than any sign-in has. If an exchange has more,
+    /// none of its texts are shown.
     private static let limit = 100
 
-    /// How many values may be within one another: a token in a URL, in a form, in a batch.
+    /// The number of levels at which values nested in other values are searched for secrets, such as a token in a URL
+    /// in a form in a batch.
     private static let depthLimit = 4
 
-    /// A secret in one of its spellings, with its replacement.
+    /// A secret in one of its encodings, with the mark that replaces it.
     private struct Secret: Sendable {
         let bytes: [UInt8]
         let mark: [UInt8]
-        /// The number of bytes that still match if the next byte doesn't, for each number that have matched (Knuth,
-        /// Morris, Pratt). It makes the time of a search independent of the secret's length.
+        /// The failure table of the Knuth–Morris–Pratt search. It makes the time of a search independent of the
+        /// secret's length.
         private var borders: [Int]
 
         init(_ text: String, mark: String) {
@@ -37,14 +40,14 @@ package struct Mask: Sendable {
             for byte in bytes.dropFirst() { borders.append(matched(borders[borders.count - 1], then: byte)) }
         }
 
-        /// Returns how many bytes match after this one, if `count` matched before it.
+        /// Returns how many bytes of the secret match after `byte`, if `count` bytes matched before.
         private func matched(_ count: Int, then byte: UInt8) -> Int {
             var count = count
             while count > 0, bytes[count] != byte { count = borders[count] }
             return bytes[count] == byte ? count + 1 : 0
         }
 
-        /// Returns the text with the mark in place of each occurrence.
+        /// Returns the text with the mark in place of each occurrence of the secret.
         func masked(_ text: [UInt8]) -> [UInt8] {
             var (output, count) = ([UInt8](), 0)
             for byte in text {
@@ -58,7 +61,7 @@ package struct Mask: Sendable {
         }
     }
 
-    /// The secrets, the longest first, since one may be part of another.
+    /// The secrets to mask, the longest first, because one may be part of another.
     private let secrets: [Secret]
     private let hidesAll: Bool
 
@@ -73,8 +76,8 @@ package struct Mask: Sendable {
         self.init(values)
     }
 
-    /// Adds the value of a secret field, or the secrets within another field's value: in a URL, a form or JSON, such as
-    /// the calls of a batch.
+    /// Adds the value of a field to `values` if the field is secret, or else the secrets that are nested in the value:
+    /// in a URL, a form or JSON, such as the calls of a batch.
     private static func collect(_ name: String, _ value: String, into values: inout Set<String>, depth: Int = 0) {
         guard value.utf8.count >= shortest, values.count <= limit else { return }
         if isSecret(name) { values.insert(value) }
@@ -104,7 +107,7 @@ package struct Mask: Sendable {
         }
     }
 
-    /// Whether a field with this name has a secret.
+    /// Whether a field with this name contains a secret.
     package static func isSecret(_ name: String) -> Bool {
         names.contains(name.lowercased().filter { $0 != "_" && $0 != "-" })
     }
@@ -132,7 +135,7 @@ package struct Mask: Sendable {
 
     private static func inJSON(_ text: String) -> String { String(JSONValue.string(text).text.dropFirst().dropLast()) }
 
-    /// Masks a form, a query or a URL, in which any character may be percent-encoded.
+    /// Masks the secrets in a form, a query or a URL, where any character may be percent-encoded.
     func apply(toEncoded text: String) -> String {
         var output: [Substring] = []
         for pair in text.split(separator: "&", omittingEmptySubsequences: false) {
@@ -151,7 +154,7 @@ package struct Mask: Sendable {
         return apply(to: output.joined(separator: "&"))
     }
 
-    /// Masks all secrets.
+    /// Masks all known secrets in a text.
     package func apply(to text: String) -> String {
         guard !hidesAll else { return "masked-\(text.utf8.count)" }
         guard !secrets.isEmpty else { return text }

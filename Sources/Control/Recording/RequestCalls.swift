@@ -20,7 +20,7 @@ private enum RecordingFormat: String, CaseIterable {
 }
 
 extension Rule where Self == SpanRule {
-    /// The rule for the time that a request may wait.
+    /// The rule for the parameter `wait`, the longest time that a call waits for a matching request or message.
     static var wait: SpanRule {
         .duration(
             TextRule(
@@ -30,7 +30,7 @@ extension Rule where Self == SpanRule {
 }
 
 extension ControlAPI {
-    /// The conditions of `GET requests` on exchanges.
+    /// The query of `GET requests`, with the conditions that recorded requests must meet.
     struct Query: SchemaObject {
         let criteria: Criteria
         private(set) var after: String?
@@ -38,7 +38,8 @@ extension ControlAPI {
         let wait: TimeSpan?
         let count: Int
         let isHAR: Bool
-        /// The names of the worlds; `nil` means the request's own.
+        /// The pattern for the names of the worlds whose requests are listed; `nil` means only the world to which the
+        /// call is addressed.
         let worlds: Glob?
 
         init(_ fields: inout Fields) {
@@ -56,7 +57,8 @@ extension ControlAPI {
             ).map { Glob($0) }
         }
 
-        /// Returns the query with the position in the header of an event stream that is resumed.
+        /// Returns the query with `after` set to `header`, the `Last-Event-ID` of a client that resumes an event
+        /// stream.
         func resumed(_ header: String?) throws(ControlRefusal) -> Query {
             guard after == nil, let header else { return self }
             guard Query.id.holds(header) else {
@@ -105,7 +107,7 @@ extension ControlAPI {
                 reads: .query(
                     Query.self,
                     headers: [
-                        .optional("Last-Event-ID", .text(Query.id), "The same as `after`, for a stream that goes on.")
+                        .optional("Last-Event-ID", .text(Query.id), "Like `after`, to resume an event stream.")
                     ]),
                 answers: [
                     .json(
@@ -124,7 +126,7 @@ extension ControlAPI {
                 reads: .query(OneQuery.self),
                 answers: [
                     .json("The exchange.", .either(ExchangeDocument.schema, ExchangeDocument.harSchema)),
-                    .refusal(404, "noSuchRequest", "The recording doesn't hold it."),
+                    .refusal(404, "noSuchRequest", "The recording has no such exchange."),
                 ]
             ) { try await request($0, $1) },
         ]
@@ -178,7 +180,7 @@ extension ControlAPI {
         }
     }
 
-    /// Returns a lease of an event stream or a waiting request; `nil` if all are taken.
+    /// Reserves a place for an event stream or a waiting call. Returns `nil` if all places are taken.
     package func listenerLease() -> Allowance.Lease? {
         let lease = worlds.budget.listeners.take()
         if lease == nil {
@@ -194,7 +196,8 @@ extension ControlAPI {
             "there are \(worlds.budget.listeners.limit) event streams and waiting requests already: close some of them")
     }
 
-    /// Empties the recording; with `world`, those of all worlds of that name.
+    /// Deletes the world's recorded requests. With the parameter `world`, those of all worlds whose names match are
+    /// deleted.
     private func removeRequests(_ exchange: Exchange, _ query: RemovalQuery) throws -> Response {
         guard let pattern = query.worlds else {
             try exchange.world.recording.clear(forgetting: true)
@@ -214,8 +217,8 @@ extension ControlAPI {
 
     // MARK: -
 
-    /// Returns the exchanges that match, the oldest first. With `limit` these are the latest ones; with `limit` and
-    /// `after`, the next ones, so that a client can read page by page.
+    /// Returns the recorded requests that match the query, the oldest first. With `limit` alone, only the latest ones
+    /// are returned. With `limit` and `after`, the next ones are, so that a client can read page by page.
     private func find(_ query: Query, in recording: Recording) -> [KnownExchange] {
         var known = recording.known().exchanges
         known.removeFirst(place(after: query.after, in: known))
@@ -224,10 +227,11 @@ extension ControlAPI {
         return Array(known.suffix(limit))
     }
 
-    /// An answer lists requests until their bodies have this many bytes. A client asks for the rest with `after`.
+    /// The number of bytes of bodies after which an answer of `GET requests` ends. A client gets the rest with the
+    /// parameter `after`.
     private static let pageSize = 2 << 20
 
-    /// Returns the first of `found` that fit into one answer.
+    /// Returns the first of the found exchanges, as many as fit into one answer of `GET requests`.
     func page(_ found: [KnownExchange], _ query: Query) -> ArraySlice<KnownExchange> {
         var size = 0
         return found.prefix { known in
@@ -251,7 +255,7 @@ extension ControlAPI {
     }
 }
 
-/// Returns how many exchanges at the beginning of `known` aren't later than the one with this ID.
+/// Returns how many exchanges at the beginning of `known` were recorded no later than the exchange with the ID `id`.
 func place(after id: String?, in known: [KnownExchange]) -> Int {
     guard let id else { return 0 }
     if let place = known.firstIndex(where: { $0.exchange.id == id }) { return place + 1 }
@@ -265,15 +269,16 @@ func place(after id: String?, in known: [KnownExchange]) -> Int {
 // The parameter after is the ID of an exchange in any of the worlds, since IDs are used once: exchanges that were
 // answered later follow. If no recording has that exchange any more, those with a higher ID follow, which came later.
 
-/// The exchanges that several worlds have recorded.
+/// The requests that several worlds have recorded, with their responses.
 struct RecordingAccount {
-    /// The exchanges, in the order in which they were answered.
+    /// The recorded exchanges of all chosen worlds, in the order in which they were answered.
     let exchanges: [KnownExchange]
-    /// The IDs of the exchanges whose world was removed or reset after them. Of such a world, only refused exchanges
-    /// are kept.
+    /// The IDs of the exchanges whose world has since been removed or reset. Only refused requests are kept of such a
+    /// world.
     let gone: Set<String>
 
-    /// Searches the exchanges that weren't searched before. That takes time, so don't call it on a worker.
+    /// Reads the recordings of the worlds whose names match. Exchanges that are read for the first time take some time,
+    /// so don't call this on a server's worker thread.
     init(_ worlds: WorldRegistry, named pattern: Glob = Glob("*")) {
         let gone = worlds.budget.recordings.refusedByGoneWorlds.filter { pattern.matches($0.world) }
         var all = gone.map { KnownExchange(exchange: $0, flow: $0.id, client: $0.client) }
@@ -289,7 +294,7 @@ struct RecordingAccount {
 }
 
 extension WorldRegistry {
-    /// Returns the recordings of the worlds whose names match.
+    /// Returns the recordings of the worlds whose names match the pattern.
     fileprivate func recordings(named pattern: Glob) -> [Recording] {
         if let shared = budget.recordings.sharedRecordings {
             return shared.filter { pattern.matches($0.world) }

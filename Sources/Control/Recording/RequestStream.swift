@@ -15,21 +15,20 @@ extension ControlAPI {
     }
 }
 
-/// Sends the exchanges of a recording on a stream. It takes them from the recording only as fast as the client reads,
-/// so that nothing is stored for a client that doesn't read. Exchanges that the recording drops meanwhile aren't sent.
-/// It works on the store's queue.
+/// Sends recorded requests and their responses on an event stream. It goes only as fast as the client reads, so that
+/// nothing is stored for a slow client, and skips what the recording drops meanwhile. It works on the store's queue.
 private final class RecordingReader: Sendable {
     private struct State {
-        /// The position of the next exchange to examine.
+        /// The position in the recording of the next exchange to examine.
         var next = 0
         var hasBegun = false
-        /// The stream's lease, released when the client disconnects.
+        /// The event stream's share of the limit on open streams, released when the client disconnects.
         var lease: Allowance.Lease?
     }
 
-    /// The number of bytes that may wait for the client; a single event may be longer.
+    /// The number of bytes of an event stream that may wait for the client. A single event may be longer.
     private static let ahead = 64 << 10
-    /// The number of exchanges that are examined in one step.
+    /// The number of exchanges that are read from the recording at a time.
     private static let step = 64
 
     private let recording: Recording
@@ -82,7 +81,7 @@ private final class RecordingReader: Sendable {
         advance()
     }
 
-    /// Sends exchanges until there are no more, or the client has enough to read.
+    /// Sends recorded exchanges on the event stream until no more match, or enough bytes wait for the client.
     private func advance() {
         guard let stream = link.withLock({ $0.stream }) else { return }
         while stream.backlog < RecordingReader.ahead {

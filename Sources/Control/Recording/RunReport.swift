@@ -3,14 +3,15 @@ import JSON
 import Time
 import Worlds
 
-/// The recorded exchanges of all worlds since the daemon began, for people who examine a run afterwards.
+/// A report of the requests that all worlds have recorded since the daemon began, for people who examine a test run
+/// afterwards.
 package struct RunReport {
     private let documents: [ExchangeDocument]
     private let version: String
-    /// The refused exchanges. They are kept even for worlds that have been removed.
+    /// The requests that were refused. They are kept even after their world has been removed.
     private var refused: [ExchangeDocument] { documents.filter { $0.known.exchange.diagnosis != nil } }
 
-    /// Searches the recordings. That takes time, so don't call it on a worker.
+    /// Reads the recordings of all worlds. That takes time, so don't call it on a server's worker thread.
     package init(_ worlds: WorldRegistry, masksSecrets: Bool, version: String) {
         do throws(StoreFailure) { try worlds.budget.recordings.refreshAll() } catch {
             worlds.budget.notices.tell(
@@ -20,22 +21,25 @@ package struct RunReport {
         self.version = version
     }
 
-    /// Returns the last requests that were refused, the oldest first: `POST appleid.apple.com/auth/token: ` and the
-    /// diagnosis.
+    /// Returns a line for each of the last `count` refused requests, the oldest first: the method, the address and the
+    /// reason, such as `POST appleid.apple.com/auth/token: …`.
     package func lastRefusals(_ count: Int) -> [String] {
         refused.suffix(count).map { "\($0.name): \($0.diagnosis ?? "")" }
     }
 
-    /// The HTTP archive, in which each world is a page.
+    /// The requests of all worlds as a HAR file, in which each world is a page.
     package var archive: JSONValue {
         ExchangeDocument.har(documents, version: version, goesOnAfter: nil, worlds: true)
     }
 
-    /// What a rehearsal has shown, in lines: the number of surprising answers, each request that was refused after one
-    /// in the same sign-in, and each sign-in that ended with one.
+    /// Lines about a rehearsal (a run in which the daemon surprises the client by unusual but legal responses): the
+    /// number of surprises, each request that was refused after a surprise in the same sign-in, and each sign-in that
+    /// ended with a surprise.
     package var rehearsal: [String] {
         let surprised = documents.filter(\.isSurprise)
-        guard !surprised.isEmpty else { return ["the rehearsal surprised nobody: no request came that it changes"] }
+        guard !surprised.isEmpty else {
+            return ["the rehearsal changed no answer: no request came whose answer it can change"]
+        }
         // The last request of each sign-in. Later ones of the same sign-in take its place.
         var last: [String: ExchangeDocument] = [:]
         var losses: [String] = []
@@ -61,9 +65,9 @@ package struct RunReport {
 
     private static let shownLosses = 20
 
-    /// Returns JUnit's XML with a suite for each world that has refused something, and a failure for each refusal.
-    /// `seconds` is the length of the run. Without refusals there is one suite with one test that has passed, since
-    /// readers take a file without tests for a broken run.
+    /// Returns an XML report in JUnit's format: a suite for each world that has refused requests, with a failure for
+    /// each of these. Without refusals, the report has one passed test, since programs take a report without tests for
+    /// a broken run. `seconds` is the run's length.
     package func junit(host: String, began: Instant, seconds: Double) -> String {
         var names: [String] = []
         var worlds: [String: [ExchangeDocument]] = [:]
@@ -92,8 +96,8 @@ package struct RunReport {
         return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\(root.text)"
     }
 
-    /// Returns a suite. Its attributes are those that the common readers' schema demands. A timestamp there has no
-    /// zone; this is UTC.
+    /// Returns a test suite in JUnit's XML. It has the attributes that the schema of common readers demands, and its
+    /// timestamp, which has no zone there, is in UTC.
     /// <https://github.com/junit-team/junit-framework/blob/main/platform-tests/src/test/resources/jenkins-junit.xsd>
     private static func suite(
         _ name: String, _ cases: [XML], failures: Int, _ about: (host: String, began: Instant, seconds: Double)
@@ -125,7 +129,7 @@ package struct RunReport {
             ], .elements([failure]))
     }
 
-    /// Returns seconds with three digits after the point.
+    /// Returns a number of seconds as text, with three digits after the decimal point.
     private static func text(_ seconds: Double) -> String {
         let milliseconds = Int64(min(max(0, seconds * 1000), 1e15))
         return "\(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst())"
@@ -133,10 +137,11 @@ package struct RunReport {
 }
 
 extension ExchangeDocument {
-    /// Whether a rehearsal has changed the answer.
+    /// Whether the daemon changed this response in a rehearsal, in order to surprise the client.
     fileprivate var isSurprise: Bool { known.exchange.fault.map(Fault.isRehearsed) ?? false }
 
-    /// One line about a changed answer: the request, its client, and the fault that changed the answer.
+    /// A line about a response that a rehearsal changed: the request, its client, and the fault that changed the
+    /// response.
     fileprivate var surprise: String {
         let client = known.client.map { " of \(Diagnosis.quote($0))" } ?? ""
         return "\(known.exchange.id) \(name)\(client): \(Place.shortened(shown(known.exchange.fault ?? ""), to: 300))"
@@ -160,7 +165,7 @@ struct XML {
         self.content = content
     }
 
-    /// The text with one element a line, indented.
+    /// The XML as text, indented, with one element a line.
     var text: String {
         var text = ""
         write(to: &text, indent: "")
@@ -182,8 +187,8 @@ struct XML {
         }
     }
 
-    /// Escapes a text. XML 1.0 has no way to write most control characters, not even as references: they become
-    /// `\\u{1b}`.
+    /// Escapes a text for XML. XML 1.0 can't contain most control characters, not even as references, so they become
+    /// texts such as `\\u{1b}`.
     private static func escaped(_ text: String, inAttribute: Bool) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

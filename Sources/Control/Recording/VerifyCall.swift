@@ -54,10 +54,10 @@ extension ControlAPI {
         let times: Int?
         let atLeast: Int?
         let atMost: Int?
-        /// The expectation, as the test wrote it.
+        /// The JSON of an expectation, as the test wrote it in the body of `POST verify`.
         let document: JSONValue
 
-        /// Whether the bounds are contradictory.
+        /// Whether the expectation's bounds `times`, `atLeast` and `atMost` contradict each other.
         var contradictsItself: Bool {
             let least = max(times ?? 0, atLeast ?? 0)
             return least > min(times ?? .max, atMost ?? .max)
@@ -81,10 +81,11 @@ extension ControlAPI {
         }
     }
 
-    /// The greatest number of expectations: each is compared with the whole recording.
+    /// The greatest number of expectations in one call of `POST verify`. Each of them is compared with the whole
+    /// recording.
     private static let expectationLimit = 100
     private static let fieldLimit = 1_000
-    /// The number of exchanges that are shown because they nearly meet an expectation.
+    /// The number of recorded requests that an unmet expectation shows because they nearly match.
     private static let nearLimit = 3
 
     private func verify(_ exchange: Exchange) async throws -> Response {
@@ -110,7 +111,7 @@ extension ControlAPI {
         }
         if let place = expectations.firstIndex(where: \.contradictsItself) {
             let path = isList ? "$.expectations[\(place)]" : "$"
-            let message = "no number of requests is what times, atLeast and atMost say together"
+            let message = "times, atLeast and atMost contradict each other: no number of requests fits all of them"
             return ControlAnswer.error(400, "invalidBody", message, path: path)
         }
         guard expectations.count <= ControlAPI.expectationLimit else {

@@ -6,22 +6,27 @@ import Synchronization
 import Time
 import Worlds
 
-/// The limits of the whole process, for all worlds together, and counts of what was dropped because of them.
+/// Limits of the daemon's whole process, such as the memory for recorded requests, and counts of what was dropped
+/// because a limit was reached. All worlds (isolated test environments) share these limits.
 package final class ProcessBudget: Sendable {
     package let recordings: RecordingStore
     package let streams = StreamBudget()
     package let mail = MailBudget()
     package let readMails = ReadMails()
     package let mailRoutes = MailRoutes()
-    /// The event streams and the requests that wait for exchanges.
+    /// The limit of open event streams and of requests that wait for new entries of the recording, together.
     package let listeners = Allowance(limit: 1_000)
-    /// The messages that nobody waits for and that aren't delivered yet.
+    /// The limit of messages to clients' servers, such as webhooks, that were sent in the background and aren't
+    /// delivered yet.
     package let messages = Allowance(limit: 10_000)
-    /// The seeds that worlds got while the daemon runs.
+    /// The limit on the number and memory of the seeds (initial data) that single worlds (test environments) were given
+    /// while the daemon runs.
     package let seeds = SeedBudget()
-    /// The Firebase projects of all worlds that aren't in a seed.
+    /// The limit on the number of Firebase projects that aren't in a seed (the initial data), in all worlds (test
+    /// environments) together.
     package let projects = Allowance(limit: 20_000)
-    /// The number of users that the Firebase projects of one world may have together.
+    /// The greatest number of users that the Firebase projects of one world (an isolated test environment) may have
+    /// together.
     package let usersOfWorld: Int
     /// The greatest number of bytes of these users' texts.
     package let userBytesOfWorld: Int
@@ -29,10 +34,12 @@ package final class ProcessBudget: Sendable {
     package let settingsBytesOfWorld: Int
     package let notices: Notices
 
+    /// Makes the limits of a daemon's process.
+    ///
     /// - Parameters:
-    ///   - recordingLimit: The limit of all recordings in bytes.
-    ///   - keepingRefusals: Whether refusals are kept after their world has gone.
-    ///   - recordings: The store of recordings that daemons share.
+    ///   - recordingLimit: The greatest size of all recorded requests and responses together, in bytes.
+    ///   - keepingRefusals: Whether recorded refusals are kept after their world (a test environment) was removed.
+    ///   - recordings: The store of recordings, if several daemons share one.
     package init(
         recordingLimit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false, usersOfWorld: Int = 500_000,
         userBytesOfWorld: Int = 512 << 20, settingsBytesOfWorld: Int = 64 << 20,
@@ -47,7 +54,8 @@ package final class ProcessBudget: Sendable {
     }
 }
 
-/// Limits the number of things that exist at once. Each counts while its lease exists.
+/// A limit on the number of things of a kind, such as event streams, that exist at once. A thing counts as long as its
+/// lease, an object from `take`, exists.
 package final class Allowance: Sendable {
     package let limit: Int
     private let taken = Atomic<Int>(0)
@@ -56,10 +64,12 @@ package final class Allowance: Sendable {
     package init(limit: Int) { self.limit = limit }
 
     package var count: Int { taken.load(ordering: .relaxed) }
-    /// The number of refused requests for a lease.
+    /// The number of requests for a lease (a place under a limit) that were refused, because the limit was reached or
+    /// for another reason.
     package var refused: Int { refusals.load(ordering: .relaxed) }
 
-    /// Returns a lease; `nil` when the limit is reached.
+    /// Takes a place under a limit on things that exist at once. Returns a lease that holds the place until the last
+    /// reference to the lease is released; `nil` when the limit is reached.
     package func take() -> Lease? {
         guard taken.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
             taken.wrappingSubtract(1, ordering: .relaxed)
@@ -69,10 +79,12 @@ package final class Allowance: Sendable {
         return Lease(of: self)
     }
 
-    /// Counts a refusal for another reason than the limit.
+    /// Adds 1 to the number of refused leases, for a refusal that has another reason than the limit on things that
+    /// exist at once.
     package func noteRefusal() { refusals.wrappingAdd(1, ordering: .relaxed) }
 
-    /// A place under the limit, taken until the last reference to the lease is gone.
+    /// A place under a limit on things that exist at once. The place is taken until the last reference to this object
+    /// is released.
     package final class Lease: Sendable {
         private let allowance: Allowance
 
@@ -82,10 +94,12 @@ package final class Allowance: Sendable {
     }
 }
 
-/// Limits the number and the memory of the seeds that worlds have of their own.
+/// The limits on seeds (initial data) that single worlds (test environments) have in place of the daemon's seed: on
+/// their number, and on the memory that they take.
 package final class SeedBudget: Sendable {
     package static let limit = 1_000
-    /// The bytes of memory for the seeds of all worlds, as `weight` estimates it.
+    /// The greatest memory, by the estimate of `weight`, that the seeds (initial data) of all worlds (test
+    /// environments) may take together, in bytes.
     package static let byteLimit = 1 << 30
 
     private let taken = Mutex((count: 0, bytes: 0))
@@ -94,14 +108,15 @@ package final class SeedBudget: Sendable {
 
     package var usage: (count: Int, bytes: Int) { taken.withLock { $0 } }
 
-    /// Returns an estimate of the bytes of memory that a seed takes. The factors are measured: a seed with 12,000 small
-    /// Firebase projects takes 22 MB, which is the most for its size. Each OpenID issuer has endpoints of its own, which
-    /// take memory, too.
+    /// Returns an estimate of the memory that a seed (the initial data) takes, in bytes. The factors were measured with
+    /// the seed that takes most memory for its size: 12,000 small Firebase projects take 22 MB. Endpoints count, too,
+    /// because each OpenID issuer has endpoints of its own.
     private static func weight(bytes: Int, objects: Int, endpoints: Int) -> Int {
         bytes * 64 + objects * 1_024 + endpoints * 2_048
     }
 
-    /// Reserves memory for a seed of so many bytes of JSON. Returns `nil` when there isn't enough.
+    /// Reserves memory for a seed whose JSON has `bytes` bytes. Returns `nil` when too little memory is left, or when
+    /// there are too many seeds.
     package func take(_ bytes: Int, playing played: PlayedSeed) -> Lease? {
         let bytes = SeedBudget.weight(
             bytes: bytes, objects: played.seed.objectCount, endpoints: played.endpoints.count)
@@ -114,7 +129,7 @@ package final class SeedBudget: Sendable {
         return isTaken ? Lease(bytes, of: self) : nil
     }
 
-    /// A reservation of memory, held until the last reference to the lease is gone.
+    /// A reservation of memory for a seed, held until the last reference to this object is released.
     package final class Lease: Sendable {
         private let bytes: Int
         private let budget: SeedBudget

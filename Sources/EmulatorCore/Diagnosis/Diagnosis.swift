@@ -3,18 +3,20 @@ import JSON
 import Recordings
 import Worlds
 
-/// The reason why something was refused: what was received, what was expected, and what to do about it. It is sent in
-/// the header `Understudy-Diagnosis` and logged; the provider's answer stays as it is.
+/// The reason why a request was refused: what was received, what was expected, and what to do about it. It is sent in
+/// the header `Understudy-Diagnosis` and logged. The rest of the response stays as the real provider sends it.
 package struct Diagnosis: Sendable, Equatable {
     package static let headerName = RecordedExchange.diagnosisHeader
 
     package let received: String?
     package let expected: String?
     package let advice: String
-    /// The members that the world's seed lacks, as a seed that can be merged into it; `nil` if that wouldn't help.
+    /// The members that the seed (the initial data) lacks for the refused request to succeed, as JSON that can be
+    /// merged into the seed; `nil` if no addition would help.
     package private(set) var missingSeed: JSONValue?
 
-    /// Returns the same diagnosis with the members that the world's seed lacks.
+    /// Returns the same diagnosis with `seed`, the JSON that the seed (the initial data) lacks for the refused request
+    /// to succeed.
     package func mended(byMerging seed: JSONValue) -> Diagnosis {
         var diagnosis = self
         diagnosis.missingSeed = seed
@@ -27,7 +29,7 @@ package struct Diagnosis: Sendable, Equatable {
         self.advice = advice
     }
 
-    /// The diagnosis in one line of printable ASCII, at most 1,000 characters.
+    /// The diagnosis (the reason for a refusal) as one line of printable ASCII, at most 1,000 characters.
     package var line: String {
         var text = ""
         if let received { text += "received \(received); " }
@@ -35,12 +37,12 @@ package struct Diagnosis: Sendable, Equatable {
         return Diagnosis.printable(text + advice, limit: 1000)
     }
 
-    /// Returns `text` quoted for a diagnosis, shortened when it is long.
+    /// Returns `text` in quotation marks for a diagnosis, shortened when it has more than `limit` characters.
     package static func quote(_ text: String, limit: Int = 120) -> String {
         "\"\(printable(text, limit: limit))\""
     }
 
-    /// Returns `"a" or "b"`, for expected values; `nil` when there are none.
+    /// Returns the expected values as a phrase for a diagnosis, such as `"a" or "b"`; `nil` for an empty list.
     package static func alternatives(_ values: [String]) -> String? {
         values.isEmpty ? nil : values.map { quote($0) }.joined(separator: " or ")
     }
@@ -79,12 +81,12 @@ extension StoreFailure {
     package var diagnosis: Diagnosis { Diagnosis(message) }
 }
 
-/// A note about something surprising in an answer that refuses nothing, such as a mail that Firebase doesn't send
-/// because nobody has the address. It is sent in the header `Understudy-Note` and logged.
+/// A note about something surprising in a response that refuses nothing, such as a mail that Firebase doesn't send
+/// because no user has the address. It is sent in the header `Understudy-Note` and logged.
 package struct Note: Sendable, Equatable {
     package static let headerName = RecordedExchange.noteHeader
 
-    /// The note in one line of printable ASCII, at most 1,000 characters.
+    /// The text of the header `Understudy-Note`: one line of printable ASCII, at most 1,000 characters.
     package let line: String
 
     package init(_ text: String) { line = Diagnosis.printable(text, limit: 1000) }
@@ -93,7 +95,7 @@ package struct Note: Sendable, Equatable {
 }
 
 extension Response {
-    /// Returns the same response with a note; several notes are one line.
+    /// Returns the same response with `note` in the header `Understudy-Note`. Several notes are joined into one line.
     package func noted(_ note: Note) -> Response {
         var response = self
         guard let place = response.headers.firstIndex(where: { $0.name == Note.headerName }) else {
@@ -104,7 +106,8 @@ extension Response {
         return response
     }
 
-    /// Returns the same response with `text` added to its diagnosis.
+    /// Returns the same response with `text` added to the header `Understudy-Diagnosis`. A response without this header
+    /// stays unchanged.
     func diagnosed(adding text: String) -> Response {
         guard !text.isEmpty, let place = headers.firstIndex(where: { $0.name == Diagnosis.headerName }) else {
             return self
@@ -121,9 +124,11 @@ extension Response {
     }
 }
 
-/// The parts of a diagnosis, as pages show it: received above expected, with the difference marked, and the advice.
+/// The parts of a diagnosis (the reason for a refusal) as HTML pages show them: the received text above the expected
+/// text, with the difference marked, and the advice.
 package struct DiagnosisParts: Sendable, Equatable {
-    /// A piece of a text. Marked pieces differ from the other text.
+    /// A piece of the received or of the expected text in a diagnosis. The piece is marked if the two texts differ in
+    /// it.
     package struct Piece: Sendable, Equatable {
         package let text: String
         package let isMarked: Bool
@@ -139,7 +144,8 @@ package struct DiagnosisParts: Sendable, Equatable {
         advice = diagnosis.advice
     }
 
-    /// Reads a line that `Diagnosis.line` has written. If its parts can't be found, `advice` is all of it.
+    /// Splits a diagnosis, a line that `Diagnosis.line` has written, into its parts. If the parts can't be found,
+    /// `advice` is the whole line.
     package init(line: String) {
         var rest = line[...]
         var received: String?
@@ -161,7 +167,7 @@ package struct DiagnosisParts: Sendable, Equatable {
         self.init(Diagnosis(received: received, expected: expected, String(rest)))
     }
 
-    /// Returns the first "; " that isn't in quotation marks.
+    /// Returns the range of the first "; " outside quotation marks, where a part of a diagnosis ends.
     private static func end(of text: Substring) -> Range<Substring.Index>? {
         var isQuoted = false
         var place = text.startIndex
@@ -175,7 +181,8 @@ package struct DiagnosisParts: Sendable, Equatable {
 
     // MARK: - The difference
 
-    /// Marks the difference between the most similar values of two texts.
+    /// Splits the received and the expected text of a diagnosis into pieces. The most similar values of both texts are
+    /// compared, and the piece in which they differ is marked.
     private static func marked(_ received: String, _ expected: String) -> ([Piece], [Piece]) {
         func whole(_ text: String) -> [Piece] { text.isEmpty ? [] : [Piece(text: text, isMarked: false)] }
         var best: (left: Range<String.Index>, right: Range<String.Index>, alike: Int)?
@@ -212,8 +219,7 @@ package struct DiagnosisParts: Sendable, Equatable {
         return (prefix, suffix)
     }
 
-    /// Returns the quoted values of a text, and its URLs without quotation marks, but only a few, since a diagnosis is
-    /// a line.
+    /// Returns the ranges of the quoted values and of the unquoted URLs in a text, at most 24.
     private static func values(of text: String) -> [Range<String.Index>] {
         (text.ranges(of: #/"[^"]{4,}"/#).map { text.index(after: $0.lowerBound)..<text.index(before: $0.upperBound) }
             + text.ranges(of: #/[a-z][a-z0-9+.-]*:\/\/[^\s",]+/#)).prefix(24).map { $0 }
@@ -221,7 +227,8 @@ package struct DiagnosisParts: Sendable, Equatable {
 }
 
 extension DiagnosisParts {
-    /// Returns the parts one below another. `linked` makes HTML of the advice, with its links.
+    /// Returns HTML that shows the received text, the expected text and the advice of a diagnosis one below another.
+    /// `linked` turns the advice into HTML with links.
     package func html(linked: (String) -> HTML = { .text($0) }) -> HTML {
         guard !received.isEmpty || !expected.isEmpty else { return .tag("p", [], linked(advice.firstCapitalized)) }
         var rows: [HTML] = []

@@ -1,28 +1,31 @@
 import HTTPServer
 import Recordings
 
-/// The public source from which a behaviour of a provider is known. Answers carry it in the header
+/// The public source from which a behaviour of the real provider is known. Responses name the source in the header
 /// `Understudy-Evidence`.
 package struct Evidence: Sendable, Equatable {
     package enum Kind: String, CaseIterable, Sendable {
-        /// The provider's documentation says so.
+        /// A provider's behaviour is known from the provider's own documentation.
         case documented
-        /// A public issue, log or test quotes the real answer.
+        /// A provider's behaviour is known from a public issue, log or test that quotes the provider's real response.
         case recorded
-        /// A specification to which the provider keeps says so.
+        /// A provider's behaviour is known from a specification, such as an RFC, to which the provider conforms.
         case specified
-        /// A public text describes the provider's behaviour without quoting a real answer.
+        /// A provider's behaviour is known from a public text that describes it without quoting a real response.
         case reported
-        /// Nothing public says; this behaviour was chosen.
+        /// A provider's behaviour is known from no public source, so the authors of this program have chosen a
+        /// behaviour.
         case chosen
     }
 
     package static let headerName = RecordedExchange.evidenceHeader
 
     package let kind: Kind
-    /// The address of the source, or the reason for the choice.
+    /// The URL of the public source for a provider's behaviour or, without a source, the reason for choosing the
+    /// behaviour.
     package let source: String
-    /// The year, month or day of the source, such as `2024-05`; `nil` where it has none.
+    /// The year, month or day of the public source for a provider's behaviour, such as `2024-05`; `nil` for a source
+    /// without a date.
     package let date: String?
 
     package init(_ kind: Kind, _ source: String, on date: String? = nil) {
@@ -44,10 +47,10 @@ package struct Evidence: Sendable, Equatable {
     package static let ownPage = chosen("the page is our own: the provider's pages aren't copied")
     package static let ownPicture = chosen("the picture is our own: people's pictures aren't copied")
 
-    /// The evidence in one line: `recorded 2024-05: https://github.com/…`.
+    /// The evidence as one line for the header `Understudy-Evidence`, such as `recorded 2024-05: https://github.com/…`.
     package var line: String { kind.rawValue + (date.map { " \($0)" } ?? "") + ": " + source }
 
-    /// Reads a line that `line` has written; `nil` for any other text.
+    /// Reads the value of a header `Understudy-Evidence`. Returns `nil` for a text that isn't of this form.
     package init?(line: String) {
         guard let colon = line.firstRange(of: ": ") else { return nil }
         let words = line[..<colon.lowerBound].split(separator: " ")
@@ -55,12 +58,14 @@ package struct Evidence: Sendable, Equatable {
         self.init(kind, String(line[colon.upperBound...]), on: words.dropFirst().first.map(String.init))
     }
 
-    /// The header's value if no evidence is on record. A test fails on an answer with it.
+    /// The value of the header `Understudy-Evidence` if no source for a response is on record. This project's tests
+    /// fail on a response with this value.
     package static let none = "none"
 }
 
 extension Response {
-    /// Returns the same response with its evidence; `nil` says that none is on record.
+    /// Returns the same response with `evidence` in the header `Understudy-Evidence`. With `nil`, the header says that
+    /// no source is on record.
     package func known(by evidence: Evidence?) -> Response {
         var response = self
         response.headers.append((name: Evidence.headerName, value: evidence?.line ?? Evidence.none))
@@ -68,33 +73,38 @@ extension Response {
     }
 }
 
-/// The evidence for a provider's errors, claims, headers, limits and texts, as `Assets/evidence.tsv` has it.
+/// The public sources for a provider's errors, claims, headers, limits and texts, read from the file
+/// `Assets/evidence.tsv`.
 ///
-/// The file has a line for each: what it is (`error`, `claim`, `header`, `limit` or `text`), its name, the text or value,
-/// the kind of evidence, the date of the source, the source, and the day since which it is so.
+/// A line of the file has seven columns: the kind of thing (`error`, `claim`, `header`, `limit` or `text`), its name,
+/// its text or value, the kind of evidence, the date of the source, the source, and the first day on which the provider
+/// behaves so.
 package struct EvidenceTable: Sendable {
     package enum Subject: String, CaseIterable, Sendable {
-        /// An endpoint: its method and path, and its hosts. The file has none: the endpoints themselves say it.
+        /// An endpoint of a provider, with its method, path and hosts. The table of sources gets endpoints from their
+        /// declarations in Swift, not from the file `evidence.tsv`.
         case endpoint
-        /// A refusal by its code or status, and its text.
+        /// An error of a provider, with its code or HTTP status and its text.
         case error
         /// A claim of an ID token.
         case claim
-        /// A header of an answer.
+        /// A header of a provider's response.
         case header
-        /// A lifetime, a size or a count.
+        /// A limit of a provider, such as a token's lifetime, a size or a count.
         case limit
-        /// A behaviour that is none of the other kinds.
+        /// A behaviour of a provider that is no endpoint, error, claim, header or limit.
         case text
     }
 
     package struct Row: Sendable {
         package let subject: Subject
         package let name: String
-        /// The error's text, in which `…` stands for any text; the value of a limit; the hosts of an endpoint.
+        /// The text in a row of the table of public sources: that of a provider's error, in which `…` stands for any
+        /// characters, the value of a limit, or the hosts of an endpoint.
         package let text: String
         package let evidence: Evidence
-        /// The first day on which the provider behaves so; empty if it isn't known.
+        /// The first day on which the provider behaves as this row of the table of public sources says; empty if the
+        /// day isn't known.
         package let since: String
 
         package init(_ endpoint: String, hosts: [String], _ evidence: Evidence) {
@@ -115,10 +125,11 @@ package struct EvidenceTable: Sendable {
     }
 
     package let rows: [Row]
-    /// The places of errors in `rows`, by their names.
+    /// The indices of the rows about a provider's errors in `rows`, by the error's name.
     private let errors: [String: [Int]]
 
-    /// Reads a file; `other` has further rows.
+    /// Reads the table of public sources for a provider's behaviour from `text`, the content of a file `evidence.tsv`.
+    /// The rows of `other` are added.
     package init(_ text: StaticString, beside other: EvidenceTable? = nil) {
         rows = (other?.rows ?? []) + TextTable.rows(text).compactMap { Row($0) }
         errors = Dictionary(grouping: rows.indices.filter { [rows] in rows[$0].subject == .error }) { [rows] in
@@ -126,18 +137,19 @@ package struct EvidenceTable: Sendable {
         }
     }
 
-    /// Returns the evidence for an error with this name and text; `nil` if the table has none.
+    /// Returns the public source for a provider's error with this name and text; `nil` if the table has none.
     package func ofError(_ name: String, _ text: String? = nil) -> Evidence? {
         let text = text ?? ""
         return errors[name]?.first { EvidenceTable.matches(text, rows[$0].text) }.map { rows[$0].evidence }
     }
 
-    /// Returns the names of what the table has of a kind.
+    /// Returns the names of all rows of the kind `subject` in the table of public sources, such as the names of all
+    /// claims.
     package func names(of subject: Subject) -> Set<String> {
         Set(rows.filter { $0.subject == subject }.map(\.name))
     }
 
-    /// Returns whether a text is like a pattern, in which each `…` stands for any text.
+    /// Returns whether a text matches a pattern, in which each `…` stands for any characters.
     private static func matches(_ text: String, _ pattern: String) -> Bool {
         guard pattern.contains("…") else { return text == pattern }
         let parts = pattern.split(separator: "…", omittingEmptySubsequences: false)

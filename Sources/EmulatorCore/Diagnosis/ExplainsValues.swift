@@ -2,26 +2,29 @@ import JSON
 import Recordings
 import Time
 
-/// A provider that can explain values without a world, for the command `explain`.
+/// An identity provider that can explain values, such as tokens and client secrets, to a developer. The command
+/// `understudy explain` does so without any test environment.
 package protocol ExplainsValues: Provider {
-    /// The values that the provider can explain beside ID tokens, in the words of the command's help, such as "A token
-    /// of GitHub's".
+    /// The kinds of values beside ID tokens that the provider can explain, each with its description in the command's
+    /// help, such as "A token of GitHub's".
     static var explainedValues: [ExplainedValue: String] { get }
 
     /// Returns whether `issuer` is the `iss` of the provider's ID tokens.
     static func isIssuer(_ issuer: String) -> Bool
-    /// Returns the kind of an address that the provider gives out, such as "a private relay address"; `nil` for any
-    /// other.
+    /// Returns the kind of an e-mail address that the provider gives out, such as "a private relay address"; `nil` for
+    /// an address from elsewhere.
     static func kind(ofEmail email: String) -> String?
-    /// Explains an access token; `nil` when it hasn't the form of the provider's tokens.
+    /// Explains an access token; `nil` when the text hasn't the form of the provider's tokens. `meantAsIDToken` is
+    /// whether the caller took the text for an ID token.
     static func explain(token: String, meantAsIDToken: Bool) -> [ExplainedPart]?
-    /// Explains which form of a raw nonce is sent to the provider; empty when any form may be.
+    /// Explains in which form a client sends a raw nonce to the provider, such as hashed. Returns an empty list when
+    /// the provider takes any form.
     static func explain(rawNonce: String) -> [ExplainedPart]
-    /// Explains a client secret, and with a seed whether the secret fits a client of the seed; empty when the
-    /// provider's secrets are random texts.
+    /// Explains a client secret. With a seed (the initial data), it also explains whether the secret fits a client of
+    /// the seed. Returns an empty list when the provider's client secrets are random texts.
     static func explain(clientSecret: String, seed: Seed?, now: Instant) -> [ExplainedPart]
-    /// Explains in a sentence an error with which a sign-in has returned to the client; `nil` for one that isn't the
-    /// provider's own.
+    /// Returns a sentence that explains an error code with which a sign-in has returned to the client; `nil` for a code
+    /// that isn't the provider's own.
     static func explain(error: String) -> String?
 }
 
@@ -46,21 +49,22 @@ extension Sequence where Element == any Provider.Type {
     package var explainers: [any ExplainsValues.Type] { compactMap { $0 as? any ExplainsValues.Type } }
 }
 
-/// A kind of value that only some providers can explain.
+/// A kind of value, such as a client secret, that only some identity providers can explain to a developer.
 package enum ExplainedValue: Sendable {
     case clientSecret
     case accessToken
 }
 
-/// A part of an explanation under one heading.
+/// A part of the explanation of a value, such as a token: a heading, and findings below the heading.
 package struct ExplainedPart: Sendable {
-    /// A sentence about one thing.
+    /// A sentence about the explained value, such as a token: a check that holds or fails, or a mere statement.
     package struct Finding: Sendable {
-        /// Whether the explained thing is as it should be; `nil` for a mere statement.
+        /// Whether a check of the explained value, such as a token, has found the value correct; `nil` for a statement
+        /// that checks nothing.
         package let holds: Bool?
-        /// The sentence without a full stop.
+        /// The sentence about the explained value, such as a token, without a full stop.
         package let text: String
-        /// The ID of the exchange that the finding is about.
+        /// The ID of the recorded request that this finding is about; `nil` if it is about none.
         package let exchange: String?
 
         package init(holds: Bool?, _ text: String, exchange: String? = nil) {
@@ -69,7 +73,7 @@ package struct ExplainedPart: Sendable {
             self.exchange = exchange
         }
 
-        /// A finding with `text`, followed by `remedy` if it doesn't hold.
+        /// Makes a finding about an explained value: `text`, followed by the advice `remedy` if `holds` is false.
         package init(_ holds: Bool, _ text: String, else remedy: String) {
             self.init(holds: holds, holds ? text : "\(text): \(remedy)")
         }
@@ -83,7 +87,7 @@ package struct ExplainedPart: Sendable {
         self.findings = findings
     }
 
-    /// A part with the claims of a token, one a line.
+    /// Makes the part of an explanation that lists the claims of a token, one per line.
     package init(claims: JSONObject) {
         self.init("Claims", claims.members.map { Finding(holds: nil, "\($0.key): \($0.value.text)") })
     }

@@ -1,25 +1,31 @@
 import JOSE
 
-/// Compares the `nonce` of an ID token with the raw nonce that an app kept, and names the mistake when they differ.
-/// The rule is Firebase's guide's: the app sends the provider the lower-case hexadecimal SHA-256 of the raw nonce.
+/// The result of comparing the `nonce` of an ID token with the raw nonce that an app kept: they match, or a known
+/// mistake was made. By Firebase's guide, the app sends the provider the lower-case hexadecimal SHA-256 of the raw
+/// nonce.
 package enum NonceComparison: Equatable, Sendable {
     case matches
-    /// The token carries a nonce, but no raw nonce was given.
+    /// The ID token carries a nonce, but no raw nonce was given.
     case rawNonceMissing
-    /// A raw nonce was given, but the token carries none.
+    /// A raw nonce was given, but the ID token carries no nonce.
     case tokenHasNone
-    /// The raw nonce itself was sent to the provider.
+    /// A mistake with the nonce of an ID token: the app sent the provider the raw nonce itself, and not its SHA-256.
     case rawNonceSent
-    /// The hash was given where the raw nonce belongs: both values are the same hash.
+    /// A mistake with the nonce of an ID token: in place of the raw nonce, its hash was given, so that both values are
+    /// the same hash.
     case hashGivenAsRawNonce
-    /// Base64 of the digest was sent to the provider.
+    /// A mistake with the nonce of an ID token: the app sent the provider the SHA-256 of the raw nonce in base64, and
+    /// not in hexadecimal.
     case base64OfDigest
-    /// Base64url of the digest was sent to the provider.
+    /// A mistake with the nonce of an ID token: the app sent the provider the SHA-256 of the raw nonce in base64url,
+    /// and not in hexadecimal.
     case base64URLOfDigest
     case upperCaseHex
-    /// The SHA-256 of the hexadecimal text was sent to the provider.
+    /// A mistake with the nonce of an ID token: the app hashed it twice, and sent the SHA-256 of the hexadecimal hash
+    /// to the provider.
     case hashOfHash
-    /// None of the known mistakes was found: most likely a new nonce was made between the two calls.
+    /// The nonce of the ID token isn't made from the raw nonce, not even by a known mistake. Most likely the app made a
+    /// new nonce between the two calls.
     case unrelated
 
     package init(tokenNonce: String?, rawNonce: String?) {
@@ -47,8 +53,8 @@ package enum NonceComparison: Equatable, Sendable {
         }
     }
 
-    /// Returns one sentence about what happened and what to do. `provider` is the name of the one that issued the ID
-    /// token.
+    /// Returns a sentence that says which mistake was made with the nonce, and what to do. `provider` is the name of
+    /// the provider that issued the ID token.
     package func explanation(provider: String) -> String {
         switch self {
         case .matches:

@@ -1,33 +1,38 @@
 import HTTPServer
 
-/// The form in which a request was addressed, which URLs in its answer repeat: by prefix, by subdomain or by the real
-/// host.
+/// The address of a request to the daemon: the provider's host, the path, and the form in which the client named the
+/// host (in the path, as a subdomain of `localhost`, or by its real name). URLs in the response have the same form.
 package struct Address: Sendable, Equatable {
     package enum Form: Sendable, Equatable {
-        /// The host in the path: `http://localhost:9099/appleid.apple.com/auth/token`.
+        /// The form of address with the provider's host in the path:
+        /// `http://localhost:9099/appleid.apple.com/auth/token`.
         case prefix
-        /// The host before `localhost`: `http://appleid.apple.com.localhost:9099/auth/token`.
+        /// The form of address with the provider's host before `localhost`:
+        /// `http://appleid.apple.com.localhost:9099/auth/token`.
         case subdomain
-        /// The provider's host, `Host: appleid.apple.com`, over TLS that ends here or at a proxy before this daemon.
+        /// The form of address with the provider's real host, `Host: appleid.apple.com`, over TLS that ends at the
+        /// daemon or at a proxy before it.
         case real
-        /// A short address of a path at a host: `http://localhost:9099/oidc/corp/token`.
+        /// The form of address with a short path in place of a provider's host and path:
+        /// `http://localhost:9099/oidc/corp/token`.
         case alias(HostAlias)
     }
 
     package let form: Form
-    /// The provider's host; `nil` for the daemon's own pages and the control API.
+    /// The provider's host that a request is for; `nil` for the daemon's own pages and the control API.
     package let host: String?
-    /// The path on that host, percent-encoded as it was sent.
+    /// The path of a request at the provider's host, percent-encoded as the client sent it.
     package let path: String
     package let world: String
-    /// The part of the request that names the world.
+    /// The part of the request, such as the path, that names the world (an isolated test environment).
     private let worldPlace: NamedWorld.Place
-    /// The header `Host` as it was sent.
+    /// The value of the request's header `Host`, as the client sent it.
     package let authority: String
-    /// Whether the request came over the daemon's own TLS.
+    /// Whether the request came over TLS that the daemon itself terminates.
     private let isSecure: Bool
 
-    /// The address of a request in the world that it names, with the hosts and short addresses of that world.
+    /// Reads the address of a request in the world (a test environment) that it names. `alias` returns the short
+    /// address to which a path belongs, and `knows` returns whether a host is a provider's host in this world.
     package init(
         _ request: Request, in world: NamedWorld, alias aliasOf: (String) -> HostAlias? = { _ in nil },
         knows isKnown: (String) -> Bool
@@ -61,14 +66,16 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// Returns a host name in lower case without its port; an IPv6 address without its brackets.
+    /// Returns the host name of `authority`, the value of a header `Host`, in lower case and without the port. An IPv6
+    /// address loses its brackets.
     package static func hostName(of authority: String) -> String {
         if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }).lowercased() }
         return String(Substring(authority.utf8.prefix { $0 != UInt8(ascii: ":") })).lowercased()
     }
 
-    /// Returns whether a `Host` may appear in the URLs of an answer: a name or an address, with or without a port. It
-    /// may also be empty. <https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2>
+    /// Returns whether the value of a header `Host` may appear in the URLs of a response: it has only characters of a
+    /// name or an address, with or without a port. It may also be empty.
+    /// <https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2>
     static func isWellFormed(_ authority: String) -> Bool {
         authority.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
@@ -76,7 +83,7 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// The port after a colon, such as `:9099`; empty without one.
+    /// The port in the request's header `Host` after a colon, such as `:9099`; empty if the header has no port.
     package var portSuffix: String {
         let rest = authority.hasPrefix("[") ? authority.drop { $0 != "]" }.dropFirst() : authority.drop { $0 != ":" }
         return String(rest)
@@ -85,13 +92,16 @@ package struct Address: Sendable, Equatable {
     /// The scheme of the request's URL: `http` or `https`.
     package var scheme: String { isSecure ? "https" : "http" }
 
-    /// The beginning of paths that names the world; empty if the path doesn't name it.
+    /// The beginning of paths in URLs that names the request's world (a test environment), such as `/~w1`; empty if the
+    /// request's path names no world.
     private var worldPrefix: String { worldPlace == .path ? "/~\(world)" : "" }
 
-    /// The end of host names, with the name of the world if the host names it.
+    /// The end of host names in URLs: `localhost:9099`, or `w1.localhost:9099` if the request's host names the world
+    /// `w1`.
     private var localhost: String { worldPlace == .host ? "\(world).localhost\(portSuffix)" : "localhost\(portSuffix)" }
 
-    /// Returns the URL of `host` in this request's form and world, without a trailing slash.
+    /// Returns the URL of the provider's `host` at the daemon, in the form and the world of this request's address,
+    /// without a trailing slash.
     package func base(of host: String) -> String {
         switch form {
         case .prefix, .alias: return prefixBase(of: host)
@@ -100,8 +110,8 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// Returns the URL of `host` in the prefix form. Each answer needs many of them, so each is built in one
-    /// allocation.
+    /// Returns a URL with a provider's `host` in the path, such as `http://localhost:9099/appleid.apple.com`. A
+    /// response needs many such URLs, so each is built in one allocation.
     private func prefixBase(of host: String) -> String {
         let (scheme, world) = (scheme, worldPrefix)
         var base = ""
@@ -116,8 +126,8 @@ package struct Address: Sendable, Equatable {
         return base
     }
 
-    /// Returns the URL of a path at `host`, in this request's form and world: the short address, if the request came by
-    /// one that leads there.
+    /// Returns the URL of a path at the provider's `host`, in the form and the world of this request's address. If the
+    /// request came by a short address that covers the path, the URL is short, too.
     package func url(of host: String, _ path: String) -> String {
         guard case .alias(let alias) = form, let rest = alias.rest(of: path, at: host) else {
             return base(of: host) + path
@@ -125,7 +135,8 @@ package struct Address: Sendable, Equatable {
         return ownBase + alias.prefix + rest
     }
 
-    /// The path for cookies of this request's host, so that a browser sends them to this world only.
+    /// The `Path` of cookies that the response sets, so that a browser sends the cookies only to this request's host
+    /// and world.
     package var cookiePath: String {
         switch form {
         case .prefix: "\(worldPrefix)/\(host ?? "")"
@@ -134,7 +145,7 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// The daemon's own address in this request's world, without a provider's host.
+    /// The URL of the daemon itself, without a provider's host, in the world (a test environment) of this request.
     package var ownBase: String {
         switch form {
         case .prefix, .alias: "\(scheme)://\(authority)\(worldPrefix)"
@@ -144,15 +155,15 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// The host name under which this client reaches the daemon's other ports.
+    /// The host name under which this request's client reaches other ports of the daemon.
     package var daemonName: String {
         let sent = String(authority.dropLast(portSuffix.count))
         let isOwnName = Address.hostName(of: authority).hasSuffix(".localhost") || form == .real
         return isOwnName || sent.isEmpty ? "localhost" : sent
     }
 
-    /// Returns the URL under which this client reaches another world: at that world's own port, or at the daemon's port
-    /// `main`.
+    /// Returns the URL under which this request's client reaches the world (a test environment) `name`: at the world's
+    /// own `port`, or at the daemon's port `main`.
     package func base(ofWorld name: String, isUnnamed: Bool, port: UInt16?, main: UInt16?) -> String {
         let hostName = daemonName
         if let port { return "http://\(hostName):\(port)" }
@@ -160,14 +171,16 @@ package struct Address: Sendable, Equatable {
         return (place ?? "\(scheme)://\(hostName)\(portSuffix)") + (isUnnamed ? "" : "/~\(name)")
     }
 
-    /// Returns the URL of `host` in the subdomain form, which browsers treat as another site than `localhost`.
+    /// Returns a URL with a provider's `host` before `localhost`, such as `http://appleid.apple.com.localhost:9099`.
+    /// Browsers treat this host as another site than `localhost`.
     package func subdomainBase(of host: String) -> String { "\(scheme)://\(host).\(localhost)\(worldPrefix)" }
 }
 
 /// Rules for host names: <https://www.rfc-editor.org/rfc/rfc1123#section-2.1>.
 package enum HostName {
-    /// Returns whether the text is a DNS name in lower case, and not an address. If `isLocal`, a machine's own name, it
-    /// may have capitals and underscores, as container engines give out, and be a number.
+    /// Returns whether the text is a DNS name in lower case, and not an IP address. If `isLocal`, the text is a
+    /// machine's own name: it may have capitals and underscores, and be a number, as container engines give out such
+    /// names.
     package static func isValid(_ name: String, isLocal: Bool = false) -> Bool {
         let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
@@ -183,12 +196,15 @@ package enum HostName {
     }
 }
 
-/// A short address at the daemon's own name: paths below `prefix` are those below `path` at `host`.
+/// A short address: at the daemon's own host name, a path below `prefix` stands for the same path below `path` at a
+/// provider's `host`.
 package struct HostAlias: Sendable, Equatable {
-    /// The prefix, such as `/oidc/corp`. An empty one is for paths that the daemon itself doesn't serve.
+    /// The beginning of a short address, such as `/oidc/corp`. If it is empty, the short address covers the paths that
+    /// the daemon itself doesn't serve.
     package let prefix: String
     package let host: String
-    /// The path without a slash at its end; empty for all of the host.
+    /// The path at a provider's host for which a short address stands, without a slash at its end; empty for the whole
+    /// host.
     package let path: String
 
     package init(prefix: String, host: String, path: String) {
@@ -197,14 +213,15 @@ package struct HostAlias: Sendable, Equatable {
         self.path = path
     }
 
-    /// Returns the rest of a path at `host` after the alias's own; `nil` when it isn't below it.
+    /// Returns the rest of `path` after the path for which this short address stands; `nil` when `path` at `host` isn't
+    /// below that path.
     package func rest(of path: String, at host: String) -> Substring? {
         guard host == self.host, path.hasPrefix(self.path) else { return nil }
         let rest = path.dropFirst(self.path.count)
         return rest.isEmpty || rest.hasPrefix("/") ? rest : nil
     }
 
-    /// Returns the short addresses of a path at `host`, by this alias: `/oidc/corp/token` for `/token` at
+    /// Returns the short forms of a path at a provider's `host`: `/oidc/corp/token` for `/token` at
     /// `login.corp.example`.
     func shortened(_ path: String, at host: String) -> [String] {
         guard host == self.host else { return [] }
@@ -212,7 +229,7 @@ package struct HostAlias: Sendable, Equatable {
         return below + HostAlias.metadata.filter { path == $0 + self.path }.map { $0 + prefix }
     }
 
-    /// The beginnings of the paths of a server's metadata by RFC 8414 section 3.1, and of OpenID Connect's by section
-    /// 5. The server's own path follows.
+    /// The beginnings of the paths of an authorization server's metadata, by RFC 8414: section 3.1 for OAuth, section 5
+    /// for OpenID Connect. The path of the server's issuer follows them.
     package static let metadata = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]
 }

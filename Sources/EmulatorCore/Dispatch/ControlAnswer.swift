@@ -17,11 +17,12 @@ package enum ControlAnswer {
         return ok(["error": .object(error)], status: status).diagnosed(Diagnosis(place + message))
     }
 
-    /// The number of issues of a body that are listed, and the number of bytes that they may have.
+    /// The greatest number of errors in a request's body that a refusal of the control API lists, and the greatest size
+    /// of the list in bytes.
     private static let listed = (issues: 20, bytes: 12_000)
 
-    /// Returns the answer for a body with issues: the first one's path and message, and the first twenty of them in
-    /// `faults`.
+    /// Returns the control API's refusal of a request whose body has errors. The refusal has the path and message of
+    /// the first error, and a list of the first twenty errors in `faults`.
     package static func error(_ issues: [Issue], code: String = "invalidBody") -> Response {
         guard let first = issues.first else { return error(400, code, "the body can't be used") }
         var response = error(400, code, first.message, path: first.path)
@@ -43,24 +44,24 @@ package enum ControlAnswer {
     }
 }
 
-/// A refusal, as the response to send.
+/// An error of a control API call, with the response that refuses the request.
 package struct ControlRefusal: AnswerableError {
-    /// A closure that returns the refusal of an exchange that may not control the daemon; `nil` for others. `isControl`
-    /// is whether it is a call of the control API.
+    /// A closure that returns the refusal of a request whose client may not control the daemon; `nil` if the client
+    /// may. `isControl` is whether the request is a call of the control API.
     package typealias Check = @Sendable (Exchange, _ isControl: Bool) -> Response?
 
     package let response: Response
 
     package init(_ response: Response) { self.response = response }
 
-    /// Returns the refusal when a token can't be signed.
+    /// Returns the control API's refusal of a request for a token that can't be signed.
     package static func signing(_ error: KeyError) -> ControlRefusal {
         ControlRefusal(ControlAnswer.error(500, "signing", error.description))
     }
 }
 
 extension Exchange {
-    /// Returns the body as JSON that conforms to `schema`. An empty body is an empty object.
+    /// Returns the request's body as JSON that conforms to `schema`. An empty body counts as an empty object.
     package func body(_ schema: Schema) throws(ControlRefusal) -> LocatedJSON {
         let value: JSONValue
         do { value = request.body.isEmpty ? [:] : try JSONValue(parsing: request.body, limits: .control) } catch {
@@ -73,12 +74,12 @@ extension Exchange {
         return json
     }
 
-    /// Returns the decoded body.
+    /// Returns the JSON body of a control API request, decoded as `type`.
     package func body<Body: SchemaObject>(_ type: Body.Type) throws(ControlRefusal) -> Body {
         Body(reading: try body(type.schema).value)
     }
 
-    /// Returns the query's parameters, which `type` declares.
+    /// Returns the parameters of the request's query, decoded as `type`, which declares them.
     func query<Query: SchemaObject>(_ type: Query.Type) throws(ControlRefusal) -> Query {
         let form = request.queryForm
         if let name = form.repeatedName {
@@ -93,7 +94,7 @@ extension Exchange {
         }
     }
 
-    /// Returns the decoded body.
+    /// Returns the JSON body of a control API request, decoded by `rule`.
     package func body<Body>(_ rule: ComposedRule<Body>) throws(ControlRefusal) -> Body {
         rule.value(reading: try body(rule.schema).value)
     }

@@ -2,14 +2,16 @@ import HTTPServer
 import JSON
 import Worlds
 
-/// The description of a call of the control API: its purpose, its input and its answers, declared beside its handler.
-/// The reading of requests, refusals, the list of calls and the OpenAPI document follow from it.
+/// The description of a call of the control API, by which tests control the daemon: its purpose, its input and its
+/// answers, declared beside its handler. By it, requests are read and refused, and the list of calls and the OpenAPI
+/// document are made.
 ///
-/// Schemas are made on first use, since most daemons never need them, and making all took a tenth of the start.
+/// Schemas are made on first use: most daemons never need them, and making all of them took a tenth of the daemon's
+/// start.
 package struct ControlCall: Sendable {
-    /// A sentence about what the call does.
+    /// A sentence about what the control API call does.
     package let about: String
-    /// The parameters of the call's path, in their order.
+    /// The parameters in the path of a control API call, in their order, each with a sentence about its meaning.
     package let pathParameters: [(name: String, about: String)]
     private let makeQuery: (@Sendable () -> Schema)?
     private let makeHeaders: @Sendable () -> [Schema.Field]
@@ -30,23 +32,24 @@ package struct ControlCall: Sendable {
         makeAnswers = answers
     }
 
-    /// The parameters of the call's query, as an object; `nil` for a call that ignores the query.
+    /// The schema of the query parameters of a control API call, as an object; `nil` for a call that ignores the query.
     package var query: Schema? { makeQuery?() }
-    /// The headers that the call reads.
+    /// The request headers that a control API call reads.
     package var headers: [Schema.Field] { makeHeaders() }
-    /// The body; `nil` for a call that reads none.
+    /// The description of the request body of a control API call; `nil` for a call that reads none.
     package var body: CallBody? { makeBody?() }
-    /// The call's own answers. Refusals that any call may answer are in `CallAnswer.common`.
+    /// The answers of a control API call. The refusals that all calls share are in `CallAnswer.common`.
     package var answers: [CallAnswer] {
         makeAnswers() + (makeQuery == nil ? [] : CallAnswer.unsuitableQuery)
             + (makeBody == nil ? [] : CallAnswer.unsuitableBody)
     }
 }
 
-/// The body of a call: JSON, whatever its content type, since `curl -d` always sends that of a form.
+/// The request body of a control API call. It is read as JSON, whatever its content type, since `curl -d` always sends
+/// the content type of an HTML form.
 package struct CallBody: Sendable {
     package let schema: Schema
-    /// Whether the body may be empty, which is then an empty object.
+    /// Whether the request body may be empty. An empty body counts as an empty JSON object.
     package let isOptional: Bool
 
     package init(_ schema: Schema, isOptional: Bool? = nil) {
@@ -55,12 +58,13 @@ package struct CallBody: Sendable {
     }
 }
 
-/// A query without parameters.
+/// The query of a control API call without query parameters.
 private struct NoParameters: SchemaObject {
     init(_ fields: inout Fields) {}
 }
 
-/// The input of a call. It is read from the request, and refused if it is invalid, before the handler runs.
+/// The input of a control API call. Before the call's handler runs, the input is read from the request, and refused if
+/// it is invalid.
 package struct CallInput<Value>: Sendable {
     let query: (@Sendable () -> Schema)?
     let headers: @Sendable () -> [Schema.Field]
@@ -81,15 +85,16 @@ package struct CallInput<Value>: Sendable {
 extension CallInput where Value == Void {
     static var nothing: CallInput { CallInput { (_) throws(ControlRefusal) in } }
 
-    /// The input of a call without parameters, which refuses a query that has any. Calls that remove everything use it:
-    /// a parameter would suggest a filter, which isn't supported.
+    /// The input of a control API call without parameters, which refuses a query that has any. Calls that remove
+    /// everything use it, because a parameter would suggest a filter, which they don't support.
     package static var noQuery: CallInput {
         CallInput(query: { NoParameters.schema }) { (exchange) throws(ControlRefusal) in
             _ = try exchange.query(NoParameters.self)
         }
     }
 
-    /// Returns the input for a body that the handler reads itself, because its schema alone doesn't say how.
+    /// Returns the input of a control API call whose handler reads the request body itself, because the schema alone
+    /// doesn't say how to read it.
     package static func unread(
         _ schema: @escaping @autoclosure @Sendable () -> Schema, isOptional: Bool? = nil
     ) -> CallInput {
@@ -98,7 +103,7 @@ extension CallInput where Value == Void {
 }
 
 extension CallInput where Value == LocatedJSON {
-    /// Returns the input for a body that conforms to a schema, as JSON.
+    /// Returns the input of a control API call that reads its request body as JSON, which must conform to `schema`.
     package static func json(_ schema: @escaping @autoclosure @Sendable () -> Schema) -> CallInput {
         let schema = Lazy(schema)
         return CallInput(body: { CallBody(schema.value) }) { (exchange) throws(ControlRefusal) in
@@ -116,8 +121,8 @@ extension CallInput {
         CallInput(body: { CallBody(rule.schema) }) { (exchange) throws(ControlRefusal) in try exchange.body(rule) }
     }
 
-    /// Returns the input for a query's parameters. Undeclared ones are refused. `headers` are those that the handler
-    /// reads.
+    /// Returns the input of a control API call with query parameters, which `type` declares. Undeclared parameters are
+    /// refused. `headers` are the request headers that the call's handler reads.
     package static func query(
         _ type: Value.Type, headers: @escaping @autoclosure @Sendable () -> [Schema.Field] = []
     ) -> CallInput where Value: SchemaObject {
@@ -131,16 +136,16 @@ extension CallInput {
 package struct CallAnswer: Sendable {
     package enum Content: Sendable {
         case json(Schema)
-        /// A file, a page or a stream of events.
+        /// A content type other than JSON, such as that of a file, a page or a stream of events.
         case other(type: String)
     }
 
     package let status: Int
-    /// A sentence that says when the answer is given.
+    /// A sentence that says when a control API call gives this answer.
     package let about: String
-    /// The content types that the answer may have; none if it has no body.
+    /// The content types that this answer of the control API may have; empty for an answer without a body.
     package let contents: [Content]
-    /// The codes that a refusal's error may have.
+    /// The error codes that this answer of the control API may have, if it is a refusal.
     package let codes: [String]
 
     private init(_ status: Int, _ about: String, _ contents: [Content] = [], codes: [String] = []) {
@@ -154,31 +159,32 @@ package struct CallAnswer: Sendable {
         CallAnswer(status, about, [.json(schema)])
     }
 
-    /// Returns an answer with the status 200 and JSON.
+    /// Returns the description of a control API answer with the status 200 and a JSON body.
     package static func json(_ about: String, _ schema: Schema) -> CallAnswer { .json(200, about, schema) }
 
-    /// Returns an answer without a body.
+    /// Returns the description of a control API answer with the status 204 and without a body.
     package static func empty(_ about: String) -> CallAnswer { CallAnswer(204, about) }
 
-    /// Returns an answer of these types: files, pages, or streams of events.
+    /// Returns the description of a control API answer with the status 200 whose body has one of the content types
+    /// `types`, such as a file, a page or a stream of events.
     package static func other(_ about: String, _ types: String...) -> CallAnswer {
         CallAnswer(200, about, types.map { .other(type: $0) })
     }
 
-    /// Returns a refusal with an error's code.
+    /// Returns the description of a refusal by a control API call, with the HTTP status and the error's code.
     package static func refusal(_ status: Int, _ code: String, _ about: String) -> CallAnswer {
         CallAnswer(status, about, codes: [code])
     }
 
     static let unsuitableQuery = [
-        refusal(400, "invalidQuery", "The query has a parameter that isn't known, or one that can't be used.")
+        refusal(400, "invalidQuery", "The query has an unknown parameter, or one with an unusable value.")
     ]
     static let unsuitableBody = [
         refusal(400, "notJSON", "The body can't be read as JSON."),
         refusal(400, "invalidBody", "The body doesn't suit its schema, or contradicts itself."),
     ]
 
-    /// The schema of all refusals.
+    /// The JSON schema of all error responses of the control API.
     package static let error = Schema.members(
         "Error",
         [
@@ -195,29 +201,29 @@ package struct CallAnswer: Sendable {
                                 .required("path", .string, "The place in the body."),
                                 .required("message", .string, "The error at this place."),
                             ])), "Everything that is wrong with the body, twenty at most."),
-                    .optional("more", .string, "The number of faults that aren't listed, in words."),
+                    .optional("more", .string, "The number of errors that aren't listed, in words."),
                 ]), "The reason why the call is refused.")
         ])
 
-    /// The refusals that any call may answer.
+    /// The refusals with which any call of the control API may answer.
     package static let common: [CallAnswer] =
         [
-            .refusal(400, "badHost", "The `Host` can't be one."),
+            .refusal(400, "badHost", "The header `Host` is no host name or address."),
             .refusal(400, "twoWorlds", "The address names two worlds."),
             .refusal(400, "tooMuch", "The request has too many fields, or texts that are too long."),
             .refusal(400, "badRequest", "The request can't be read as HTTP/1.1."),
             .refusal(401, "noToken", "The daemon has a control token, and none was sent."),
-            .refusal(401, "wrongToken", "The control token is another one."),
-            .refusal(403, "foreignHost", "The control API isn't served at this name: see `--control-host`."),
-            .refusal(403, "foreignOrigin", "A page of another origin asks."),
-            .refusal(403, "foreignSite", "A page of another site asks."),
+            .refusal(401, "wrongToken", "The token that was sent isn't the daemon's control token."),
+            .refusal(403, "foreignHost", "The control API isn't served at this host name: see `--control-host`."),
+            .refusal(403, "foreignOrigin", "The request comes from a web page of another origin."),
+            .refusal(403, "foreignSite", "The request comes from a web page of another site."),
             .refusal(403, "ownMessage", "The request is a message that a daemon sends to a client's server."),
-            .refusal(404, "badWorldName", "No world can have this name."),
-            .refusal(404, "noSuchHost", "The host names neither a world nor a host that is played."),
+            .refusal(404, "badWorldName", "The address names a world by an invalid name."),
+            .refusal(404, "noSuchHost", "The header `Host` names neither a world nor a provider's host."),
             .refusal(413, "bodyTooLarge", "The request's body is larger than the call takes."),
             .refusal(431, "headerTooLarge", "The request's header is larger than the server takes."),
-            .refusal(503, "busy", "Other requests take all the room that there is."),
-            .refusal(503, "tooManyWorlds", "There is no room for another world."),
+            .refusal(503, "busy", "Other requests use all connections or all memory that the server allows."),
+            .refusal(503, "tooManyWorlds", "There are too many worlds, all in use."),
         ]
         + StoreFailure.Kind.allCases.map { .refusal(503, $0.code, "The worlds' store has failed.") }
 }
@@ -225,12 +231,12 @@ package struct CallAnswer: Sendable {
 // The control API's calls, each with its input and answers.
 
 extension Endpoint {
-    /// The beginning of the paths of all control calls.
+    /// The beginning of the paths of all control API calls.
     package static let controlRoot = "/_understudy/v1"
 
-    /// Returns a call of the control API, such as `faults/:id`, with a sentence about it and the meaning of its path's
-    /// parameters. Only calls with `traits`, which act as a part of a provider, are recorded and can be ordered to
-    /// fail.
+    /// Returns the endpoint of a control API call. `path` is relative, such as `faults/:id`, `about` is a sentence
+    /// about the call, and `names` are the meanings of the path's parameters. Only calls with `traits`, which act as a
+    /// part of a provider, are recorded, and a test can order them to fail.
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
@@ -242,7 +248,7 @@ extension Endpoint {
             .direct { exchange in try respond(exchange, try input.read(exchange)) })
     }
 
-    /// Returns a call of the control API that has to wait.
+    /// Returns the endpoint of a control API call whose handler is asynchronous, because it has to wait.
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
@@ -254,7 +260,8 @@ extension Endpoint {
             .task { exchange in try await respond(exchange, try input.read(exchange)) })
     }
 
-    /// Returns a call of the control API without input beside its path, or with a body that it reads itself.
+    /// Returns the endpoint of a control API call without input beside its path, or with a body that the handler reads
+    /// itself.
     package static func control(
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
         reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],
@@ -266,8 +273,8 @@ extension Endpoint {
         }
     }
 
-    /// Returns a call of the control API without input beside its path, or with a body that it reads itself, that has
-    /// to wait.
+    /// Returns the endpoint of a control API call with an asynchronous handler, and without input beside its path, or
+    /// with a body that the handler reads itself.
     package static func control(
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
         reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],
@@ -286,13 +293,13 @@ extension Endpoint {
         self.init(method, [], "\(Endpoint.controlRoot)/\(path)", .none, keys, traits, handler, call)
     }
 
-    /// Whether the endpoint is a call of the control API.
+    /// Whether the endpoint is a call of the control API, by which tests control the daemon.
     package var isControl: Bool {
         hosts.isEmpty && (path == Endpoint.controlRoot || path.hasPrefix("\(Endpoint.controlRoot)/"))
     }
 
-    /// A copy of the endpoint, only for clients that may control the daemon: those of a test, unlike the app that is
-    /// tested.
+    /// A copy of the endpoint that serves only clients that may control the daemon, such as a test, and not the app
+    /// that is tested.
     package var managing: Endpoint {
         var managing = self
         managing.isManagement = true
@@ -302,7 +309,8 @@ extension Endpoint {
     /// Whether a client must be allowed to control the daemon before it may call the endpoint.
     var isGuarded: Bool { isControl || isManagement }
 
-    /// Returns the same endpoint with a handler that runs only if `refusal` returns `nil`.
+    /// Returns the same endpoint with a handler that asks `refusal` first. If `refusal` returns a response, that is the
+    /// answer, and the original handler doesn't run.
     func guarded(by refusal: @escaping ControlRefusal.Check) -> Endpoint {
         var guarded = self
         let isControl = isControl

@@ -1,24 +1,28 @@
 import HTTPServer
 import JOSE
 
-/// A token that clients must send to control the daemon, if it was started with one: as a bearer token, or in the
-/// cookie that a browser gets for it. <https://www.rfc-editor.org/rfc/rfc6750#section-2.1>
+/// The secret token that clients must send to control the daemon, if the daemon was started with one. Clients send it
+/// as a bearer token, and browsers by a cookie that the daemon has set.
+/// <https://www.rfc-editor.org/rfc/rfc6750#section-2.1>
 package struct ControlToken: Sendable {
-    /// The rule for tokens, which allows what can be in a header unchanged, and can't be guessed in a few tries.
+    /// The rule for control tokens, as a text for people. A token that keeps to it can be in a header unchanged, and
+    /// can't be guessed in a few tries.
     package static let rule = "16 to 256 letters, digits, \"-\", \".\", \"_\", \"~\", \"+\", \"/\" and \"=\""
     private static let lengths = 16...256
-    /// The name of the cookie that has the control token.
+    /// The name of the cookie by which a browser shows that it knows the control token.
     package static let cookieName = "understudy-control"
     private static let scheme = "bearer"
 
-    /// The token's digest. Digests have one length, so comparing them takes the same time for every token.
+    /// The SHA-256 of the control token. All digests have one length, so comparing them takes the same time for every
+    /// token.
     private let digest: [UInt8]
-    /// The cookie's value. It is derived from the token, so that all replicas accept it and it outlives a restart, but
-    /// doesn't reveal it.
+    /// The value of the cookie that stands for the control token. It is derived from the token without revealing it, so
+    /// all daemons with the same token accept it, even after a restart.
     package let cookie: String
     private let cookieDigest: [UInt8]
 
-    /// Makes a token. Returns `nil` for a text that breaks the rule.
+    /// Makes a control token of a text. Returns `nil` for a text that breaks the rule for the token's length and
+    /// characters.
     package init?(_ text: String) {
         guard ControlToken.lengths.contains(text.utf8.count), text.utf8.allSatisfy(ControlToken.isAllowed) else {
             return nil
@@ -32,10 +36,10 @@ package struct ControlToken: Sendable {
         (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "-._~+/=".utf8.contains(byte)
     }
 
-    /// Returns whether the text is this token.
+    /// Returns whether the text is this control token.
     package func matches(_ text: String) -> Bool { constantTimeEquals(Digest.sha256(text), digest) }
 
-    /// Returns whether the request has the token: as a bearer token, or by the cookie.
+    /// Returns whether the request carries the control token, as a bearer token or by the cookie.
     package func isShown(by request: Request) -> Bool {
         if let shown = ControlToken.bearer(of: request), matches(shown) { return true }
         return request.headers.contains { header in
@@ -47,7 +51,7 @@ package struct ControlToken: Sendable {
         }
     }
 
-    /// Returns any bearer token of a request.
+    /// Returns the bearer token in a request's header `Authorization`, whichever it is; `nil` without one.
     package static func bearer(of request: Request) -> String? {
         guard let value = request.header("Authorization"), let space = value.firstIndex(of: " "),
             value[..<space].lowercased() == scheme
@@ -55,7 +59,7 @@ package struct ControlToken: Sendable {
         return String(value[space...].drop { $0 == " " })
     }
 
-    /// Returns the request with the token masked, for the recording.
+    /// Returns a copy of the request for the recording, in which the control token is masked.
     func withheld(from request: Request) -> Request {
         guard request.headers.contains(where: { isSecret($0) }) else { return request }
         var request = request

@@ -5,25 +5,25 @@ import Recordings
 import Time
 import Worlds
 
-/// A part of an SMTP conversation that is recorded: a message with its envelope, or a refused command.
+/// A part of an SMTP conversation that is recorded: a mail with its envelope, or a refused command.
 package struct MailExchange: Sendable {
     package let id: String
-    /// The last command: `MAIL`, `RCPT`…, or `MESSAGE` for the end of a message.
+    /// The last SMTP command of a recorded mail: `MAIL`, `RCPT`…, or `MESSAGE` for the end of the mail's content.
     package var step: String
-    /// The recipient's domain, in lower case; `nil` without a recipient.
+    /// The domain of the mail's recipient, in lower case; `nil` without a recipient.
     package var host: String?
-    /// The lines of client and server.
+    /// The lines that the SMTP client and the server have sent each other.
     package var conversation = ""
-    /// The reply's code; `nil` when the connection was closed without one.
+    /// The code of the SMTP reply, such as 250; `nil` when the connection was closed without a reply.
     package var code: Int?
     /// The text of the SMTP reply, without the reply's code.
     package var reply = ""
     package var diagnosis: Diagnosis?
     package var note: Note?
-    /// The ordered fault that took effect, in words.
+    /// A description of the fault, ordered by a test, that took effect in the SMTP conversation; `nil` without one.
     package var fault: String?
     package var mail: RecordedMail
-    /// The time when the conversation began, in microseconds since 1970.
+    /// The time when the SMTP conversation began, in microseconds since 1970.
     package let began: Int64
 
     package init(id: String, step: String, mail: RecordedMail, began: Int64) {
@@ -35,11 +35,12 @@ package struct MailExchange: Sendable {
 }
 
 extension Dispatcher {
-    /// The method in recordings of mail.
+    /// The name that stands for the HTTP method where mails are recorded beside HTTP requests.
     package static let mailMethod = "SMTP"
 
-    /// Returns the world of this name, or the one of mail that names none, after the scenarios with which it begins
-    /// have been played. Returns `nil` for an invalid name, and when too many worlds are in use. Blocks.
+    /// Returns the world (an isolated test environment) named `name`; without a name, the world of mail that names
+    /// none. If the world is new, waits until the scenarios with which it begins have been played. Returns `nil` for an
+    /// invalid name, and when too many worlds are in use. Blocks the thread.
     package func worldOfMail(_ name: String?) throws -> World? {
         guard let world = try worlds.world(name ?? worlds.unnamed) else { return nil }
         world.noteChange()
@@ -47,7 +48,8 @@ extension Dispatcher {
         return world
     }
 
-    /// Returns the world of this name, if it has been made. Blocks.
+    /// Returns the world (an isolated test environment) named `name` if it exists already; it isn't made. Blocks the
+    /// thread.
     package func existingWorld(_ name: String) throws(StoreFailure) -> World? {
         try worlds.existing(name)
     }
@@ -62,8 +64,8 @@ extension Dispatcher {
         }
     }
 
-    /// Returns the verdict of the provider whose relay the recipient belongs to; `nil` when it belongs to none. `title`
-    /// is what people call the relay.
+    /// Returns the verdict on a mail by the provider whose relay, such as Apple's private relay, has the recipient's
+    /// address; `nil` when no relay has it. `title` is the relay's name for people.
     package func relay(_ mail: MailInTransit) throws -> (title: String, verdict: RelayVerdict)? {
         for provider in providers(of: mail.world) {
             guard let verdict = try (provider as? any RelaysMail)?.relay(mail) else { continue }
@@ -72,10 +74,10 @@ extension Dispatcher {
         return nil
     }
 
-    /// Counts a new conversation.
+    /// Adds a new SMTP conversation to the count of requests.
     package func countConversation() { count() }
 
-    /// Records and logs an exchange.
+    /// Records and logs a part of an SMTP conversation.
     package func record(_ exchange: MailExchange, in world: World) {
         var response = Response(
             status: exchange.code ?? 421, contentType: "text/plain; charset=utf-8", body: exchange.reply)
@@ -94,7 +96,7 @@ extension Dispatcher {
         log(exchange, in: world)
     }
 
-    /// Logs an exchange with its addresses, but without the content of mails.
+    /// Logs a part of an SMTP conversation, with addresses but without the content of mails.
     private func log(_ exchange: MailExchange, in world: World) {
         let line = exchange.diagnosis?.line ?? exchange.note?.line
         guard line != nil || logger.logLevel <= .debug else { return }
@@ -113,13 +115,15 @@ extension Dispatcher {
 }
 
 extension Dispatcher {
-    /// Returns whether a world is the one of requests and mail that name none.
+    /// Returns whether `world` (a test environment) is the one of all requests and mail that name no world.
     package func isUnnamed(_ world: World) -> Bool { world.name == worlds.unnamed }
 
-    /// The number of worlds that may be loaded from the archive when all are asked for.
+    /// The greatest number of worlds (test environments) that are loaded from the store at once, when all worlds are
+    /// wanted.
     private static let limitOfOthers = 64
 
-    /// Returns all worlds but this one; `nil` when too many of them would have to be loaded.
+    /// Returns all worlds (test environments) but `world`; `nil` when too many of the other worlds would have to be
+    /// loaded from the store.
     package func otherWorlds(than world: World) throws(StoreFailure) -> [World]? {
         guard worlds.isShared else { return worlds.all.map(\.world).filter { $0.name != world.name } }
         let others = try worlds.list().filter { $0.name != world.name }

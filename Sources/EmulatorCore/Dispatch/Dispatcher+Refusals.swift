@@ -30,8 +30,8 @@ extension Dispatcher {
         return response
     }
 
-    /// Lets scripts of other origins read the headers `Understudy-…` of an answer, if these scripts may read the
-    /// answer.
+    /// Names the headers `Understudy-…` in `Access-Control-Expose-Headers`. So a script of another origin that may read
+    /// the response may read these headers, too.
     static func expose(in response: inout Response) {
         guard response.header("Access-Control-Allow-Origin") != nil else { return }
         let own = "\(Diagnosis.headerName), \(Evidence.headerName), \(Note.headerName), \(requestHeader)"
@@ -42,7 +42,8 @@ extension Dispatcher {
         response.headers[place].value += ", \(own)"
     }
 
-    /// Returns the answer for an address at which nothing is served. `hint` says what may be meant.
+    /// Returns the response to a request for an address at which nothing is served. `hint` names the address that may
+    /// have been meant.
     func notFound(_ request: Request, _ address: Address, hint: String) -> Response {
         if address.host == nil, address.path.hasPrefix("\(Endpoint.controlRoot)/") {
             return noSuchCall(request, address)
@@ -58,12 +59,12 @@ extension Dispatcher {
         return Dispatcher.problem(404, "notFound", diagnosis)
     }
 
-    /// Returns the answer for a call that the control API doesn't have.
+    /// Returns the response to a request for a control API call that doesn't exist.
     private func noSuchCall(_ request: Request, _ address: Address) -> Response {
         let root = "\(Endpoint.controlRoot)/"
         let calls = endpoints.ownPaths.filter { $0.hasPrefix(root) }.map { String($0.dropFirst(root.count)) }
         let call = String(address.path.dropFirst(root.count))
-        let advice = "the control API has no such call\(Spelling.hint(call, among: calls)); GET \(root) lists them"
+        let advice = "the control API has no such call\(Spelling.hint(call, among: calls)); GET \(root) lists all calls"
         return Dispatcher.problem(
             404, "noSuchCall", Diagnosis(received: Diagnosis.quote("\(request.method) \(address.path)"), advice))
     }
@@ -92,7 +93,8 @@ extension Dispatcher {
             let diagnosis = Diagnosis(
                 received: "host \(Diagnosis.quote("\(name).localhost"))",
                 expected: "HOST.localhost, HOST.WORLD.localhost or WORLD.localhost",
-                "no such host is played, and a world whose name has a dot is reached as /~\(name)/ only"
+                "the daemon serves no host of this name, and a world whose name has a dot is reached only by the "
+                    + "path /~\(name)/"
                     + (endpoints.nearestHost(to: name).map { "; did you mean \"\($0).localhost\"?" } ?? ""))
             return Dispatcher.problem(404, "noSuchHost", diagnosis)
         }
@@ -104,12 +106,12 @@ extension Dispatcher {
         return refusal
     }
 
-    /// The answer for an error that has no answer of its own.
+    /// The response with the status 500 for an error that has no response of its own.
     static let defect = problem(
-        500, "defect", Diagnosis("this is a mistake of understudy's, which its log names: please report it"))
+        500, "defect", Diagnosis("this is a bug in Understudy: please report it, with the error in the daemon's log"))
 
-    /// Returns the answer to a request that the server refuses before a handler sees it, such as one that is too large:
-    /// a line of text, and for calls of the control API an error in JSON.
+    /// Returns the response to a request that the HTTP server refuses before any handler sees it, such as one that is
+    /// too large. It is a line of text, and for calls of the control API an error in JSON.
     package func refusal(_ status: Int, _ reason: String, of target: String?) -> Response {
         let id = nextID()
         logger.info("\(reason)", metadata: ["request": "\(id)"])
@@ -123,7 +125,8 @@ extension Dispatcher {
 
     private static let codes = [413: "bodyTooLarge", 431: "headerTooLarge", 503: "busy"]
 
-    /// Returns whether the target is a call of the control API, which may begin with a world: `/~NAME`.
+    /// Returns whether a request's target is a call of the control API. The target may begin with the name of a world
+    /// (a test environment): `/~NAME`.
     private static func isControlCall(_ target: String) -> Bool {
         var path = target.prefix { $0 != "?" }
         // The target may have the absolute form: https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2
@@ -143,12 +146,13 @@ extension Dispatcher {
         let diagnosis = Diagnosis(
             received: "Host \(Diagnosis.quote(authority))",
             expected: "a host name or an IP address, with or without a port",
-            "send the name that is connected to")
+            "send the name of the host to which the client connects")
         return problem(400, "badHost", diagnosis)
     }
 }
 
-/// An error with an answer of its own, which a handler may throw. Other errors are defects.
+/// An error that a handler throws and that has a response to send. An error without a response is a defect of this
+/// program.
 package protocol AnswerableError: Error {
     var response: Response { get }
 }

@@ -7,7 +7,8 @@ import Synchronization
 import Time
 import Worlds
 
-/// Finds the world and the endpoint of a request, runs the endpoint, and records and logs the answer.
+/// The daemon's dispatcher of requests: it finds the world (an isolated test environment) and the endpoint of a
+/// request, runs the endpoint, and records and logs the response.
 package final class Dispatcher: Sendable {
     static let requestHeader = "Understudy-Request"
 
@@ -17,14 +18,18 @@ package final class Dispatcher: Sendable {
     let logger: Logger
     private let numbers: ExchangeNumbers
     private let requests = Atomic<Int>(0)
-    /// The scenarios that are played in every new world before anything else.
+    /// The scenarios (prepared situations) that are played in every new world (test environment) before it answers
+    /// requests.
     let scenarios: [ChosenScenario]
-    /// The token that is masked in recorded requests.
+    /// The secret token for control of the daemon, which is masked in recorded requests; `nil` if the daemon has none.
     package let controlToken: ControlToken?
 
+    /// Makes a dispatcher of requests to `providers`.
+    ///
     /// - Parameters:
     ///   - own: The endpoints that belong to no provider: the daemon's pages and the control API.
-    ///   - controlRefusal: Returns the refusal of an exchange that may not control the daemon.
+    ///   - controlRefusal: Returns the refusal of a request whose client may not control the daemon, and otherwise
+    ///     `nil`.
     package init(
         providers: [any Provider], own: [Endpoint],
         controlRefusal: @escaping ControlRefusal.Check = { _, _ in nil }, worlds: WorldRegistry,
@@ -39,7 +44,8 @@ package final class Dispatcher: Sendable {
         self.logger = logger
     }
 
-    /// Makes a dispatcher that answers with `played` in worlds without a seed of their own.
+    /// Makes a dispatcher of requests that uses the providers of `played` (a seed with its providers) in every world
+    /// (test environment) without a seed of its own.
     package init(
         _ played: PlayedSeed, worlds: WorldRegistry, scenarios: [ChosenScenario] = [],
         controlToken: ControlToken? = nil, logger: Logger
@@ -55,7 +61,8 @@ package final class Dispatcher: Sendable {
 
     func endpoints(of world: World?) -> EndpointTable { world?.own?.played.endpoints ?? endpoints }
 
-    /// Returns the providers of the world's own seed, or of the daemon's.
+    /// Returns the providers made of the seed (the initial data) of `world` or, if this world has no seed of its own,
+    /// those made of the daemon's seed.
     func providers(of world: World) -> [any Provider] { world.own?.played.providers ?? providers }
 
     func nextID() -> String { "r\(numbers.next)" }
@@ -64,7 +71,8 @@ package final class Dispatcher: Sendable {
     struct RequestContext: Sendable {
         let request: Request
         let id: String
-        /// The ID of the exchange for which the daemon sends itself this request.
+        /// The ID of the exchange during which the daemon sends this request to itself; `nil` for a request from
+        /// outside.
         let parent: String?
         let address: Address
         let world: World
@@ -72,10 +80,10 @@ package final class Dispatcher: Sendable {
         let began: Int64
     }
 
-    /// The number of requests and conversations from outside.
+    /// The number of HTTP requests and SMTP conversations that came from outside the daemon.
     package var requestCount: Int { requests.load(ordering: .relaxed) }
 
-    /// Counts a request or a conversation from outside.
+    /// Adds 1 to the number of HTTP requests and SMTP conversations from outside the daemon.
     func count() { requests.wrappingAdd(1, ordering: .relaxed) }
 
     package func handle(_ request: Request) -> Reply {
@@ -131,7 +139,8 @@ package final class Dispatcher: Sendable {
         }
     }
 
-    /// Plays the scenarios first, or waits until they have been played.
+    /// Answers a request to a new world after the world's first scenarios have been played. This plays them, or waits
+    /// until an earlier request has played them.
     private func prepared(_ context: RequestContext) -> Reply {
         .later { [self] done in
             let goOn: @Sendable () -> Void = { [self] in answer(context).deliver(done) }
@@ -240,7 +249,8 @@ package final class Dispatcher: Sendable {
         }
     }
 
-    /// Waits for the endpoint's keys, and runs it, or carries out an ordered fault.
+    /// Waits until the signing keys that an endpoint needs are ready. Then runs the endpoint, or carries out the fault
+    /// that a test has ordered for the request.
     private func serve(_ exchange: Exchange, by endpoint: Endpoint) -> Reply {
         let run: @Sendable () -> Reply = { [self] in
             guard let fault = exchange.appliedFault else { return endpoint.run(exchange, or: refusal) }
@@ -264,7 +274,8 @@ package final class Dispatcher: Sendable {
             parameters: parameters, network: self, isInternal: context.parent != nil)
     }
 
-    /// Returns a provider's explanation of an address at the daemon's own name.
+    /// Returns a provider's explanation why nothing is served at an address of the daemon's own host name; `nil` when
+    /// no provider has one.
     private func explanation(of exchange: Exchange) -> Response? {
         for provider in providers(of: exchange.world) {
             if let answer = (provider as? any ExplainsOwnAddresses)?.unserved(exchange) { return answer }
@@ -272,7 +283,8 @@ package final class Dispatcher: Sendable {
         return nil
     }
 
-    /// Returns the refusal of the first provider that has one.
+    /// Returns the refusal of a request at an unserved address, by the first of `providers` that has words of its own
+    /// for it; `nil` when none has.
     private func refusal(of exchange: Exchange, by providers: [any Provider]) throws -> Response? {
         for provider in providers {
             if let refusal = try (provider as? any RefusesUnserved)?.notServed(exchange) { return refusal }
@@ -301,8 +313,9 @@ extension Dispatcher {
         }
     }
 
-    /// Returns a provider's answer with its evidence. A refusal in JSON has its own; pages, and answers that refuse
-    /// nothing, have the endpoint's. What a fault has changed is known from nowhere.
+    /// Returns a provider's response with the header `Understudy-Evidence`, which names the public source for the
+    /// behaviour. A refusal in JSON has its own source. Pages, and responses that refuse nothing, have the endpoint's.
+    /// A response that an ordered fault has changed has none.
     private static func known(_ response: Response, by endpoint: Endpoint, _ fault: AppliedFault?) -> Response {
         let own = response.headers.firstIndex { $0.name == Evidence.headerName }
         let isOrdered = fault?.isUsed ?? false
@@ -321,7 +334,7 @@ extension Dispatcher {
         return response.known(by: endpoint.evidence)
     }
 
-    /// Adds the request's ID to the answer, and records and logs the exchange.
+    /// Adds the request's ID to the response, then records and logs the request with its response.
     func complete(
         _ response: Response, _ context: RequestContext, _ fault: AppliedFault?, client: String?
     ) -> Response {
@@ -372,7 +385,7 @@ extension Dispatcher {
 }
 
 extension Response {
-    /// Whether the response is an error by its status, or incomplete.
+    /// Whether the response is an error by its status, or is sent incompletely or not at all.
     fileprivate var isRefusal: Bool {
         switch delivery {
         case .dropped, .cut: true
@@ -382,11 +395,11 @@ extension Response {
 }
 
 extension Dispatcher {
-    /// Returns whether the host is played by the daemon's seed.
+    /// Returns whether the daemon, by its own seed, serves a provider at the host name `host`.
     package func plays(_ host: String) -> Bool { endpoints.serves(host) }
 
-    /// Returns what answers a request at a played host: the provider's name, and whether it is an authorization
-    /// endpoint. Returns `nil` if nothing is served there.
+    /// Returns the provider's name for the endpoint that answers a request at a provider's host, and whether it is an
+    /// authorization endpoint. Returns `nil` if nothing is served at the address.
     package func endpoint(_ method: String, _ host: String, _ path: String) -> (provider: String?, authorizes: Bool)? {
         guard case .found(let entry, _) = endpoints.match(method, host: host, path: path) else { return nil }
         return (entry.provider?.name, entry.endpoint.traits?.authorizes ?? false)
@@ -400,11 +413,11 @@ extension Dispatcher: Network {
 
     package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
 
-    /// The number of worlds that are searched for a code or token.
+    /// The greatest number of worlds (test environments) that are searched for the one that has issued a code or token.
     private static let askedWorlds = 64
 
-    /// Returns the name of the world that has given out a code or token. Shared worlds aren't searched, since each
-    /// would have to be read from the store.
+    /// Returns the name of another world than `world` that has issued a code or token. Worlds in a shared store aren't
+    /// searched, since each would have to be read from the store.
     package func world(thatIssued text: String, besides world: World) -> String? {
         guard !worlds.isShared, (8...4_096).contains(text.utf8.count) else { return nil }
         let others = worlds.all.lazy.map(\.world).filter { $0.name != world.name }.prefix(Dispatcher.askedWorlds)

@@ -1,19 +1,20 @@
 import HTTPServer
 import Recordings
 
-/// A method and a path at some hosts, with the handler that answers there.
+/// An endpoint: an HTTP method and a path at some hosts, with the handler that answers requests to them.
 ///
 /// The handler is a closure that returns the response, or throws an error that the dispatcher answers. It may be
 /// `async`: then it runs on the connection's thread until it has to wait, and holds no thread while it waits. A closure
 /// that isn't `async` is called directly, because even a task that never waits costs a microsecond.
 package struct Endpoint: Sendable {
-    /// The answers that a browser's script on another origin may read.
+    /// The responses of an endpoint that a browser's script of another origin may read (CORS).
     package enum CORS: Sendable, Equatable {
-        /// No header: browsers refuse, as they do at the provider.
+        /// No CORS header is sent. Browsers keep the response from scripts of other origins, as they do at the real
+        /// provider.
         case none
-        /// A script of any origin reads the answer.
+        /// A script of any origin may read the response (CORS).
         case any
-        /// A script of any origin reads the answer, and these of its headers, which are listed with commas.
+        /// A script of any origin may read the response, and the headers that are listed here with commas (CORS).
         case exposing(String)
     }
 
@@ -23,29 +24,33 @@ package struct Endpoint: Sendable {
     }
 
     package let method: String
-    /// The host names; `*.example.com` is every host below `example.com`. Without any, the endpoint is at the daemon's
-    /// own address.
+    /// The host names of an endpoint; `*.example.com` is every host below `example.com`. If there are none, the
+    /// endpoint is at the daemon's own address.
     package let hosts: [String]
-    /// The path, in which a segment `:name` is a parameter.
+    /// The path of an endpoint, in which a segment `:name` is a parameter.
     package let path: String
     package let cors: CORS
-    /// The owners whose signing keys must be ready before the handler runs. Waiting for them holds no thread.
+    /// The owners, such as a provider or an issuer, whose signing keys must be ready before the endpoint's handler
+    /// runs. Waiting for the keys holds no thread.
     package let keys: [KeyOwner]
-    /// The faults that can be ordered at the endpoint; `nil` for an endpoint without any, whose requests aren't
-    /// recorded either.
+    /// The faults, such as errors, that a test can order at the endpoint; `nil` for an endpoint without any, whose
+    /// requests aren't recorded either.
     package let traits: EndpointTraits?
-    /// Whether the endpoint is only for clients that may control the daemon, though it isn't part of the control API.
+    /// Whether only clients that may control the daemon may call the endpoint, though it isn't part of the control API.
     var isManagement = false
-    /// The description of a call of the control API.
+    /// The description of the control API call that the endpoint serves; `nil` for any other endpoint.
     package let call: ControlCall?
-    /// A few words for a request to the endpoint: "redeem a code". `nil` if it isn't part of a sign-in.
+    /// A few words for what a request to the endpoint does in a sign-in, such as "redeem a code"; `nil` for an endpoint
+    /// that is no part of a sign-in.
     package private(set) var title: String?
-    /// Returns the step of a sign-in for a request to the endpoint; `nil` where OAuth's own rules decide.
+    /// A closure that returns which step of a sign-in a recorded request to the endpoint is; `nil` where OAuth's
+    /// general rules decide.
     private(set) var step: (@Sendable (RecordedExchange) -> Step?)?
-    /// Returns sentences about surprises for an app's developer in an answer that refuses nothing, such as a missing
-    /// name. The second argument has all exchanges of the sign-in.
+    /// A closure that returns sentences about what may surprise an app's developer in a response that refuses nothing,
+    /// such as a missing name. The first argument has the request with its response, and the second all exchanges of
+    /// the sign-in.
     package private(set) var remarks: (@Sendable (RecordedExchange, [RecordedExchange]) -> [String])?
-    /// The source from which the endpoint is known, and its answers that refuse nothing.
+    /// The public source from which the endpoint, and its responses that refuse nothing, are known.
     package private(set) var evidence: Evidence?
     var handler: Handler
 
@@ -87,14 +92,14 @@ package struct Endpoint: Sendable {
 }
 
 extension Endpoint {
-    /// Returns the same endpoint with this title.
+    /// Returns the same endpoint with a title: a few words for what a request to it does, such as "redeem a code".
     package func titled(_ title: String?) -> Endpoint {
         var titled = self
         titled.title = title
         return titled
     }
 
-    /// Returns the same endpoint with the source from which it is known.
+    /// Returns the same endpoint with the public source from which the endpoint is known.
     package func known(by evidence: Evidence) -> Endpoint {
         var other = self
         other.evidence = evidence
@@ -108,7 +113,8 @@ extension Endpoint {
         return other
     }
 
-    /// Returns the same endpoint with remarks on its answers for the inspector.
+    /// Returns the same endpoint with a closure that finds surprises in the endpoint's responses, for the pages of the
+    /// inspector.
     package func remarks(
         _ remarks: @escaping @Sendable (RecordedExchange, _ flow: [RecordedExchange]) -> [String]
     ) -> Endpoint {
@@ -119,7 +125,7 @@ extension Endpoint {
 }
 
 extension [Endpoint] {
-    /// Returns the same endpoints with the source from which they are known, but for those that have one of their own.
+    /// Returns the same endpoints, of which those without a public source of their own are now known from `evidence`.
     package func known(by evidence: Evidence) -> [Endpoint] {
         map { $0.evidence == nil ? $0.known(by: evidence) : $0 }
     }
@@ -128,7 +134,8 @@ extension [Endpoint] {
 // MARK: - One request
 
 extension Endpoint {
-    /// Runs the handler, on this thread until it has to wait. `refusal` returns the answer for an error that it throws.
+    /// Runs the endpoint's handler, on this thread until the handler has to wait. `refusal` returns the response for an
+    /// error that the handler throws.
     func run(_ exchange: Exchange, or refusal: @escaping @Sendable (any Error) -> Response) -> Reply {
         let reply: Reply
         switch handler {
@@ -140,7 +147,7 @@ extension Endpoint {
         return shared(reply, with: exchange.request)
     }
 
-    /// Returns the answer with the headers that let a page of another origin read it.
+    /// Returns the response with the CORS headers that let a page of another origin read it.
     func shared(_ reply: Reply, with request: Request) -> Reply {
         guard cors != .none, let origin = request.header("Origin") else { return reply }
         return reply.map { response in
@@ -154,15 +161,16 @@ extension Endpoint {
         }
     }
 
-    /// Returns the headers for an origin. They repeat it, because some clients don't accept `*` for every origin
-    /// (jsdom, older browsers). Returns none for a text that no browser sends as an origin.
+    /// Returns the CORS headers that let scripts of `origin` read a response. The headers repeat the origin, because
+    /// some clients (jsdom, older browsers) don't accept `*` for every origin. Returns none for a text that no browser
+    /// sends as an origin.
     static func corsHeaders(_ origin: String) -> [(name: String, value: String)] {
         guard origin.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return [] }
         return [(name: "Access-Control-Allow-Origin", value: origin), (name: "Vary", value: "Origin")]
     }
 
-    /// Returns the paths by which an order may name the endpoint of this request: its own, that of the endpoint of
-    /// which it is a part, and each of them without the version at its beginning.
+    /// Returns the paths by which a test may name this request's endpoint when it orders a fault: the request's path,
+    /// the path of the endpoint of which this endpoint is a part, and both without the version at their beginning.
     func paths(of exchange: Exchange) -> [String] {
         var paths = [exchange.address.path]
         if let whole = traits?.partOf { paths.append(whole) }

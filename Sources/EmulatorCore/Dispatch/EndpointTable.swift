@@ -2,19 +2,20 @@ import HTTPServer
 import JSON
 import Worlds
 
-/// The reason why no page is shown at the daemon's own address.
+/// The reason why a request for one of the daemon's own pages is refused.
 package enum PageRefusal: Sendable {
     case nothingThere
-    /// The address supports only these methods.
+    /// The page isn't served for the request's HTTP method, only for these methods.
     case otherMethod([String])
     /// The request has too many fields, or texts that are too long.
     case tooMuch(Diagnosis)
 }
 
-/// Finds the endpoint that a request is for, by host, method and path, and the provider that it belongs to.
+/// A table that finds the endpoint for a request, by host, method and path, and the provider to which the endpoint
+/// belongs.
 struct EndpointTable: Sendable {
-    /// An endpoint and its provider; the provider is `nil` for the daemon's own endpoints. This is a class, so that
-    /// finding an endpoint copies one reference.
+    /// An endpoint with its provider; the provider is `nil` for the daemon's own endpoints. This is a class, so that
+    /// finding an endpoint copies only one reference.
     final class Entry: Sendable {
         let endpoint: Endpoint
         let provider: (any Provider)?
@@ -25,28 +26,28 @@ struct EndpointTable: Sendable {
         }
     }
 
-    /// The endpoints of a host. It is a class, so that finding one copies one reference, and changes only while the
-    /// table is made.
+    /// The endpoints of a host. This is a class, so that finding a host copies only one reference. It changes only
+    /// while the table of endpoints is made.
     private final class Host: @unchecked Sendable {
         var router = Router<Entry>()
-        /// The providers with endpoints at the host, in the order of the list of providers.
+        /// The providers that have endpoints at a host, in the order of the daemon's list of providers.
         var providers: [any Provider] = []
     }
 
-    /// The number of endpoints; one that several hosts serve counts for each.
+    /// The number of endpoints in the table. An endpoint that several hosts serve counts once for each host.
     private(set) var count = 0
     private var hosts: [String: Host] = [:]
     private var own = Router<Entry>()
-    /// Returns the page in place of a JSON refusal below the daemon's own pages; `nil` where JSON is right. Such
-    /// requests aren't recorded, since they belong to no sign-in.
+    /// Returns a page that is sent in place of a JSON refusal to a request below the daemon's own pages; `nil` where
+    /// JSON is right. Such requests aren't recorded, since they belong to no sign-in.
     let refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)?
-    /// The short addresses by their prefix.
+    /// The short addresses of providers' hosts at the daemon, by the beginning of their path, such as `/oidc/corp`.
     private var aliases: [String: HostAlias] = [:]
-    /// The number of segments of the longest prefix.
+    /// The greatest number of path segments with which a short address begins, such as 2 for `/oidc/corp`.
     private var aliasDepth = 0
 
-    /// `own` are the endpoints that belong to no provider. Those that control the daemon run only if `control` returns
-    /// `nil`.
+    /// Makes the table of endpoints. `own` are the endpoints that belong to no provider. An endpoint that controls the
+    /// daemon runs only if `control` returns `nil`.
     init(
         providers: [any Provider], own endpoints: [Endpoint],
         control refusal: @escaping ControlRefusal.Check,
@@ -75,14 +76,15 @@ struct EndpointTable: Sendable {
         }
     }
 
-    /// The paths of endpoints at the daemon's own name.
+    /// The paths of all endpoints at the daemon's own host name.
     var ownPaths: [String] { own.served.map(\.path) }
 
     var hostNames: [String] { hosts.keys.sorted() }
 
     func serves(_ host: String) -> Bool { find(host) != nil }
 
-    /// Returns the short address to which `path`, at the daemon's own name, belongs.
+    /// Returns the short address to which a path at the daemon's own host name belongs, such as the one that begins
+    /// with `/oidc/corp`; `nil` for any other path.
     func alias(of path: String) -> HostAlias? {
         guard !aliases.isEmpty else { return nil }
         var ends: [String.Index] = []
@@ -101,7 +103,8 @@ struct EndpointTable: Sendable {
         return alias
     }
 
-    /// Returns the short addresses of a path at a host.
+    /// Returns the short paths at the daemon's own host name, such as `/oidc/corp/token`, that stand for a path at a
+    /// provider's host.
     func shortPaths(of path: String, at host: String?) -> [String] {
         guard let host else { return [] }
         return aliases.values.flatMap { $0.shortened(path, at: host) }
@@ -120,7 +123,7 @@ struct EndpointTable: Sendable {
         router(of: host).match(method, path)
     }
 
-    /// Returns the endpoint at the address for the first of these methods that has one.
+    /// Returns the endpoint at an address for the first of the HTTP methods `methods` that has an endpoint there.
     func first(of methods: [String], at address: Address) -> Entry? {
         let router = router(of: address.host)
         for method in methods {
@@ -129,8 +132,9 @@ struct EndpointTable: Sendable {
         return nil
     }
 
-    /// Returns the address that may be meant by one at which nothing is served; `nil` when none is similar. It differs
-    /// in one segment or in slashes; at the daemon's own name, the host may be misspelt, too.
+    /// Returns the served path that may be meant by a path at which nothing is served; `nil` when none is similar. The
+    /// served path differs in one segment or in slashes. At the daemon's own host name, the provider's host in the path
+    /// may be misspelt instead.
     func nearest(to path: String, at host: String?) -> String? {
         guard path.utf8.count <= EndpointTable.longestMisspelling else { return nil }
         if let near = nearest(to: path, in: router(of: host)) { return near }
@@ -140,7 +144,7 @@ struct EndpointTable: Sendable {
         return "/\(near)\(path.drop { $0 == "/" }.dropFirst(first.count))"
     }
 
-    /// Returns the played host that may be meant by a misspelt name.
+    /// Returns the provider's host that may be meant by a misspelt host name; `nil` when none is similar.
     func nearestHost(to name: String) -> String? {
         Spelling.nearest(to: name, among: hostNames.filter { !$0.hasPrefix("*") })
     }
@@ -176,7 +180,8 @@ struct EndpointTable: Sendable {
 
     private func router(of host: String?) -> Router<Entry> { host.flatMap(find)?.router ?? own }
 
-    /// Returns the entry of the host itself, or of the pattern that matches it.
+    /// Returns the endpoints of the host `name`: those of the name itself, or those of a pattern, such as
+    /// `*.example.com`, that matches it.
     private func find(_ name: String) -> Host? {
         if let host = hosts[name] { return host }
         guard let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return nil }

@@ -10,13 +10,13 @@ package struct Exchange: Sendable {
     package let request: Request
     package let address: Address
     package let world: World
-    /// The ID of this exchange in headers, diagnoses and the log.
+    /// The ID of this request, such as `r12`, in headers, diagnoses and the log.
     package let id: String
     package let parameters: [String: String]
-    /// The fault that was ordered for this request.
+    /// The fault, such as an error or a delay, that a test has ordered for this request; `nil` without one.
     package internal(set) var appliedFault: AppliedFault?
     let network: any Network
-    /// Whether the daemon sent itself the request, for another one or for a scenario.
+    /// Whether the daemon sent this request to itself, to answer another request or to play a scenario.
     package let isInternal: Bool
 
     package init(
@@ -32,19 +32,20 @@ package struct Exchange: Sendable {
         self.network = network
     }
 
-    /// The scenario for which the daemon makes this call.
+    /// The name of the scenario (a prepared situation) for which the daemon sends this request to itself; `nil` for any
+    /// other request.
     package var scenario: String? { isInternal ? request.header(Scenario.header) : nil }
 
-    /// Returns a phrase for later diagnoses about an action of this exchange: `what`, the time, and the scenario or
-    /// request that did it.
+    /// Returns a phrase that later diagnoses give as their reason, such as "the person signed out at TIME, by request
+    /// r12". It is made of `what`, the time, and the request or scenario that did it.
     package func cause(_ what: String) -> String {
         let isControl = address.host == nil && address.path.hasPrefix(Endpoint.controlRoot)
         let origin = scenario.map { " (scenario \($0))" } ?? (isControl ? "" : ", by request \(id)")
         return "\(what) at \(world.now.text)\(origin)"
     }
 
-    /// Returns the reason why this world doesn't know a code or token that a client sends. `name` says what it is, such
-    /// as "the code".
+    /// Returns the reason why this world (a test environment) doesn't know a code or token that a client has sent.
+    /// `name` says what the text should be, such as "the code".
     package func reason(againstUnknown text: String, called name: String) -> String {
         if text.isEmpty { return "\(name) is missing" }
         if isPlaceholder(text) {
@@ -52,15 +53,15 @@ package struct Exchange: Sendable {
         }
         if let other = network.world(thatIssued: text, besides: world) {
             return
-                "\(name) was given out in the world \(Diagnosis.quote(other)), and this is \(Diagnosis.quote(world.name)): go on where "
-                + "the sign-in began"
+                "\(name) was given out in the world \(Diagnosis.quote(other)), and this is \(Diagnosis.quote(world.name)): send "
+                + "it to the world in which the sign-in began"
         }
         let kind = name.hasPrefix("the ") ? String(name.dropFirst(4)) : name
         return
             "this world has given out no such \(kind) since it began or was reset, or has forgotten it: begin a new sign-in"
     }
 
-    /// Returns whether the text is one that programs write for a missing value.
+    /// Returns whether a text is one that programs write in place of a missing value, such as "undefined".
     package func isPlaceholder(_ text: String) -> Bool { Exchange.placeholders.contains(text.lowercased()) }
 
     private static let placeholders: Set<String> = [
@@ -69,8 +70,8 @@ package struct Exchange: Sendable {
 }
 
 extension Exchange {
-    /// Runs `body`, which takes long, on one of `threads`, so that it blocks neither a worker nor a task's thread. If the
-    /// client has gone before a thread is free, `body` doesn't run, and this throws.
+    /// Runs `body`, which takes long, on one of `threads`, so that it blocks neither a worker thread nor a task's
+    /// thread. If the client has disconnected before a thread is free, this throws, and `body` doesn't run.
     package func onWorkThread<Value: Sendable>(
         _ threads: WorkThreads = .shared, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -87,7 +88,7 @@ extension Exchange {
         }
     }
 
-    /// The reason why work wasn't begun. Nobody gets its answer.
+    /// The error for work that wasn't begun, because the client had disconnected. The error's response reaches nobody.
     private struct ClientHasGone: AnswerableError {
         var response: Response { Response(status: 503) }
     }
@@ -101,7 +102,7 @@ extension Exchange {
     }
 }
 
-/// A value that is made on first use, so that the start takes less time.
+/// A value that is made on first use, so that the program starts faster.
 package final class Lazy<Value: Sendable>: Sendable {
     private let made = Mutex<Value?>(nil)
     private let make: @Sendable () -> Value

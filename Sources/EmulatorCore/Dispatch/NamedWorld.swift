@@ -3,39 +3,43 @@ import Synchronization
 import Time
 import Worlds
 
-/// The world of a request, and the part of the request that names it. URLs in answers name it in the same part.
+/// The world (an isolated test environment) to which a request belongs, and the part of the request that names the
+/// world. URLs in the response name the world in the same part.
 package struct NamedWorld: Sendable, Equatable {
     package enum Place: Sendable, Equatable {
-        /// No part of the request names the world: it is the default world.
+        /// No part of the request names a world, so that it belongs to the default world.
         case nowhere
-        /// The path: `http://localhost:9099/~w1/…`.
+        /// The request's path names the world: `http://localhost:9099/~w1/…`.
         case path
-        /// The host: `http://w1.localhost:9099/…`, or `http://appleid.apple.com.w1.localhost:9099/…`.
+        /// The request's host names the world: `http://w1.localhost:9099/…`, or
+        /// `http://appleid.apple.com.w1.localhost:9099/…`.
         case host
-        /// The connection, which came to the world's own port, or by the proxy with the world's name as the user.
+        /// The request's connection names the world: it came to the world's own port, or through the proxy with the
+        /// world's name as the proxy's user.
         case connection
     }
 
-    /// The reason why a request has no world.
+    /// The reason why it can't be said to which world (test environment) a request belongs.
     package enum Refusal: Error, Equatable {
-        /// The request names a second world beside the only one that it can reach.
+        /// The request names a world, but its host or its connection leads to another world.
         case contradiction(first: String, second: String)
-        /// The host, which ends with `.localhost`, is neither a played host nor a world.
+        /// The request's host name ends with `.localhost`, but its other part names neither a provider's host nor a
+        /// world.
         case unknownHost(String)
     }
 
     package let name: String
     package let place: Place
-    /// The path of the request, without the world's name.
+    /// The path of a request without the beginning that names the world, such as `/a` for `/~w1/a`.
     let path: String
-    /// The host's name in lower case, without the world's name; without `.localhost`, too, if it ends with it.
+    /// The host name of a request in lower case, without the world's name and without `.localhost` at its end.
     let host: String
     let isBelowLocalhost: Bool
 
-    /// `unnamed` is the world of requests that name none. `plays` returns whether a world, the first argument, plays a
-    /// host, the second.
+    /// Finds the world (the test environment) to which `request` belongs. `unnamed` is the world of requests that name
+    /// none. `plays` returns whether the world in its first argument serves the provider's host in its second.
     ///
-    /// - Throws: A `Refusal`, or what `plays` throws.
+    /// - Throws: A `Refusal` when the world can't be found, or any error of `plays`.
     package init(
         _ request: Request, unnamed: String = WorldRegistry.defaultName, plays: (String, String) throws -> Bool
     ) throws {
@@ -65,15 +69,15 @@ package struct NamedWorld: Sendable, Equatable {
         isBelowLocalhost = below != nil
     }
 
-    /// Makes the world for a request that can't be answered, so that it can be logged.
+    /// Makes the value for a request that can't be answered, so that the request can be logged. The world is `unnamed`.
     init(unreadable request: Request, unnamed: String) {
         (name, place, path, host) = (unnamed, .nowhere, request.path, "")
         isBelowLocalhost = false
     }
 
-    /// Splits a path into world and rest: `/~w1/a` into `w1` and `/a`. Clients put the path of an issuer or a resource,
-    /// with the world in it, behind a well-known one: `/.well-known/openid-configuration/~w1/a` has the world `w1` and
-    /// the rest `/.well-known/openid-configuration/a`.
+    /// Splits a request's path into the name of the world and the rest: `/~w1/a` into `w1` and `/a`. Clients put the
+    /// path of an issuer or a resource behind a well-known path, so `/.well-known/openid-configuration/~w1/a` has the
+    /// world `w1` and the rest `/.well-known/openid-configuration/a`.
     private static func split(_ path: String) -> (world: String?, path: String) {
         let wellKnown = "/.well-known/"
         if path.hasPrefix(wellKnown), let place = path.firstRange(of: "/~") {
@@ -88,28 +92,29 @@ package struct NamedWorld: Sendable, Equatable {
         return (String(name), rest.isEmpty ? "/" : rest)
     }
 
-    /// Returns the part of a host name before `.localhost`.
+    /// Returns the part of a host name before `.localhost`; `nil` if the name doesn't end so.
     private static func nameBelowLocalhost(_ name: String) -> String? {
         guard name.hasSuffix(".localhost") else { return nil }
         let below = name.dropLast(".localhost".count)
         return below.isEmpty ? nil : String(below)
     }
 
-    /// Splits a host name into host and world: `appleid.apple.com.w1` into `appleid.apple.com` and `w1`.
+    /// Splits a host name into a provider's host and the name of a world: `appleid.apple.com.w1` into
+    /// `appleid.apple.com` and `w1`.
     private static func split(host name: String) -> (host: String, world: String) {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return ("", name) }
         return (String(name[..<dot]), String(name[name.utf8.index(after: dot)...]))
     }
 }
 
-/// The numbers in the IDs of exchanges.
+/// The source of the numbers in the IDs of recorded requests.
 ///
-/// A daemon with its worlds in memory counts from 1. If worlds outlive it, their codes and tokens name requests of
-/// earlier daemons and of other replicas, so numbers must be unique among all: tenths of milliseconds since 2026,
-/// followed by the replica's number in four digits. A daemon that needs more than ten thousand a second takes numbers
-/// of the near future.
+/// A daemon with its worlds in memory counts from 1. If worlds outlive the daemon, their codes and tokens name requests
+/// to earlier daemons and to other daemons that share the store. Then a number consists of tenths of milliseconds since
+/// 2026 and the daemon's own number in four digits, so that it is unique among all daemons. A daemon that needs more
+/// than ten thousand numbers per second takes numbers of the near future.
 final class ExchangeNumbers: Sendable {
-    /// The time 2026-01-01, in microseconds since 1970.
+    /// The time 2026-01-01, from which numbers in the IDs of requests count, in microseconds since 1970.
     private static let beginning: Int64 = 1_767_225_600_000_000
     private static let replicas = 10_000
 
@@ -117,7 +122,8 @@ final class ExchangeNumbers: Sendable {
     private let riseWithTime: Bool
     private let last: Atomic<Int>
 
-    /// `replica` is 0 for worlds that aren't shared, and below 10,000.
+    /// Makes a source of numbers for the IDs of requests. `replica` is this daemon's number among the daemons that
+    /// share a store. It is below 10,000, and 0 if no store is shared.
     init(replica: Int, outlivesProcess: Bool) {
         self.replica = replica
         riseWithTime = outlivesProcess

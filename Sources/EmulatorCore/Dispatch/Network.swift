@@ -1,17 +1,18 @@
 import HTTPServer
 
-/// The way in which one played host sends requests to another: within the process, with the same requests and refusals
-/// as over a network.
+/// A network within the process, over which one provider that the daemon plays sends requests to another. Requests and
+/// refusals are the same as over a real network.
 package protocol Network: AnyObject, Sendable {
     func plays(_ host: String, in world: World) -> Bool
-    /// Sends a request for the exchange `parent`.
+    /// Sends a request to a provider that the daemon plays. `parent` is the ID of the exchange that causes the request.
     func send(_ request: Request, from parent: String) -> Reply
     func log(_ message: String, detail: String, for exchange: Exchange)
-    /// Returns an ID for an exchange that is recorded, but isn't a request to the daemon.
+    /// Returns an ID for a recorded exchange that isn't a request to the daemon, such as a message to a client's
+    /// server.
     func makeID() -> String
-    /// Returns the name of another world that has given out a code or token; `nil` when none is known.
+    /// Returns the name of another world than `world` that has issued a code or token; `nil` when none is known.
     func world(thatIssued text: String, besides world: World) -> String?
-    /// The token that clients of the control API must send; `nil` when anybody may call it.
+    /// The token that clients of the control API must send; `nil` when every client may call the control API.
     var controlToken: ControlToken? { get }
 }
 
@@ -22,16 +23,16 @@ extension Network {
 }
 
 extension Exchange {
-    /// Whether the client has sent the daemon's control token; `false` if it has none.
+    /// Whether the client has sent the daemon's control token; `false` if the daemon has none.
     package var showsControlToken: Bool { network.controlToken?.isShown(by: request) ?? false }
 
-    /// Whether the client may choose an address to which the daemon sends requests: it has sent the control token, or
-    /// runs on the daemon's machine if there is none.
+    /// Whether the client may choose an address to which the daemon sends requests. If the daemon has a control token,
+    /// the client must have sent it; otherwise, the client must run on the daemon's machine.
     package var mayChooseAddresses: Bool {
         isInternal || (network.controlToken == nil ? request.isFromLoopback : showsControlToken)
     }
 
-    /// Sends a request to `host`, in the same world. `target` is the path with its query.
+    /// Sends a request to a provider's `host`, in the same world as this request. `target` is the path with its query.
     package func fetch(
         _ method: String, _ host: String, _ target: String, headers: [(name: String, value: String)] = [],
         body: [UInt8] = []
@@ -44,7 +45,7 @@ extension Exchange {
     /// Logs an event. `detail`, which may hold secrets, is logged only at the level `debug`.
     package func log(_ message: String, detail: String) { network.log(message, detail: detail, for: self) }
 
-    /// Posts a form to `host`, in the same world.
+    /// Posts a form to a provider's `host`, in the same world as this request. `target` is the path with its query.
     package func fetch(
         form: [(String, String?)], _ host: String, _ target: String, headers: [(name: String, value: String)] = []
     ) async -> Response {
@@ -54,8 +55,8 @@ extension Exchange {
             "POST", host, target, headers: [type] + headers, body: Array(Form(fields: fields).encoded.utf8))
     }
 
-    /// Returns the URL at which the client reaches `url`: at this daemon, in the form of this request, if the daemon
-    /// plays the host; otherwise `url` itself.
+    /// Returns the URL at which this request's client reaches `url`. If the daemon plays the host of `url`, this is a
+    /// URL at the daemon, in the form of this request's address; otherwise, it is `url` itself.
     package func reachable(_ url: String) -> String {
         guard address.form != .real, url.hasPrefix("https://") else { return url }
         let rest = url.dropFirst("https://".count)

@@ -2,32 +2,37 @@ import HTTPServer
 import JSON
 import Worlds
 
-/// The facts about a provider that don't depend on a seed.
+/// The facts about an identity provider that don't depend on the seed (the initial data).
 package struct ProviderFacts: Sendable {
     /// The provider's name in the control API and the seed: one word in lower case.
     package let name: String
-    /// The provider's name as people write it.
+    /// The provider's name as people write it, such as "GitHub".
     package let title: String
-    /// The provider's section of the seed; `nil` for a provider that needs none.
+    /// The type of the provider's own section of the seed (the initial data); `nil` for a provider without a section.
     package let section: (any SeedSection.Type)?
-    /// The provider's part of an account; `nil` for a provider at which people have no account, and authorize nothing.
+    /// The type of the provider's part of an account in the seed; `nil` for a provider at which people have no account,
+    /// and so authorize nothing.
     package let profile: (any AccountProfile.Type)?
-    /// The types of all rows that the provider puts into a world's tables. Providers that share tables each declare
-    /// them.
+    /// The types of all rows that the provider stores in the tables of a world (a test environment). If several
+    /// providers share a table, each of them lists its type.
     package let rows: [any Row.Type]
-    /// The types of the values that the provider keeps in a world.
+    /// The types of the single values, as opposed to table rows, that the provider stores in a world (a test
+    /// environment).
     package let values: [any WorldValue.Type]
-    /// Returns the environment variables by which a program finds the provider at the daemon with this URL.
+    /// Returns the environment variables by which a program finds the provider at the daemon whose URL is `daemon`.
     package let variables: @Sendable (_ daemon: String) -> [(name: String, value: String)]
-    /// The choices that a person has on the provider's sign-in page, and that an outcome can make for them.
+    /// The choices that a person has on the provider's sign-in page beside signing in, such as the scopes. A test can
+    /// make these choices in advance.
     package let choices: Set<PersonalChoice>
-    /// Whether the provider signs people in by other providers, as a service between these and an app.
+    /// Whether the provider lets people sign in by other providers, and stands between those and an app, as Firebase
+    /// does.
     package let isService: Bool
-    /// The members of the answer at `/` of the daemon by which programs recognize the provider's own emulator.
+    /// Members of the JSON response at the daemon's path `/`, by which programs recognize the provider's official
+    /// emulator.
     package let emulatorStatus: JSONObject
-    /// The provider's behaviours that began or ended on a known day.
+    /// The provider's behaviours that began or ended on a known day, so that a test can choose the day.
     package let changes: [Change]
-    /// Returns the evidence for its errors, claims, headers and limits.
+    /// Returns the public sources from which the provider's errors, claims, headers and limits are known.
     package let evidence: @Sendable () -> EvidenceTable
 
     package init(
@@ -44,26 +49,29 @@ package struct ProviderFacts: Sendable {
     }
 }
 
-/// A played provider: its facts, its endpoints, and its words for requests that it can't read. Abilities of only some
-/// providers are protocols of their own.
+/// An identity provider that the daemon plays, with its endpoints and its own responses to requests that it can't read.
+/// Abilities that only some providers have are protocols of their own.
 package protocol Provider: Sendable {
     static var facts: ProviderFacts { get }
 
     init(seed: Seed)
 
-    /// The endpoints at the provider's hosts, at the daemon's own address and in the control API.
+    /// The provider's endpoints, at the provider's hosts, at the daemon's own address and in the control API.
     ///
-    /// Of several that match a request, the first one answers, so fixed paths come before those with parameters.
+    /// Of several endpoints that match a request, the first one answers, so fixed paths come before paths with
+    /// parameters.
     var endpoints: [Endpoint] { get }
-    /// Returns the provider's own words for a request with too many fields, or texts that are too long; `nil` when it
-    /// has none.
+    /// Returns the provider's own response to a request with too many fields, or with texts that are too long; `nil`
+    /// when it has none.
     func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response?
-    /// Returns the client of a request, if the provider knows more than the request's fields say.
+    /// Returns the ID of the client that sent a request, if the provider knows it from more than the request's fields,
+    /// such as from the access token.
     func client(of exchange: Exchange) -> String?
-    /// Ends a token that the provider has given out. Returns whether it is an access or a refresh token, and its
-    /// client; `nil` for a text that is none of its tokens.
+    /// Revokes a token that the provider has issued. Returns whether it was an access or a refresh token, and its
+    /// client; `nil` for a text that is none of the provider's tokens.
     func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)?
-    /// Returns the guides to how clients of each kind are set up for this provider.
+    /// Returns guides to setting up clients, so that they sign in at this provider as the daemon plays it: one guide
+    /// for each kind of client.
     func setUpGuides(at place: SetUpPlace) -> [SetUpGuide]
 }
 
@@ -74,53 +82,55 @@ extension Provider {
     package var facts: ProviderFacts { Self.facts }
     package var name: String { Self.facts.name }
 
-    /// The names of all hosts with endpoints of the provider.
+    /// The names of all hosts at which the provider has endpoints.
     package var hosts: Set<String> { Set(endpoints.flatMap(\.hosts)) }
 }
 
 // MARK: - What only some providers can do
 
-/// A provider with words of its own for addresses that it doesn't serve.
+/// A provider that answers requests to addresses that it doesn't serve with its own error.
 package protocol RefusesUnserved: Provider {
-    /// Returns the provider's own words for an address that it doesn't serve, or not with that method; `nil` when the
-    /// address isn't the provider's.
+    /// Returns the provider's own error for a request to an address that it doesn't serve, or not with the request's
+    /// method; `nil` when the address isn't the provider's.
     func notServed(_ exchange: Exchange) throws -> Response?
 }
 
-/// A provider with short addresses at the daemon's own name.
+/// A provider with short addresses at the daemon's own host name, such as `/oidc/corp`.
 package protocol HasAliases: Provider {
     var aliases: [HostAlias] { get }
 }
 
-/// A provider that gives out codes and tokens for what people grant to apps.
+/// A provider that issues codes and tokens for what people grant to apps.
 package protocol KeepsGrants: Provider {
-    /// Returns a code or token that the provider has given out in this world; `nil` when it is none of the provider's,
-    /// or forgotten.
+    /// Returns what is known about a code or token that the provider has issued in this world (test environment); `nil`
+    /// when the provider hasn't issued it, or has forgotten it.
     func issued(_ text: String, in world: World) -> IssuedValue?
-    /// Removes an account's rows at this provider, in the transaction that removes the account. Refusals of its codes
-    /// and tokens give `reason` from then on. Returns work to do after the commit.
+    /// Removes the rows of an account at this provider, in the transaction that deletes the account. From then on,
+    /// refusals of the account's codes and tokens give `reason`. Returns a closure for what is to be done after the
+    /// commit.
     func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)?
-    /// Returns sections for the inspector: the provider's data about a person, what the person has granted, and where
-    /// the person is signed in.
+    /// Returns sections of the inspector's page about a person: the provider's data about the person, what the person
+    /// has granted, and where the person is signed in.
     func sections(of account: Account, in exchange: Exchange) -> [InspectedSection]
-    /// Returns the account with this identifier at the provider; `nil` when there is none, or finding it would mean
-    /// reading every account.
+    /// Returns the ID of the account whose identifier at the provider, such as `sub`, is `subject`; `nil` when there is
+    /// none, or when finding it would mean reading every account.
     func account(named subject: String, in world: World) -> String?
 }
 
 /// A provider that remembers for a while why a code or token doesn't work any more.
 package protocol RemembersEndedTokens: Provider {
-    /// Returns what is remembered of a code or token that ended; `nil` when nothing is.
+    /// Returns the reason why a code or token doesn't work any more, with its account; `nil` when the provider
+    /// remembers nothing about it.
     func ended(_ text: String, in world: World) -> EndedValue?
 }
 
-/// A code or token that doesn't work any more.
+/// A code or token that was issued, but doesn't work any more, with the reason.
 package struct EndedValue: Sendable {
-    /// The reason as a clause, such as "the person removed the app".
+    /// The reason why a code or token doesn't work any more, as a clause such as "the person removed the app".
     package let reason: String
-    /// The account that the credential was issued for, if that is known.
+    /// The account for which a code or token was issued that doesn't work any more; `nil` if it isn't known.
     package let account: String?
 
     package init(reason: String, account: String?) { (self.reason, self.account) = (reason, account) }
@@ -128,7 +138,7 @@ package struct EndedValue: Sendable {
 
 /// A provider that mints ID tokens.
 package protocol MintsIDTokens: Provider {
-    /// Returns the content of an ID token that the control API asks for, without a sign-in.
+    /// Returns the content of an ID token for which a test has asked the control API, without any sign-in.
     func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft?
     /// Returns the person with this `sub` in ID tokens for `client`; `nil` when nobody has this `sub`.
     func subject(_ subject: String, of client: String, in world: World) -> KnownSubject?
@@ -136,76 +146,81 @@ package protocol MintsIDTokens: Provider {
 
 /// A provider whose ID tokens may have no signature.
 package protocol LeavesTokensUnsigned: MintsIDTokens {
-    /// Returns whether tokens for `client` may have none.
+    /// Returns whether ID tokens for `client` may have no signature.
     func leavesUnsigned(tokensFor client: String, in world: World) -> Bool
 }
 
-/// A provider with clients that sign their own secrets.
+/// A provider whose clients sign their client secrets themselves, as Apple's do.
 package protocol SignsClientSecrets: Provider {
-    /// Returns the clients of the seed that sign their secrets.
+    /// Returns the IDs of the clients in the seed (the initial data) that sign their client secrets themselves.
     static func clientsThatSign(in seed: Seed) -> [String]
-    /// Signs a secret for such a client; `nil` when the seed has none of that name at this provider.
+    /// Signs a client secret for a client that signs its secrets itself; `nil` when the seed has no such client at this
+    /// provider.
     static func clientSecret(
         for wanted: ClientSecretRequest, seed: Seed
     ) throws(ClientSecretRequest.Refusal) -> String?
 }
 
-/// A provider whose own tools export data to a directory and import it.
+/// A provider whose own tools export data to a directory and import it, as Firebase's do.
 package protocol ExportsData: Provider {
-    /// Reads the data that the tools have exported.
+    /// Reads the data that the provider's own tools have exported to a directory.
     ///
     /// - Throws: All mistakes in the directory, each with file and path.
     static func exportedData(at directory: String, for seed: Seed) throws(Issues) -> (any ExportedData)?
-    /// Writes what the tools would export of a world, completely or not at all. Returns `false` when there is nothing
-    /// to export.
+    /// Writes the data of a world (a test environment) to a directory as the provider's own tools export it, completely
+    /// or not at all. Returns `false` when there is nothing to export.
     func export(_ world: World, to directory: String) throws -> Bool
 }
 
-/// A provider that adds people or settings of the seed to a world's tables.
+/// A provider that adds people or settings to the tables of a world (a test environment) when the world's seed is
+/// extended.
 package protocol ExtendsWorlds: Provider {
-    /// Updates the tables, which have the provider's rows of the `earlier` seed, to the world's seed, of which this
-    /// provider was made and which extends that one. The world keeps all that it has.
+    /// Adds to the world's tables what the world's seed has beyond the `earlier` seed, which it extends. The provider
+    /// was made of the world's seed. The world keeps all data that it has.
     func seedExtended(in world: World, after earlier: Seed) throws(StoreFailure)
 }
 
-/// A provider that gives people a private-relay address.
+/// A provider that gives people a private-relay address, which forwards mail to their real address.
 package protocol RelaysMail: Provider {
-    /// Returns the verdict on a mail to such an address; `nil` when the address isn't one of the provider's relay.
+    /// Returns the verdict on a mail to a private-relay address, such as that it is forwarded; `nil` when the
+    /// recipient's address isn't one of the provider's relay.
     func relay(_ mail: MailInTransit) throws -> RelayVerdict?
 }
 
-/// A provider that can accept values that aren't in the seed.
+/// A provider that can accept values, such as a client ID, that aren't in the seed (the initial data).
 package protocol TakesUnseeded: Provider {
-    /// Returns phrases about the values that the provider has accepted in this world, for the inspector.
+    /// Returns phrases for the inspector about the values that the provider has accepted in this world although they
+    /// aren't in the seed.
     func takenOnTrust(in world: World) -> [String]
 }
 
-/// A provider with users of apps.
+/// A provider that keeps directories of the users of apps, as Firebase does.
 package protocol HasUserDirectories: Provider {
-    /// Returns at most `limit` directories. `after` is the cursor of an earlier page.
+    /// Returns at most `limit` directories of an app's users. `cursor` comes from an earlier page; `nil` asks for the
+    /// first page.
     func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) throws -> UserDirectoryPage
-    /// Returns the directory with an ID; `nil` when there is none.
+    /// Returns the directory of an app's users with an ID; `nil` when there is none.
     func userDirectory(_ id: String, in exchange: Exchange) throws -> (any UserDirectory)?
 }
 
-/// A provider at which clients register themselves.
+/// A provider at which clients can register themselves (dynamic client registration).
 package protocol TakesClients {
-    /// Returns the clients that have registered themselves, oldest first.
+    /// Returns the clients that have registered themselves at the provider, oldest first.
     func registeredClients(in world: World, limit: Int) -> [SeededClient]
 }
 
 /// A provider with protected resources beside its authorization servers.
 package protocol ProtectsResources {
-    /// The names of the resources: `corp` is the one at `/mcp/corp`.
+    /// The names of the provider's protected resources: the resource `corp` is at `/mcp/corp`.
     var resourceIDs: [String] { get }
-    /// Returns the environment variables by which a client finds a resource at the daemon whose address is `url`.
+    /// Returns the environment variables by which a client finds a protected resource at the daemon whose URL is `url`.
     func variables(ofResource id: String, daemon url: String) -> [(name: String, value: String)]
 }
 
-/// A provider with addresses below the daemon's own host name, which the seed sets, such as
-/// `http://localhost:9099/oidc/corp`.
+/// A provider with addresses below the daemon's own host name, such as `http://localhost:9099/oidc/corp`, which the
+/// seed (the initial data) sets.
 package protocol ExplainsOwnAddresses {
-    /// Returns the refusal of a request at an address of the daemon's own that was meant for this provider: it says why
-    /// nothing is served. Returns `nil` for any other request.
+    /// Returns the refusal, with its reason, of a request at the daemon's own host name that was meant for this
+    /// provider, but for which nothing is served. Returns `nil` for any other request.
     func unserved(_ exchange: Exchange) -> Response?
 }

@@ -3,8 +3,8 @@ import HTTPServer
 import Synchronization
 
 extension Reply {
-    /// Runs `body` on this thread until it has to wait, which it mostly never does. Its task is cancelled when nobody
-    /// waits for the response any more.
+    /// Makes a reply by running `body` on the calling thread until `body` has to wait, which happens rarely. The task
+    /// of `body` is cancelled when the client has gone and nobody waits for the response any more.
     static func running(_ body: @escaping @Sendable () async -> Response) -> Reply {
         let pending = PendingResponse()
         let task = Task.atOnce(executorPreference: OperationExecutor.shared) { pending.settle(await body()) }
@@ -15,7 +15,7 @@ extension Reply {
         }
     }
 
-    /// The response, for which it may have to wait.
+    /// The response of this reply. A reply that isn't ready yet is awaited.
     var response: Response {
         get async {
             switch self {
@@ -30,8 +30,8 @@ extension Reply {
 }
 
 extension Task where Success == Void, Failure == Never {
-    /// Starts a task on this thread by `Task.immediate`. On systems before macOS 26, which lack that, the task starts
-    /// on a thread of the executor.
+    /// Starts a task on the calling thread by `Task.immediate`. On macOS before version 26, which lacks
+    /// `Task.immediate`, the task starts on a thread of the executor.
     @discardableResult
     static func atOnce(executorPreference: any TaskExecutor, _ body: @escaping @Sendable () async -> Void) -> Task {
         if #available(macOS 26, *) {
@@ -42,8 +42,8 @@ extension Task where Success == Void, Failure == Never {
     }
 }
 
-/// Runs tasks that had to wait on Dispatch's threads. Swift's pool has few threads, and a program that embeds the
-/// server may keep them busy with tasks that block.
+/// Runs tasks on threads of the Dispatch library, once they had to wait for something. Swift's own thread pool is
+/// small, and a program that embeds the server may keep it busy with tasks that block.
 final class OperationExecutor: TaskExecutor {
     static let shared = OperationExecutor()
 
@@ -55,7 +55,7 @@ final class OperationExecutor: TaskExecutor {
     }
 }
 
-/// A response, or the callback that waits for it.
+/// A response that may not be ready yet, with the callback that waits for it.
 private final class PendingResponse: Sendable {
     private struct State {
         var response: Response?

@@ -2,19 +2,21 @@ import HTTPServer
 import JSON
 import Text
 
-/// Limits for one request. They are checked before the endpoint runs, and the provider words the refusal
-/// (`Provider.overBudget`). Providers hardly document theirs; these are several times what clients send.
+/// Limits on the size of an HTTP request's fields. They are checked before the endpoint runs, and each provider words
+/// its error response itself (`Provider.overBudget`). Providers hardly document limits of their own, so these are
+/// several times larger than what clients send.
 package enum RequestBudget {
-    /// The number of fields that a query or a form may have.
+    /// The largest number of fields that a request's query or form may have.
     package static let fields = 1_000
-    /// The number of bytes that a field's name may have.
+    /// The largest number of bytes that the name of a query's or form's field may have.
     static let name = 256
-    /// The number of bytes that the value of most fields may have: it may be a token, or another request.
+    /// The largest number of bytes that most fields' values may have. A value may be a token, or contain a whole other
+    /// request.
     package static let value = 1 << 16
-    /// The lowest limit of any field, so shorter bytes needn't be checked.
+    /// The smallest limit of all fields, in bytes. A query or form that isn't longer needs no further check.
     private static let unnamed = 254
 
-    /// Returns the number of bytes that a field's decoded value may have.
+    /// Returns the largest number of bytes that the decoded value of the field `name` may have.
     static func limit(of name: String) -> Int {
         switch name {
         // RFC 5321 §4.5.3.1.3: a path has 256 octets with its brackets.
@@ -35,7 +37,7 @@ package enum RequestBudget {
         }
     }
 
-    /// Returns a diagnosis of the limit that the request exceeds; `nil` when it exceeds none.
+    /// Returns an explanation of the size limit that the request exceeds; `nil` when it exceeds none.
     static func excess(of request: Request) -> Diagnosis? {
         // Paths and headers are short, but comparing many combining marks in a row takes quadratic time.
         if request.path.utf8.count > String.shortLength {
@@ -52,7 +54,7 @@ package enum RequestBudget {
         return isShort(request.body) ? nil : excess(of: request.body, called: "form")
     }
 
-    /// Returns whether no field can be too long, nor can there be too many.
+    /// Returns whether a query or form is so short that it can't exceed any limit on fields.
     private static func isShort(_ bytes: some Collection<UInt8>) -> Bool { bytes.count <= unnamed }
 
     private static func excess(of bytes: [UInt8], called what: String) -> Diagnosis? {

@@ -2,14 +2,15 @@ import JSON
 import Recordings
 import Text
 
-/// The addresses of the daemon for a client's configuration, in a world, and in the form in which the reader came.
+/// The addresses at which an app's client finds the daemon in one world (an isolated test environment), for use in the
+/// app's configuration. They have the form of address by which the reader of the guide reached the daemon.
 package struct SetUpPlace: Sendable {
-    /// The daemon's address in the world, without a slash at the end: `http://localhost:9099/~w1`.
+    /// The daemon's base URL for the world, without a slash at the end: `http://localhost:9099/~w1`.
     package let base: String
-    /// A host with a port that leads to the world, such as `localhost:43123`, for clients that take nothing else; `nil`
-    /// for a world that is named in the path and has no port of its own.
+    /// A host with a port that leads to the world, such as `localhost:43123`, for clients that accept no URL with a
+    /// path; `nil` for a world that is named in the URL's path and has no port of its own.
     package let authority: String?
-    /// The seed of the world.
+    /// The seed (the configured people and clients) of the world.
     package let seed: Seed
 
     package init(base: String, authority: String?, seed: Seed) {
@@ -18,7 +19,7 @@ package struct SetUpPlace: Sendable {
         self.seed = seed
     }
 
-    /// The host of `authority`, and its port; 80 if it has none.
+    /// The two parts of `authority`: the host, and the port, which is 80 if `authority` names none.
     package var hostAndPort: (host: String, port: String)? {
         authority.map { authority in
             let host = String(authority.prefix { $0 != ":" })
@@ -28,7 +29,8 @@ package struct SetUpPlace: Sendable {
     }
 }
 
-/// A guide that sets up a kind of client for the daemon. Guides are Markdown, in the file `setup.md` of a target's `Assets`:
+/// A guide that explains how to set up a kind of client so that it uses the daemon. Guides are Markdown, in the file
+/// `setup.md` of a target's `Assets`:
 ///
 ///     # Example, on the web
 ///
@@ -40,41 +42,46 @@ package struct SetUpPlace: Sendable {
 ///     |---|---|
 ///     | token | {url www.example.com/token} |
 ///
-///     A command or a line of code is a fenced block. A heading of the second level is a library with its configuration.
+///     A command or a line of code is a fenced block. A heading of the second level is a library with its
+///     configuration.
 ///
-/// A name in braces stands for a value that the reader has: `{client}` as it is, `{shell client}` within single quotes
-/// of a shell's command, `{json client}` within a JSON string there; `{url HOST/PATH}` stands for that address here.
-/// A step with a value that is `nil` is left out. A guide called `{part NAME}` is shown where a paragraph says so.
+/// A name in braces is replaced by a value: `{client}` by the client's ID as it is, `{shell client}` by the ID escaped
+/// for single quotes of a shell's command, `{json client}` by the ID escaped for a JSON string within such quotes.
+/// `{url HOST/PATH}` is replaced by the daemon's address for that URL. A step with a value that is `nil` is left out.
+/// A guide called `{part NAME}` is inserted wherever a paragraph consists of this name.
 package struct SetUpGuide: Sendable {
-    /// A step of the guide, or the configuration of a library.
+    /// A step of a set-up guide, or the configuration of a library.
     package struct Step: Sendable {
-        /// The instruction of the step, in one or more sentences; or the library's name.
+        /// The instruction of a set-up guide's step, in one or more sentences; for a library's configuration, the
+        /// library's name.
         package fileprivate(set) var text: String
-        /// The text to copy; `nil` for a step in which nothing is written.
+        /// The text to copy in a step of a set-up guide; `nil` for a step in which nothing is written.
         package fileprivate(set) var code: String?
-        /// Addresses and other values for a client, by their purpose.
+        /// The addresses and other values that a set-up guide's step shows, each with its purpose.
         package fileprivate(set) var values: [(name: String, value: String)] = []
     }
 
-    /// Answers whether a request came from a kind of client.
+    /// A function that returns whether a recorded request came from the kind of client that a set-up guide is for.
     package typealias Arrival = @Sendable (RecordedExchange) -> Bool
 
-    /// The guide's ID, unique among all guides and part of a page's address: lower-case letters, digits and hyphens.
+    /// The ID of a set-up guide, unique among all guides and part of a page's address: lower-case letters, digits and
+    /// hyphens.
     package let id: String
-    /// The kind of client that the guide is for.
+    /// The title of a set-up guide, which names the kind of client that the guide is for.
     package let title: String
-    /// A sentence about who should read it.
+    /// A sentence about who should read the set-up guide.
     package let about: String
     package let steps: [Step]
-    /// The configurations of libraries and frameworks.
+    /// The configurations of libraries and frameworks that a set-up guide shows after its steps.
     package let libraries: [Step]
-    /// The page of the documentation with details, below `docs/`.
+    /// The documentation page with details about a set-up guide, as a path below `docs/`.
     package let document: String
-    /// Returns whether a request came from such a client. The file says to which hosts, or paths, such clients send
-    /// their requests; without, every request is one.
+    /// Returns whether a request came from the kind of client that the set-up guide is for. The guide's file lists the
+    /// hosts and paths to which such clients send requests. Without a list, every request counts.
     package let isArrival: Arrival
 
-    /// Reads the guides of a file. `arrivals` has, by their IDs, those whose requests can't be told by host and path.
+    /// Reads the set-up guides of a Markdown file. `arrivals` has, by guide ID, functions that recognize a client's
+    /// requests for guides whose hosts and paths don't suffice.
     package static func read(
         _ text: StaticString, at place: SetUpPlace, _ values: [String: String?] = [:],
         arrivals: [String: Arrival] = [:]
@@ -90,7 +97,7 @@ package struct SetUpGuide: Sendable {
         return guides
     }
 
-    /// Returns a text of the seed as part of an ID.
+    /// Returns a text of the seed in a form that can be part of a set-up guide's ID.
     package static func name(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -100,7 +107,7 @@ package struct SetUpGuide: Sendable {
     }
 }
 
-/// Makes guides from the blocks of a file.
+/// Makes set-up guides from the blocks of a Markdown file.
 private struct SetUpReader {
     let place: SetUpPlace
     let values: [String: String?]
@@ -111,7 +118,8 @@ private struct SetUpReader {
         (self.place, self.values, self.arrivals) = (place, values, arrivals)
     }
 
-    /// Returns the guide; `nil` for one that others show as a part of theirs.
+    /// Returns the set-up guide under the heading `title`; `nil` for a part that has no ID and is only included in
+    /// other guides.
     mutating func guide(_ title: String, _ blocks: ArraySlice<Markdown.Block>) -> SetUpGuide? {
         var facts: [String: String] = [:]
         var steps: [SetUpGuide.Step] = []
@@ -151,7 +159,7 @@ private struct SetUpReader {
             })
     }
 
-    /// Reads a comment of names and values.
+    /// Reads a Markdown comment that lists names and values, such as `<!-- id: example, page: clients.md -->`.
     private func facts(_ comment: String) -> [String: String] {
         let pairs = (filled(comment) ?? "").dropFirst(5).dropLast(4).split(separator: ", ").map {
             ($0.prefix { $0 != ":" }, $0.drop { $0 != " " }.dropFirst())
@@ -173,7 +181,7 @@ private struct SetUpReader {
         return whole
     }
 
-    /// Returns a text with its values; `nil` if one has none.
+    /// Returns a text with values in place of the names in braces; `nil` if one of the names has no value.
     private func filled(_ text: String) -> String? {
         var isComplete = true
         let output = text.filled { inner in
@@ -184,7 +192,8 @@ private struct SetUpReader {
         return isComplete ? output : nil
     }
 
-    /// Returns the value for a text in braces; `.some(nil)` for one without a value, and `nil` for other text in braces.
+    /// Returns the value for `inner`, a text between braces: `.some(nil)` for a known name without a value, and `nil`
+    /// for a text that is no known name.
     private func value(_ inner: Substring) -> String?? {
         let words = inner.split(separator: " ", maxSplits: 1)
         guard let name = words.last.map(String.init) else { return nil }
@@ -200,13 +209,13 @@ private struct SetUpReader {
     }
 }
 
-/// A choice that a person has on a provider's sign-in page, beside whether to sign in at all.
+/// A choice that a person makes on a provider's sign-in page besides whether to sign in at all.
 package enum PersonalChoice: Sendable {
-    /// Whether to share the address or hide it.
+    /// Whether the person shares the e-mail address with the app or hides it.
     case address
-    /// The name that the app gets.
+    /// The person's name that the app gets.
     case name
-    /// The scopes that are granted.
+    /// The OAuth scopes that the person grants to the app.
     case scopes
 }
 
@@ -215,7 +224,7 @@ package enum ShellWord {
     /// Returns the text in single quotes, in which only the single quote itself has a meaning.
     package static func quoted(_ text: String) -> String { "'\(inner(text))'" }
 
-    /// Returns the text between single quotes.
+    /// Returns a text escaped so that it can stand between single quotes of a shell's command.
     static func inner(_ text: String) -> String {
         text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
     }

@@ -3,9 +3,10 @@ import JSON
 
 /// A request to the control API for an ID token without a sign-in.
 package struct TokenRequest: Sendable {
-    /// The client ID; at Firebase, the project.
+    /// The client ID for which an ID token is requested; at Firebase, the project's ID.
     package let client: String
-    /// The person's ID, or at Firebase a user's local ID or e-mail address; `nil` for the first person.
+    /// The ID of the person for whom an ID token is requested; at Firebase, also a user's local ID or e-mail address.
+    /// `nil` means the first person.
     package let account: String?
     package let nonce: String?
     package let scopes: [String]?
@@ -22,11 +23,11 @@ package struct TokenRequest: Sendable {
 package struct TokenDraft: Sendable {
     package let claims: JSONObject
     package let owner: KeyOwner
-    /// The header's `typ`; `nil` for none.
+    /// The value of the token header's `typ`; `nil` for a header without `typ`.
     package let type: String?
-    /// The algorithm that signs the token; `nil` for the owner's first.
+    /// The algorithm that signs the token; `nil` for the first algorithm of the key's owner.
     package let algorithm: Algorithm?
-    /// The client's secret, with which HS256 signs.
+    /// The client secret, which is the key when the token is signed by HS256.
     package let secret: String?
     package let isSigned: Bool
 
@@ -44,7 +45,7 @@ package struct TokenDraft: Sendable {
 }
 
 extension TokenRequest {
-    /// Returns the person for whom the token is.
+    /// Returns the account of the person for whom the ID token is requested.
     package func person(in exchange: Exchange) throws(ControlRefusal) -> Account {
         let found = exchange.world.read { tables in account.map { tables.account($0) } ?? tables.first(Account.self) }
         guard let found else {

@@ -5,12 +5,12 @@ import Synchronization
 import Time
 import Worlds
 
-/// The fault that was ordered for an exchange.
+/// The fault that a test has ordered and that applies to the request being answered.
 package final class AppliedFault: Sendable {
     package let fault: Fault
     private let used = Atomic<Bool>(false)
 
-    /// The name of the scenario that has ordered it.
+    /// The name of the scenario that has ordered the fault; `nil` if a test ordered it directly.
     private let scenario: String?
 
     init(_ fault: Fault, of scenario: String?) {
@@ -18,21 +18,22 @@ package final class AppliedFault: Sendable {
         self.scenario = scenario
     }
 
-    /// Whether the fault has taken effect.
+    /// Whether the fault that a test has ordered has had an effect on the present request.
     package var isUsed: Bool { used.load(ordering: .relaxed) }
 
     package func use() { used.store(true, ordering: .relaxed) }
 
     package var diagnosis: Diagnosis { Diagnosis(summary) }
 
-    /// The fault in words, for the recording.
+    /// A description of the fault, for the recording of requests.
     package var summary: String { fault.summary(of: scenario) }
 }
 
 extension Exchange {
-    /// Signs `claims` with a key of `owner`, unless a fault changes that. `type` is the header's `typ`; without it, the
-    /// header is Apple's. `algorithm` defaults to the first that the owner signs with; HS256 signs with the client's
-    /// `secret`. Without `isSigned`, the token has no signature. Every endpoint makes its tokens with this.
+    /// Signs an ID token with `claims` and a key of `owner`, unless a fault that a test ordered changes the token.
+    /// `type` is the header's `typ`; without `type`, the header has the form of Apple's. `algorithm` defaults to the
+    /// owner's first one, and HS256 signs with the client's `secret`. Without `isSigned`, the token has no signature.
+    /// Every endpoint makes its tokens with this function.
     package func mint(
         _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
         secret: String? = nil, isSigned: Bool = true
@@ -50,7 +51,7 @@ extension Exchange {
             claims, at: time, type: type, algorithm: algorithm, secret: secret, tampering: tampering)
     }
 
-    /// Returns the claims of a JSON answer, changed if a fault orders it.
+    /// Returns the claims of a JSON response. They are changed if a fault that a test ordered says so.
     package func claims(_ claims: JSONObject) -> JSONObject {
         guard let appliedFault, let tampering = appliedFault.fault.effect.token, tampering.changesClaimsOnly else {
             return claims
@@ -59,10 +60,11 @@ extension Exchange {
         return tampering.apply(to: claims, now: world.now)
     }
 
-    /// Returns the JSON Web Key Set of `owner`, changed if a fault orders it.
+    /// Returns the JSON Web Key Set of `owner`. It is changed if a fault that a test ordered says so.
     package func keySet(_ owner: KeyOwner) -> JSONValue { KeyRing.jwks(published(owner)) }
 
-    /// Returns the published keys as certificates, changed if a fault orders it.
+    /// Returns the published keys of `owner` as X.509 certificates. They are changed if a fault that a test ordered
+    /// says so.
     package func certificates(_ owner: KeyOwner, commonName: String) throws(KeyError) -> JSONValue {
         try KeyRing.certificates(published(owner), commonName: commonName)
     }
@@ -77,21 +79,24 @@ extension Exchange {
         }
     }
 
-    /// The exchange by which the new code is marked as used: this one, if a fault orders a used code.
+    /// The ID of the request by which a new authorization code is marked as used already. It is the present request's
+    /// if a fault orders a used code, and otherwise `nil`.
     package var spentBy: String? {
         guard let appliedFault, appliedFault.fault.effect.isCodeUsed else { return nil }
         appliedFault.use()
         return id
     }
 
-    /// Returns the redirect's `state`, changed if a fault orders it.
+    /// Returns the `state` parameter of an authorization response's redirect. It is changed or missing if a fault that
+    /// a test ordered says so.
     package func redirectState(_ field: Form.Field?) -> Form.Field? {
         guard let appliedFault, let state = appliedFault.fault.effect.state else { return field }
         appliedFault.use()
         return state == .missing ? nil : Form.Field(name: "state", value: "another-\(field?.value ?? "state")")
     }
 
-    /// Returns the redirect's `iss`, changed if a fault orders it.
+    /// Returns the `iss` parameter of an authorization response's redirect. It is changed or missing if a fault that a
+    /// test ordered says so.
     package func redirectIssuer(_ issuer: String?) -> String? {
         guard let appliedFault, let order = appliedFault.fault.effect.issuer else { return issuer }
         appliedFault.use()
@@ -102,8 +107,8 @@ extension Exchange {
         }
     }
 
-    /// Returns the answer to this authorization without a page: from a fault, the queue of outcomes, or the client's
-    /// own interaction. `nil` shows the page.
+    /// Returns how an authorization request ends without a sign-in page, as ordered by a fault, by the queue of
+    /// outcomes, or by the client's `interaction` setting. `nil` means that the page is shown.
     package func outcome(
         _ state: inout Transaction, provider: String, client: String, interaction: Interaction, account: String? = nil
     ) -> Outcome? {
@@ -122,7 +127,7 @@ extension Exchange {
         return interaction.standing(provider: provider)
     }
 
-    /// The request's fields: those of the query and the form, and the texts of a JSON object.
+    /// The fields of an HTTP request: those of the query and of the form, and the members of a JSON body.
     var fields: [String: String] {
         var fields: [String: String] = [:]
         for field in request.bodyForm.fields + request.queryForm.fields { fields[field.name] = field.value }
@@ -132,7 +137,7 @@ extension Exchange {
 }
 
 extension Response {
-    /// Returns the same response with half of its body.
+    /// Returns a copy of the response with only the first half of its body, so that its JSON is malformed.
     func malformed() -> Response {
         var response = self
         response.body = Array(body.prefix(max(1, body.count / 2)))
@@ -141,8 +146,8 @@ extension Response {
 }
 
 extension AppliedFault {
-    /// Carries the fault out: answers in place of the endpoint, or changes its answer. Waiting for a key to be made
-    /// blocks no thread.
+    /// Applies the fault to a request: answers in place of the endpoint, or changes the endpoint's response. No thread
+    /// is blocked while a key is made.
     func carryOut(
         _ exchange: Exchange, at endpoint: Endpoint, or refusal: @escaping @Sendable (any Error) -> Response,
         run: @escaping @Sendable () -> Reply
@@ -195,8 +200,8 @@ extension AppliedFault {
         return effect.delay.map { reply.delayed(by: $0.duration) } ?? reply
     }
 
-    /// Returns the answer with changed members. A refusal, or an answer without members, is unchanged, and the fault
-    /// isn't used up.
+    /// Returns the response with the members that the fault changes. An error response, or one without members, stays
+    /// unchanged, and the fault isn't used up.
     private func changed(_ response: Response) -> Response {
         guard (200..<300).contains(response.status), response.header(Diagnosis.headerName) == nil,
             let body = changedBody(response)
@@ -207,8 +212,8 @@ extension AppliedFault {
         return response
     }
 
-    /// Returns the JSON body with the members that the fault changes. If the body is a list, each object in it is
-    /// changed. Returns `nil` if the body isn't JSON with members, or reports an error.
+    /// Returns the response's body, JSON or a form, with the members that the fault changes. If the JSON is a list,
+    /// each object in the list is changed. Returns `nil` if the body has no members, or reports an error.
     private func changedBody(_ response: Response) -> [UInt8]? {
         let members = fault.effect.response
         let type = response.header("Content-Type")?.mediaType ?? ""
@@ -240,8 +245,8 @@ extension AppliedFault {
         return object
     }
 
-    /// Returns the value with the members of each object in another order, if the fault says so: turned around, and then
-    /// moved by one place more at each answer.
+    /// Returns the JSON value with the members of each object in a different order, if the fault asks for this. The
+    /// order is reversed, and then rotated by one more place at each response.
     private func shuffled(_ value: JSONValue) -> JSONValue {
         guard fault.effect.shufflesMembers else { return value }
         switch value {

@@ -2,27 +2,30 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The list of all endpoints for which faults can be ordered. It checks whether an order can be carried out.
+/// The list of all endpoints for which faults (error responses, delays and the like) can be ordered. It checks whether
+/// a fault that a test orders can be carried out.
 package struct EndpointCatalog: Sendable {
     package struct Entry: Sendable {
-        /// The host, or a pattern of hosts; `nil` for the daemon's own address.
+        /// The host that an endpoint is served at, or a pattern of hosts; `nil` for the daemon's own address.
         package let host: String?
         package let method: String
-        /// The path, with `*` for each parameter.
+        /// The path of an endpoint's URL, with `*` in place of each path parameter.
         package let path: String
         package let traits: EndpointTraits
-        /// The name of the provider that serves it.
+        /// The name of the provider that serves the endpoint.
         package let provider: String
-        /// A few words for a request to the endpoint: "redeem a code". `nil` if it isn't part of a sign-in.
+        /// A short description of a request to the endpoint, such as "redeem a code". `nil` if the endpoint isn't part
+        /// of a sign-in.
         package let title: String?
-        /// The endpoint's paths at the daemon's own name.
+        /// The paths by which the endpoint can also be reached at the daemon's own host name, without the provider's
+        /// host in the path.
         fileprivate let shortPaths: [Glob]
-        /// The host, and the path with that of the endpoint of which this one is a part, as an order's are compared
-        /// with them.
+        /// The endpoint's host as a pattern, with which the host of an ordered fault is compared; `nil` for the
+        /// daemon's own address.
         fileprivate let hostPattern: Glob?
         private let pathPatterns: [Glob]
 
-        /// Makes the entry of an endpoint; `nil` if no fault can be ordered for it.
+        /// Makes the list's entry of an endpoint; `nil` if no fault can be ordered for the endpoint.
         fileprivate init?(_ endpoint: Endpoint, at host: String?, of provider: String, _ aliases: [HostAlias]) {
             guard let traits = endpoint.traits else { return nil }
             // An endpoint whose path only adds a slash to another's isn't listed.
@@ -40,21 +43,23 @@ package struct EndpointCatalog: Sendable {
             pathPatterns = ([path] + (traits.partOf.map { [$0] } ?? [])).map { Glob($0) }
         }
 
-        /// The method with the address: `POST appleid.apple.com/auth/token`.
+        /// The HTTP method of an endpoint with its address: `POST appleid.apple.com/auth/token`.
         package var name: String { "\(method) \(host ?? "")\(path)" }
 
         func takes(path pattern: Glob) -> Bool { pathPatterns.contains { pattern.overlaps($0) } }
 
         func takes(shortPath pattern: Glob) -> Bool { shortPaths.contains { pattern.overlaps($0) } }
 
-        /// The bytes of the patterns, each of which is compared byte by byte with an order's.
+        /// The total length of the endpoint's path patterns. Each is compared byte by byte with the path pattern of an
+        /// ordered fault.
         fileprivate var patternBytes: Int {
             (pathPatterns + shortPaths).filter(\.isPattern).reduce(0) { $0 + $1.length }
         }
     }
 
     package let entries: [Entry]
-    /// The bytes of all paths with parameters, with each of which a pattern is compared byte by byte.
+    /// The total length of all endpoints' paths that have parameters. Each is compared byte by byte with the path
+    /// pattern of an ordered fault.
     private let patternBytes: Int
 
     package init(providers: [any Provider]) {
@@ -62,11 +67,12 @@ package struct EndpointCatalog: Sendable {
         patternBytes = entries.reduce(0) { $0 + $1.patternBytes }
     }
 
-    /// The most comparisons of two bytes, and of two paths, that the orders of a seed may need: about a second.
+    /// The largest numbers of comparisons (of two bytes, and of two paths) that checking a seed's faults may need. They
+    /// take about a second.
     private static let comparisons = (bytes: 400_000_000, paths: 10_000_000)
 
-    /// Returns the reasons why the faults and outcomes of a seed can't be carried out; none if they can. Stops at so many
-    /// reasons as are listed.
+    /// Returns the reasons why faults and sign-in outcomes that a seed orders can't be carried out; none if they can.
+    /// Stops when there are as many reasons as an error message lists.
     package func issues(inOrdersOf seed: Seed) -> [Issue] {
         for (name, list, limit) in [
             ("faults", seed.writtenFaults, FaultQueue.limit), ("outcomes", seed.writtenOutcomes, OutcomeQueue.limit),
@@ -102,8 +108,8 @@ package struct EndpointCatalog: Sendable {
         return issues
     }
 
-    /// Returns a provider's endpoints, by host and then by path. The daemon's own address comes first, the control API
-    /// last.
+    /// Returns a provider's endpoints, grouped by host and then by path. Endpoints at the daemon's own address come
+    /// first, and those of the control API last.
     private static func entries(of provider: any Provider) -> [Entry] {
         let endpoints = provider.endpoints
         let aliases = (provider as? any HasAliases)?.aliases ?? []
@@ -117,7 +123,7 @@ package struct EndpointCatalog: Sendable {
         return all + entries(endpoints.filter(\.isControl), at: nil)
     }
 
-    /// Returns the endpoints with those of the same path next to each other.
+    /// Returns the endpoints in such an order that those with the same path are next to each other.
     private static func byPath(_ endpoints: [Endpoint]) -> [Endpoint] {
         var places: [String: Int] = [:]
         var groups: [[Endpoint]] = []
@@ -132,8 +138,8 @@ package struct EndpointCatalog: Sendable {
         return groups.flatMap { $0 }
     }
 
-    /// Returns the reasons why the outcome in `node` is impossible: nobody knows its client, or no sign-in of the
-    /// provider ends with its error.
+    /// Returns the reasons why the sign-in outcome in `node`, which a test orders, is impossible: its client is
+    /// unknown, or no sign-in at the provider ends with its error.
     package func issues(inOutcome node: LocatedJSON, _ seed: Seed) -> [Issue] {
         guard let provider = node["provider"]?.string else { return [] }
         var issues: [Issue] = []
@@ -146,8 +152,8 @@ package struct EndpointCatalog: Sendable {
         return issues
     }
 
-    /// Returns the reason why an outcome can't have this error; `nil` if it can. Errors of other steps than the
-    /// authorization are allowed.
+    /// Returns the reason why no sign-in at a provider can end with the error `name`; `nil` if one can. Errors of other
+    /// endpoints, such as the token endpoint, are accepted, too.
     private func unknownError(_ name: String, at provider: String) -> String? {
         let errors = entries.filter { $0.provider == provider }.compactMap(\.traits.errors)
         let ofSignIns = errors.filter { $0.answer == nil }
@@ -160,7 +166,7 @@ package struct EndpointCatalog: Sendable {
             + (hint.isEmpty ? "; there are: \(known), and those of OAuth" : hint)
     }
 
-    /// Returns the reasons why the fault in `node`, which is well-formed, can't be carried out in a world with this
+    /// Returns the reasons why the fault in `node`, which is well-formed, can't be carried out in a world with the
     /// seed; none if it can.
     package func issues(in node: LocatedJSON, _ seed: Seed) -> [Issue] {
         guard let effect = node["effect"] else { return [] }
@@ -170,7 +176,7 @@ package struct EndpointCatalog: Sendable {
         let place = node["match"] ?? node
         if let step = match.smtp { return EndpointCatalog.issues(at: step, match, place, effect) }
         if let name = ["from", "to"].first(where: { place[$0] != nil }) {
-            return [Issue(place[name] ?? place, "\(name) is a mail's: it goes with smtp, which is missing")]
+            return [Issue(place[name] ?? place, "\(name) is for mail only: add smtp, which is missing")]
         }
         let atHost = entries.filter { match.takes(host: $0.hostPattern) }
         guard !atHost.isEmpty else {
@@ -179,8 +185,8 @@ package struct EndpointCatalog: Sendable {
             return [
                 Issue(
                     place["host"] ?? place,
-                    "no such host is played: \(Diagnosis.quote(match.host?.text ?? ""))"
-                        + (hint.isEmpty ? "; these are: \(hosts.joined(separator: ", "))" : hint))
+                    "the daemon serves no such host: \(Diagnosis.quote(match.host?.text ?? ""))"
+                        + (hint.isEmpty ? "; it serves: \(hosts.joined(separator: ", "))" : hint))
             ]
         }
         let atPath = at(match, among: atHost)
@@ -220,8 +226,9 @@ package struct EndpointCatalog: Sendable {
         return misfits(effect, minting)
     }
 
-    /// Returns the endpoints at the path of an order. A path that begins like a short address, and has no wildcard,
-    /// means only short addresses, even if a host has a similar path.
+    /// Returns the endpoints that match the path of an ordered fault. A path without a host and a wildcard that begins
+    /// like a short address (such as `/oidc/corp/token`) stands only for short addresses, even if a host has a similar
+    /// path.
     private func at(_ match: FaultMatch, among atHost: [Entry]) -> [Entry] {
         guard let path = match.path else { return atHost }
         guard match.host == nil else { return atHost.filter { $0.takes(path: path) } }
@@ -229,7 +236,8 @@ package struct EndpointCatalog: Sendable {
         return atHost.filter { $0.takes(path: path) || $0.takes(shortPath: path) }
     }
 
-    /// Returns the short addresses whose first segment is that of the order's path, if it has no wildcard and no host.
+    /// Returns the short addresses of endpoints (paths without the provider's host) that begin with the same segment as
+    /// the path of an ordered fault. Returns none if that fault names a host or its path has a wildcard.
     private func shortPaths(like match: FaultMatch) -> [String] {
         guard match.host == nil, let path = match.path, !path.isPattern else { return [] }
         let first = path.text.split(separator: "/").first
@@ -259,7 +267,7 @@ package struct EndpointCatalog: Sendable {
 }
 
 extension EndpointCatalog {
-    /// The headers that the server writes itself, each with the reason. It would drop ordered ones.
+    /// The HTTP headers that the server writes itself, each with the reason why a fault can't set it.
     private static let serverHeaders: [String: String] = {
         let length =
             "the server writes the length that it sends; for a body that breaks off, order \"disconnect\": \"midBody\""
@@ -269,7 +277,8 @@ extension EndpointCatalog {
         ]
     }()
 
-    /// Returns an issue for a header that can't be sent: <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
+    /// Returns an error for the first HTTP header of a fault that can't be sent:
+    /// <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
     private static func headerIssue(in effect: LocatedJSON) -> Issue? {
         let separators = Array("\"(),/:;<=>?@[\\]{}".utf8)
         for (name, node) in effect["headers"]?.members ?? [] {
@@ -285,7 +294,7 @@ extension EndpointCatalog {
         return nil
     }
 
-    /// Returns the reasons why no endpoint can carry out an effect.
+    /// Returns the reasons why a fault's effect contradicts itself, so that no endpoint could carry it out.
     static func contradictions(in effect: LocatedJSON) -> [Issue] {
         let value = FaultEffect(reading: effect.value)
         func has(_ name: String) -> Bool { effect[name] != nil }
@@ -301,7 +310,7 @@ extension EndpointCatalog {
             return [
                 Issue(
                     effect[replacing[1]] ?? effect,
-                    "an answer is replaced once: give \(replacing.joined(separator: " or "))")
+                    "only one of these can replace the answer: give \(replacing.joined(separator: " or "))")
             ]
         }
         let isNothing =
@@ -316,13 +325,13 @@ extension EndpointCatalog {
 }
 
 extension EndpointCatalog {
-    /// Returns the reasons why a fault for mail can't be carried out.
+    /// Returns the reasons why a fault for mail (at a step of SMTP) can't be carried out.
     static func issues(
         at step: SMTPStep, _ match: FaultMatch, _ place: LocatedJSON, _ effect: LocatedJSON
     ) -> [Issue] {
         for name in ["host", "path", "method", "client", "tokensOf", "fields"] {
             guard let node = place[name] else { continue }
-            return [Issue(node, "\(name) is a request's, and smtp is for mail: give from and to")]
+            return [Issue(node, "\(name) is for HTTP requests, but smtp is for mail: give from and to instead")]
         }
         if match.from != nil, !step.knowsSender {
             return [Issue(place["from"] ?? place, "the sender isn't known at \(step.rawValue), but from MAIL on")]

@@ -2,18 +2,19 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The faults that can be ordered at an endpoint.
+/// The faults (error responses, broken tokens and the like) that a test can order at an endpoint.
 package struct EndpointTraits: Sendable {
-    /// The endpoint's errors, by name, and how it sends them.
+    /// The errors that a test can order at an endpoint, by name, and how the endpoint sends them.
     package struct Errors: Sendable {
-        /// The names of the errors, in the order of the provider's documentation.
+        /// The names of the endpoint's errors, in the order of the provider's documentation.
         package let names: [String]
-        /// The names that can be ordered besides the listed ones.
+        /// The names of errors that a test can order at the endpoint besides the documented ones.
         package let others: [String]
-        /// Whether a name that isn't listed can be ordered, too, unless it looks like a misspelling of a listed one.
+        /// Whether a test can also order an error whose name isn't listed, unless the name looks like a misspelling of
+        /// a listed one.
         package let isOpen: Bool
-        /// A function that makes the response of an ordered error; `nil` at authorization endpoints, which send errors by
-        /// a redirect.
+        /// A function that makes the response with an error that a test has ordered; `nil` at authorization endpoints,
+        /// which send errors by a redirect.
         package let answer: (@Sendable (RequestedError, Exchange) throws -> Response)?
 
         package init(
@@ -32,11 +33,11 @@ package struct EndpointTraits: Sendable {
             names.contains(name) || others.contains(name) || isOpen && hint(for: name).isEmpty
         }
 
-        /// Returns a hint at the name that may be meant.
+        /// Returns a hint such as "did you mean …?" for a misspelled error name; empty if no known name is similar.
         func hint(for name: String) -> String { Spelling.hint(name, among: names + others) }
     }
 
-    /// An error that a fault asks for.
+    /// An error that a test has ordered by a fault, for the endpoint that sends it.
     package struct RequestedError: Sendable {
         package let name: String
         package let description: String?
@@ -46,34 +47,37 @@ package struct EndpointTraits: Sendable {
     package var errors: Errors?
     /// The owner of the keys with which the endpoint signs tokens; `nil` where it mints none.
     package var mints: KeyOwner?
-    /// Whether the endpoint answers claims as JSON. An order that changes the claims of tokens changes these, too.
+    /// Whether the endpoint's JSON response consists of a token's claims. A fault that changes the claims of tokens
+    /// then changes the response, too.
     package var answersClaims = false
-    /// The owner of the keys that the endpoint publishes; `nil` where it publishes none.
+    /// The owner of the signing keys that the endpoint publishes; `nil` if it publishes none.
     package var publishes: KeyOwner?
     /// Whether the endpoint is an authorization endpoint, which redirects with `state` and a code.
     package var authorizes = false
-    /// Whether the endpoint's redirects name the issuer.
+    /// Whether the endpoint's redirects name the issuer (`iss`).
     package var namesIssuer = false
-    /// Whether the endpoint issues codes without a redirect.
+    /// Whether the endpoint issues authorization codes without a redirect.
     package var givesCodes = false
-    /// Whether the endpoint answers JSON.
+    /// Whether the endpoint's response is JSON.
     package var answersJSON = true
-    /// Whether the endpoint's answer has members, because it isn't empty.
+    /// Whether the endpoint's JSON response has members; `false` if it is empty.
     package var answersMembers = true
-    /// Whether the endpoint answers a certificate for each key ID, so that clients read every member as a certificate.
+    /// Whether the endpoint's JSON response has a certificate for each key ID, so that clients read every member as a
+    /// certificate.
     package var answersCertificates = false
-    /// The path of the endpoint of which this is a part, for a sign-in page's form.
+    /// For an endpoint that belongs to another one, such as the target of a sign-in page's form, the path of that other
+    /// endpoint.
     package var partOf: String?
 
     package static let api = EndpointTraits()
-    /// The traits of a page for people.
+    /// The traits of an endpoint that serves an HTML page.
     package static let page = EndpointTraits(answersJSON: false)
-    /// Returns the traits of a page for people that leads to tokens.
+    /// Returns the traits of an HTML page that leads to tokens, which are signed with keys of `owner`.
     package static func page(mints owner: KeyOwner) -> EndpointTraits {
         EndpointTraits(mints: owner, answersJSON: false)
     }
 
-    /// These traits for an endpoint whose answer is empty.
+    /// A copy of these endpoint traits for an endpoint whose response is empty.
     package var withoutMembers: EndpointTraits {
         var traits = self
         traits.answersMembers = false
@@ -85,12 +89,12 @@ package struct EndpointTraits: Sendable {
         EndpointTraits(publishes: owner, answersCertificates: true)
     }
 
-    /// Returns the traits of an API's endpoint, with its errors.
+    /// Returns the traits of an API's endpoint that can send `errors`.
     package static func api(_ errors: Errors, mints: KeyOwner? = nil) -> EndpointTraits {
         EndpointTraits(errors: errors, mints: mints)
     }
 
-    /// The errors of authorization endpoints that are registered:
+    /// The error codes of authorization endpoints that are registered with IANA:
     /// <https://www.iana.org/assignments/oauth-parameters/oauth-parameters.xhtml#extensions-error>.
     private static let registeredErrors = [
         "access_denied", "account_selection_required", "consent_required", "interaction_required",
@@ -100,8 +104,9 @@ package struct EndpointTraits: Sendable {
         "unmet_authentication_requirements", "unsupported_response_type",
     ]
 
-    /// Returns the traits of an authorization endpoint, which sends errors to the client by a redirect. If it `isOpen`,
-    /// errors that aren't registered can be ordered, too: <https://datatracker.ietf.org/doc/html/rfc6749#section-8.5>.
+    /// Returns the traits of an authorization endpoint, which sends errors to the client by a redirect. With `isOpen`,
+    /// a test can also order errors that aren't registered:
+    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-8.5>.
     package static func authorization(
         errors names: [String], mints: KeyOwner? = nil, partOf: String? = nil, isOpen: Bool = false
     ) -> EndpointTraits {
@@ -111,14 +116,15 @@ package struct EndpointTraits: Sendable {
             partOf: partOf)
     }
 
-    /// Returns the traits of a control API call that signs somebody in natively, as an SDK on a device does.
+    /// Returns the traits of a control API call that signs a person in natively, as an SDK on a device does.
     package static func native(
         errors names: [String], others: [String] = [], mints: KeyOwner, givesCodes: Bool = false
     ) -> EndpointTraits {
         EndpointTraits(errors: Errors(names, others: others, answer: nil), mints: mints, givesCodes: givesCodes)
     }
 
-    /// Returns the member of `effect` that can't be carried out here; `nil` when all can.
+    /// Returns the name of the member of the fault's `effect` that the endpoint can't carry out; `nil` when it can
+    /// carry out all.
     package func misfit(_ effect: FaultEffect) -> String? {
         if let error = effect.error {
             guard let errors, errors.takes(error) else { return "error" }
@@ -138,7 +144,7 @@ package struct EndpointTraits: Sendable {
         return effect.isLost ? "lose" : nil
     }
 
-    /// A list of the effects that can be ordered, for messages.
+    /// A list of the effects that a fault can have at the endpoint, for error messages.
     package var fitting: String {
         var names = ["status", "delay", "disconnect"]
         if let errors {

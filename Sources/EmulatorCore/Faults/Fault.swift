@@ -2,21 +2,21 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// An order for something to go wrong: for which requests, how often, and how.
+/// A fault that a test orders in advance: which requests it applies to, how often, and what goes wrong.
 package struct Fault: SchemaObject {
     package static let schemaName: String? = "Fault"
 
-    /// The fault's ID, empty until the fault is ordered.
+    /// The ID that a fault gets when a test orders it; empty before.
     package private(set) var id = ""
     package let match: FaultMatch
-    /// The number of matching requests that the fault skips first.
+    /// The number of matching requests that are answered normally before the fault applies.
     package let after: Int
-    /// The number of requests to which the fault applies; `nil` for all.
+    /// The number of requests to which the fault applies; `nil` if it applies to all.
     package let times: Int?
-    /// The probability from 0 to 1 that the fault applies, drawn from the world's generator.
+    /// The probability from 0 to 1 that the fault applies to a matching request, decided by the world's random numbers.
     package let probability: Double
     package let effect: FaultEffect
-    /// The number of bytes of the order's JSON.
+    /// The length of the fault's JSON, as the test ordered it, in bytes.
     fileprivate let size: Int
     package fileprivate(set) var seen = 0
     package fileprivate(set) var done = 0
@@ -35,7 +35,7 @@ package struct Fault: SchemaObject {
         size = JSONValue.object(fields.written).text.utf8.count
     }
 
-    /// Returns the ordered fault with its ID.
+    /// Returns a copy of the fault with the ID that it gets when it is ordered.
     package func named(_ id: String) -> Fault {
         var fault = self
         fault.id = id
@@ -52,22 +52,25 @@ package struct Fault: SchemaObject {
         return .object(object)
     }
 
-    /// Returns a description for diagnoses and the recording.
+    /// Returns a description of the fault for error explanations and for the recording of requests.
     func summary(of scenario: String?) -> String {
         let origin = scenario.map { " of scenario \($0)" } ?? ""
         return "ordered fault \(id)\(origin): \(Place.shortened(effect.document.text, to: 1_000))"
     }
 
-    /// Returns whether a scenario of this name orders surprises that are legal.
+    /// Returns whether the scenario `scenario` is a rehearsal, which orders surprising but legal behaviour of a
+    /// provider.
     static func isRehearsal(_ scenario: String?) -> Bool { scenario?.hasPrefix("rehears") ?? false }
 
-    /// Returns whether a summary is that of a fault that a rehearsal orders: a surprise that is legal.
+    /// Returns whether the description of a fault, `summary`, is that of a fault ordered by a rehearsal scenario: a
+    /// surprising but legal behaviour of a provider.
     package static func isRehearsed(_ summary: String) -> Bool {
         summary.hasPrefix("ordered fault") && summary.contains(" of scenario rehears")
     }
 
-    /// Returns whether a summary is that of a fault which every client must survive: a rehearsal's, or one that only
-    /// delays an answer, shuffles its members, or signs with a new key while the old ones stay published.
+    /// Returns whether the description of a fault, `summary`, is that of a fault which every client must survive: one
+    /// of a rehearsal scenario, or one that only delays a response, shuffles its members, or signs with a new key while
+    /// the old ones stay published.
     package static func isLegal(_ summary: String) -> Bool {
         if isRehearsed(summary) { return true }
         guard summary.hasPrefix("ordered fault"), let mark = summary.firstRange(of: ": "),
@@ -82,8 +85,8 @@ package struct Fault: SchemaObject {
 }
 
 extension Fault: Codable {
-    /// Encodes the fault as a text of JSON, because decoders forget the order of members, which matters in an answer's
-    /// body and headers.
+    /// Encodes the fault as JSON text, because decoders forget the order of an object's members, which matters in a
+    /// response's body and headers.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(json.text)
@@ -100,21 +103,21 @@ extension Fault: Codable {
 }
 
 extension Fault {
-    /// Returns a count that was read, limited so that it can't overflow.
+    /// Returns a counter that was read from JSON, limited so that it can't overflow.
     private static func count(_ value: JSONValue?) -> Int {
         value?.integer.map { Int(clamping: min(max($0, 0), 1 << 53)) } ?? 0
     }
 }
 
-/// The ordered faults, oldest first.
+/// The faults that tests have ordered in a world, oldest first.
 package struct FaultQueue: SeededValue {
     package static let name = "faults"
     package static let limit = 1_000
-    /// The number of bytes of JSON that all faults may have together.
+    /// The largest number of bytes that the JSON of all ordered faults together may have.
     package static let sizeLimit = 8 << 20
 
-    /// The faults. One that has been used up stays until its exchange has ended, because it is given back if it didn't
-    /// take effect.
+    /// The ordered faults. A fault that has been used up stays until the request that used it has been answered,
+    /// because it can be used again if it had no effect.
     private var faults: [Fault] = []
     private var made = 0
 
@@ -130,7 +133,7 @@ package struct FaultQueue: SeededValue {
         return "fault-\(made)"
     }
 
-    /// Adds a fault. Returns `false` when there are too many, or they are too long.
+    /// Adds an ordered fault to the queue. Returns `false` when there would be too many, or they would be too long.
     package mutating func add(_ fault: Fault) -> Bool {
         let size = faults.reduce(fault.size) { $0 + $1.size }
         guard faults.count < FaultQueue.limit, size <= FaultQueue.sizeLimit else { return false }
@@ -146,7 +149,7 @@ package struct FaultQueue: SeededValue {
         return faults.count < count
     }
 
-    /// Counts the request for every fault that matches, and returns the first one that is due.
+    /// Counts a request for every fault that matches it, and returns the first fault that applies to this request.
     package mutating func take(_ random: inout Randomness, where matches: (Fault) -> Bool) -> Fault? {
         var taken: Fault?
         for place in faults.indices where !faults[place].isSpent && matches(faults[place]) {
@@ -159,7 +162,8 @@ package struct FaultQueue: SeededValue {
         return taken
     }
 
-    /// Ends the exchange that took the fault. A fault that didn't take effect (`isUsed`) is given back.
+    /// Ends the use of the fault `id` after a request has been answered. A fault that had no effect (without `isUsed`)
+    /// isn't counted as used.
     package mutating func finish(_ id: String, isUsed: Bool) {
         guard let place = faults.firstIndex(where: { $0.id == id }) else { return }
         if !isUsed {

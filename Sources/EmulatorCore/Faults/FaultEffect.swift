@@ -1,11 +1,11 @@
 import JSON
 import Time
 
-/// The effect of a fault on an answer.
+/// The effect of an ordered fault on an HTTP response or on a mail.
 package struct FaultEffect: SchemaObject {
     package static let schemaName: String? = "FaultEffect"
 
-    /// An answer in place of the endpoint's.
+    /// An HTTP response that a fault sends in place of the endpoint's own.
     package struct Answer: Sendable {
         package let status: Int
         package let headers: [(name: String, value: String)]
@@ -17,17 +17,17 @@ package struct FaultEffect: SchemaObject {
         case midBody
     }
 
-    /// A change of the published keys.
+    /// A rotation of the signing keys, ordered by a fault.
     package enum Rotation: String, Sendable, CaseIterable {
-        /// The earlier keys stay published, up to three.
+        /// The new key signs, and up to two earlier keys stay published.
         case keep
-        /// The earlier keys are withdrawn.
+        /// The new key signs, and all earlier keys are withdrawn.
         case drop
     }
 
     package enum KeySet: String, Sendable, CaseIterable {
         case empty
-        /// The key set as it was before the signing key was added.
+        /// The published key set lacks the key that signs, as if it had been fetched before that key was added.
         case stale
     }
 
@@ -39,35 +39,35 @@ package struct FaultEffect: SchemaObject {
     package enum RedirectIssuer: String, Sendable, CaseIterable {
         case missing
         case wrong
-        /// The right issuer with a slash at its end, or without the one it has: the same only for clients that
-        /// normalize URLs.
+        /// The right issuer, but with a slash added to or removed from its end. Only clients that normalize URLs take
+        /// it for the same issuer.
         case normalized
     }
 
     package let answer: Answer?
-    /// The time by which the answer is delayed.
+    /// The time by which the fault delays the response.
     package let delay: TimeSpan?
     package let disconnect: Disconnect?
-    /// The name of one of the endpoint's errors.
+    /// The name of one of the endpoint's own errors, which the fault makes the endpoint send.
     package let error: String?
     package let description: String?
     package let token: Tampering?
-    /// The changed members of the JSON answer; `null` removes one.
+    /// The members of the JSON response that the fault changes; `null` removes a member.
     package let response: [(name: String, value: JSONValue)]
-    /// Whether the members of the JSON answer come in another order.
+    /// Whether the fault shuffles the members of the JSON response.
     package let shufflesMembers: Bool
     package let rotation: Rotation?
     package let keySet: KeySet?
     package let isMalformed: Bool
     package let state: State?
     package let issuer: RedirectIssuer?
-    /// Whether the authorization code has been used already.
+    /// Whether the fault makes the endpoint issue an authorization code that has been used already.
     package let isCodeUsed: Bool
-    /// The reply in place of a mail server's own. It and the next member are for mail.
+    /// The SMTP reply in place of the mail server's own, for a fault that applies to mail.
     package let reply: SMTPAnswer?
-    /// Whether a mail is accepted and then lost.
+    /// Whether the fault lets a mail be accepted and then lost.
     package let isLost: Bool
-    /// The effect as the test ordered it, with defaults filled in.
+    /// The fault's effect as JSON, as the test ordered it, with defaults filled in.
     package let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -115,7 +115,8 @@ package struct FaultEffect: SchemaObject {
         self.document = .object(document)
     }
 
-    /// Returns the choice of a member that may also be `true` for the usual one, or `false` for none.
+    /// Returns the choice that a member's `value` makes: one of the choices by name, `usual` for `true`, and `nil` for
+    /// `false` or a missing member.
     private static func choice<Choice>(_ value: Either<Bool, Choice>?, whenTrue usual: Choice) -> Choice? {
         switch value {
         case .first(true): usual
@@ -124,18 +125,18 @@ package struct FaultEffect: SchemaObject {
         }
     }
 
-    /// Whether the endpoint doesn't run.
+    /// Whether the fault answers in place of the endpoint, which doesn't run then.
     package var replacesEndpoint: Bool { answer != nil || disconnect == .beforeHeaders }
 
-    /// Whether the fault takes effect only when a token is minted, a code is issued, a redirect is sent or an answer's
-    /// member is changed. A request that only shows a page doesn't use it up.
+    /// Whether the fault is used up only by a request at which a token is minted, a code is issued, a redirect is sent
+    /// or a member of the response is changed. A request that only shows a page doesn't use up such a fault.
     package var waitsForItsMoment: Bool {
         !replacesEndpoint && disconnect == nil && delay == nil && !isMalformed && rotation == nil && keySet == nil
     }
 }
 
 extension FaultEffect.Answer {
-    /// Reads the answer; `nil` when there is no `status`.
+    /// Reads the HTTP response that a fault sends in place of the endpoint's; `nil` when it gives no `status`.
     fileprivate init?(_ fields: inout Fields) {
         let status = fields.optional("status", .integer(200...599), "Answer with this status in place of the endpoint.")
         let given = fields.optional("headers", .map(of: .text(.any)), "With `status`: the answer's headers.") ?? []

@@ -1,7 +1,7 @@
 import HTTPServer
 import JSON
 
-/// The requests to which a fault applies. A member that is left out matches everything.
+/// The conditions that a request or a mail must meet for a fault to apply. A condition that is left out is always met.
 package struct FaultMatch: SchemaObject {
     package static let schemaName: String? = "FaultMatch"
 
@@ -9,16 +9,17 @@ package struct FaultMatch: SchemaObject {
     package let path: Glob?
     package let method: String?
     package let client: String?
-    /// The owner of the keys with which the endpoint signs tokens.
+    /// The owner of the signing keys of an endpoint's tokens. The fault applies only to endpoints with this owner;
+    /// `nil` for all.
     package let tokensOf: String?
-    /// The fields of the query, the form or the JSON body that must have these values.
+    /// The fields of a request's query, form or JSON body, with the values that they must have for the fault to apply.
     package let fields: [(name: String, value: String)]
-    /// The step of SMTP to which the fault applies; `nil` for requests.
+    /// The step of SMTP to which the fault applies; `nil` for a fault that applies to HTTP requests.
     package let smtp: SMTPStep?
-    /// Patterns of the envelope's sender and of a recipient, in lower case.
+    /// A pattern in lower case that the sender of a mail's envelope must match for the fault to apply.
     package let from: Glob?
     package let to: Glob?
-    /// The match as the test ordered it.
+    /// The fault's conditions as JSON, as the test ordered them.
     package let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -55,7 +56,7 @@ package struct FaultMatch: SchemaObject {
         $0.utf8.count <= 320 && TextRule.hasFewStars($0)
     }
 
-    /// The rule for patterns of paths, which are compared with the path of every endpoint.
+    /// The rule for path patterns of faults. They are short because each is compared with the path of every endpoint.
     private static let path = TextRule(
         about:
             "a path that begins with \"/\" or \"*\", of at most 1,024 bytes, or 256 with \"*\", of which it may have 16",
@@ -70,15 +71,16 @@ package struct FaultMatch: SchemaObject {
         !$0.isEmpty && $0.utf8.count <= 253 && TextRule.hasFewStars($0)
     }
 
-    /// Returns whether the fault applies to this host of an endpoint, which may be a pattern such as
+    /// Returns whether the fault can apply to an endpoint's host `known`, which may be a pattern such as
     /// `*.firebaseapp.com`, and is `nil` for the daemon's own address.
     package func takes(host known: Glob?) -> Bool {
         guard let host else { return true }
         return known.map { host.overlaps($0) } ?? false
     }
 
-    /// Returns whether the fault applies to this request to `endpoint`, which has these short addresses. `client` is
-    /// called last, because it may have to read the world.
+    /// Returns whether the fault applies to the request of `exchange` to `endpoint`. `shortPaths` returns the
+    /// endpoint's paths at the daemon's own address. `client` is called last, because finding the client may require
+    /// reading the world's tables.
     func takes(
         _ exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client name: () -> String?,
         fields sent: () -> [String: String]
@@ -97,7 +99,8 @@ package struct FaultMatch: SchemaObject {
         return client.map { $0 == name() } ?? true
     }
 
-    /// Returns whether the fault applies to this step of SMTP. Of several recipients, one must match.
+    /// Returns whether the fault applies to a step of SMTP with this sender and these recipients. One of several
+    /// recipients must match.
     func takes(_ step: SMTPStep, from sender: String?, to recipients: [String]) -> Bool {
         guard smtp == step else { return false }
         if let from, sender.map({ from.matches($0.lowercased()) }) != true { return false }

@@ -1,10 +1,10 @@
-/// A pattern in which `*` stands for any characters. It is parsed once, and then compared with many texts.
+/// A text pattern in which `*` stands for any characters. It is parsed once, and then compared with many texts.
 package struct Glob: Sendable {
-    /// The pattern as it was written.
+    /// The text pattern as it was written.
     package let text: String
-    /// The pattern in UTF-8, with one star in place of several in a row.
+    /// The text pattern in UTF-8, with one star in place of several in a row.
     private let bytes: [UInt8]
-    /// What stands around the stars; `nil` for a pattern without a star.
+    /// The parts of the pattern before, between and after its stars; `nil` for a pattern without a star.
     private let parts: Parts?
 
     private struct Parts {
@@ -29,14 +29,14 @@ package struct Glob: Sendable {
                 last: Array(pieces[pieces.count - 1]))
     }
 
-    /// Whether the pattern has a star.
+    /// Whether the text pattern has a `*`.
     package var isPattern: Bool { parts != nil }
 
-    /// The length of the pattern in bytes, where several stars in a row count once.
+    /// The length of the text pattern in bytes, where several stars in a row count as one.
     var length: Int { bytes.count }
 
-    /// Returns whether a text matches the pattern. Takes linear time: the parts between the stars are searched one
-    /// after the other, each at its first occurrence.
+    /// Returns whether a text matches the pattern. This takes linear time, because the parts between the stars are
+    /// searched one after the other, each at its first occurrence.
     package func matches(_ text: String) -> Bool { parts == nil ? self.text == text : matches(Array(text.utf8)) }
 
     private func matches(_ text: [UInt8]) -> Bool {
@@ -52,8 +52,8 @@ package struct Glob: Sendable {
         return true
     }
 
-    /// Returns whether any text matches both patterns. If both have stars, this takes time proportional to the product
-    /// of their lengths, so they must be short.
+    /// Returns whether some text matches both this pattern and `other`. If both have stars, this takes time
+    /// proportional to the product of their lengths, so they must be short.
     package func overlaps(_ other: Glob) -> Bool {
         guard isPattern else { return other.matches(bytes) }
         guard other.isPattern else { return matches(other.bytes) }

@@ -3,30 +3,31 @@ import Time
 
 /// The steps of SMTP for which a fault can be ordered: <https://www.rfc-editor.org/rfc/rfc5321#section-3>.
 package enum SMTPStep: String, Sendable, CaseIterable {
-    /// The server's greeting.
+    /// The step of SMTP at which the server sends its greeting.
     case connect = "CONNECT"
-    /// The client's EHLO or HELO.
+    /// The step of SMTP at which the client sends EHLO or HELO.
     case hello = "EHLO"
     case startTLS = "STARTTLS"
     case auth = "AUTH"
     case mail = "MAIL"
     case recipient = "RCPT"
     case data = "DATA"
-    /// The end of the mail's data.
+    /// The step of SMTP at which the client has sent the whole mail.
     case message = "MESSAGE"
 
-    /// Whether the envelope's sender is known at this step.
+    /// Whether the sender of the mail's envelope is known at this step of SMTP.
     package var knowsSender: Bool { [.mail, .recipient, .data, .message].contains(self) }
 
-    /// Whether a recipient is known at this step.
+    /// Whether a recipient of the mail is known at this step of SMTP.
     package var knowsRecipient: Bool { [.recipient, .data, .message].contains(self) }
 
-    /// A list of the effects that can be ordered here, for messages and the catalogue.
+    /// A list of the effects that a fault can have at this step of SMTP, for error messages and the list of endpoints.
     package var fitting: String {
         (["reply", "delay", "disconnect"] + (self == .message ? ["lose"] : [])).joined(separator: ", ")
     }
 
-    /// Returns the member of `effect` that can't be carried out here; `nil` when all can.
+    /// Returns the name of the member of the fault's `effect` that can't be carried out at this step of SMTP; `nil`
+    /// when all can.
     func misfit(_ effect: FaultEffect) -> String? {
         if effect.answer != nil { return "status" }
         if effect.error != nil { return "error" }
@@ -45,7 +46,7 @@ package enum SMTPStep: String, Sendable, CaseIterable {
 }
 
 extension FaultEffect {
-    /// The reply of a mail server in place of its own.
+    /// An SMTP reply that a fault sends in place of the mail server's own.
     package struct SMTPAnswer: SchemaObject {
         package let code: Int
         package let status: String?
@@ -60,7 +61,7 @@ extension FaultEffect {
 }
 
 extension TextRule {
-    /// The rule for enhanced status codes: <https://www.rfc-editor.org/rfc/rfc3463#section-2>
+    /// The rule for enhanced status codes of SMTP: <https://www.rfc-editor.org/rfc/rfc3463#section-2>
     fileprivate static let enhancedStatus = TextRule(
         about: "an enhanced status code such as \"5.1.1\"", pattern: "^[245]\\.[0-9]{1,3}\\.[0-9]{1,3}$"
     ) { text in
@@ -69,7 +70,7 @@ extension TextRule {
             && parts.allSatisfy { (1...3).contains($0.utf8.count) && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
     }
 
-    /// The rule for a reply's text. A reply has one line of at most 512 octets:
+    /// The rule for the text of an SMTP reply. A reply has one line of at most 512 octets:
     /// <https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1.5>.
     fileprivate static let smtpLine = TextRule(
         about: "one line of at most 480 bytes, without control characters", pattern: "^[^\\x00-\\x1f\\x7f]{0,480}$"

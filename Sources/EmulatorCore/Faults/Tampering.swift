@@ -2,19 +2,20 @@ import JOSE
 import JSON
 import Time
 
-/// The ways in which a token is broken: changed or removed claims, and the signature.
+/// The ways in which a fault breaks a token: changed or removed claims and header members, and a wrong signature.
 package struct Tampering: SchemaObject {
     package static let schemaName: String? = "Tampering"
 
     package enum Signature: String, Sendable, CaseIterable {
         case valid
-        /// A well-formed signature of something else.
+        /// A well-formed signature, but of other content than the token's.
         case invalid
-        /// A signature by a key that isn't published, with its `kid`.
+        /// A signature by a key that isn't published. The token's `kid` names that key.
         case unknownKey
-        /// A signature by HS256 with the public key's PEM as the secret, which verifiers accept that trust `alg`.
+        /// A signature by HS256 with the PEM text of the public key as the secret. Only verifiers that trust the
+        /// token's `alg` accept it.
         case wrongAlgorithm
-        /// The header `alg: none`, and no signature.
+        /// No signature, and `alg: none` in the token's header.
         case none
     }
 
@@ -22,7 +23,7 @@ package struct Tampering: SchemaObject {
     package let header: JSONObject
     package let signature: Signature
 
-    /// The tampering as the test ordered it, with defaults filled in.
+    /// The changes to a token as JSON, as the test ordered them, with defaults filled in.
     let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -46,18 +47,18 @@ package struct Tampering: SchemaObject {
 
     private static let times = ["exp", "iat", "nbf", "auth_time"]
 
-    /// Returns a duration, which may begin with `+`.
+    /// Returns the duration that a text such as `-1h` or `+1h` stands for.
     private static func span(_ text: String) -> TimeSpan? {
         TimeSpan(text.hasPrefix("+") && !text.hasPrefix("+-") ? String(text.dropFirst()) : text)
     }
 
-    /// Whether the tampering can also be applied to claims that aren't in a token.
+    /// Whether the changes concern only claims, so that they can also be applied to claims outside a token.
     var changesClaimsOnly: Bool { header.isEmpty && signature == .valid }
 
-    /// Whether the tampering changes nothing.
+    /// Whether the ordered changes leave a token as it is.
     var isNothing: Bool { claims.isEmpty && header.isEmpty && signature == .valid }
 
-    /// Returns the changed claims. `now` is the world's time.
+    /// Returns the claims with the ordered changes. `now` is the world's time, to which relative times refer.
     package func apply(to claims: JSONObject, now: Instant) -> JSONObject {
         let original = claims
         var claims = claims
@@ -71,8 +72,8 @@ package struct Tampering: SchemaObject {
         return claims
     }
 
-    /// Returns a text with `{claim}` replaced by that claim's value; by nothing if the claim is the one being set, and
-    /// had no value.
+    /// Returns a text with `{claim}` replaced by that claim's present value. If `claim` is the claim being set and has
+    /// no value, `{claim}` is removed.
     private static func filled(_ value: JSONValue, _ name: String, from claims: JSONObject) -> JSONValue {
         guard let text = value.string, let start = text.firstIndex(of: "{"),
             let end = text[start...].firstIndex(of: "}")
@@ -90,21 +91,21 @@ package struct Tampering: SchemaObject {
 }
 
 extension KeyRing {
-    /// Returns a key that no verifier knows.
+    /// Returns a signing key that isn't published, so that verifiers can't know it.
     private func unknown(_ algorithm: Algorithm?) throws(KeyError) -> KeyGenerator.NamedKey {
         if algorithm == .hs256 { return .shared(try Key.generate(for: .hs256)) }
         guard let key = unpublished(algorithm) else { throw KeyError("no unpublished key is ready") }
         return key
     }
 
-    /// Returns a token with the changed claims, without a signature.
+    /// Returns a token without a signature, with the claims as `tampering` changes them.
     package static func unsigned(_ claims: JSONObject, at time: Instant, tampering: Tampering) -> String {
         JWS.unsigned(
             header: tampering.apply(toHeader: unsignedHeader),
             claims: tampering.apply(to: claims, now: time))
     }
 
-    /// Signs `claims` as `tampering` orders.
+    /// Returns a token with `claims`, changed and signed as `tampering` orders.
     package func mint(
         _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
         secret: String? = nil, tampering: Tampering

@@ -4,16 +4,17 @@ import Platform
 package enum File {
     package struct Failure: Error, CustomStringConvertible, Sendable {
         package let path: String
-        /// The action that failed: `can't be read`.
+        /// The action on a file that failed, as in `can't be read`.
         package let what: String
-        /// The reason of the failure: `Permission denied`.
+        /// The reason why an action on a file failed, such as `Permission denied`.
         package let reason: String
-        /// Whether there is nothing at the path.
+        /// Whether the action failed because there is nothing at the path.
         package let isMissing: Bool
 
         package var description: String { "\(path) \(what): \(reason)" }
 
-        /// Makes the failure of a file. Without a `reason`, the reason is the system's, from `errno`.
+        /// Makes the error for a failed action on a file. Without a `reason`, the error has the system's reason, from
+        /// `errno`.
         package init(_ path: String, _ what: String, _ reason: String? = nil) {
             let code = errno
             self.path = path
@@ -25,7 +26,7 @@ package enum File {
 
     /// The size of the longest file that is read, in bytes.
     package static let limit = 64 << 20
-    /// The time in milliseconds for which a pipe may have nothing to read.
+    /// The longest time in milliseconds that reading from a pipe waits for data.
     private static let patience: Int32 = 10_000
 
     package static func isDirectory(_ path: String) throws(Failure) -> Bool {
@@ -36,7 +37,7 @@ package enum File {
 
     package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// Returns the names in a directory, sorted.
+    /// Returns the sorted names of the files in a directory.
     package static func names(in path: String) throws(Failure) -> [String] {
         guard let directory = opendir(path) else { throw Failure(path, "can't be read") }
         defer { closedir(directory) }
@@ -50,7 +51,7 @@ package enum File {
         return names.sorted()
     }
 
-    /// Reads a file to its end, or a pipe that another process writes to. It may have `limit` bytes.
+    /// Reads a file to its end, or a pipe that another process writes to. More than `limit` bytes are an error.
     package static func read(_ path: String, limit: Int = File.limit) throws(Failure) -> [UInt8] {
         let what = "can't be read"
         // Without this flag, opening a pipe would wait until somebody writes to it.
@@ -84,7 +85,7 @@ package enum File {
         }
     }
 
-    /// Reads standard input to its end. It may have `limit` bytes.
+    /// Reads standard input to its end. More than `limit` bytes are an error.
     package static func standardInput(limit: Int) throws(Failure) -> [UInt8] {
         let (path, what) = ("standard input", "can't be read")
         var bytes: [UInt8] = []
@@ -101,7 +102,7 @@ package enum File {
         }
     }
 
-    /// Reads a file as text, which must be UTF-8.
+    /// Reads a file as UTF-8 text. A file that isn't UTF-8 is an error.
     package static func text(at path: String, limit: Int = File.limit) throws(Failure) -> String {
         let bytes = try read(path, limit: limit)
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -110,7 +111,8 @@ package enum File {
         return text
     }
 
-    /// Writes a file under another name and renames it, so that nobody sees a part of it, or another mode.
+    /// Writes a file under a temporary name and then renames it, so that no other process sees a part of the file, or a
+    /// wrong mode.
     package static func write(_ bytes: some Sequence<UInt8>, to path: String, mode: mode_t) throws(Failure) {
         let what = "can't be written"
         let draft = draftName(for: path)
@@ -124,8 +126,9 @@ package enum File {
         close(descriptor)
     }
 
-    /// Writes to a path that a person has named: a file, new or not, the target of a link, a pipe, a device. The mode
-    /// of a new file follows the umask; that of an existing one stays. After a failure, a part may have been written.
+    /// Writes to a path that the user has named, which may be a new or existing file, a link's target, a pipe or a
+    /// device. A new file's mode follows the umask, and an existing file keeps its mode. After a failure, a part may
+    /// have been written.
     package static func put(_ bytes: [UInt8], at path: String) throws(Failure) {
         let what = "can't be written"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0o666)
@@ -164,12 +167,13 @@ package enum File {
         rmdir(path)
     }
 
-    /// Returns a path beside another that nobody else uses, or can guess.
+    /// Returns a temporary path in the same directory as `path`, with a random end that no other process uses or can
+    /// guess.
     static func draftName(for path: String) -> String {
         "\(path).\(String(UInt64.random(in: UInt64.min...UInt64.max), radix: 36))"
     }
 
-    /// Makes a directory, and the missing ones above it.
+    /// Makes a directory, and all directories above it that are missing.
     package static func makeDirectory(_ path: String, mode: mode_t) throws(Failure) {
         var place = path.hasPrefix("/") ? "" : "."
         for part in path.split(separator: "/") {

@@ -5,7 +5,7 @@ extension File {
 
     /// Returns whether there is a file, or a folder, at a path.
     ///
-    /// - Throws: A failure if something else is there. A symbolic link isn't followed.
+    /// - Throws: A failure if something of another kind is there. A symbolic link isn't followed.
     package static func isThere(_ kind: Kind, at path: String) throws(Failure) -> Bool {
         let what = "can't be replaced"
         var status = stat()
@@ -24,28 +24,29 @@ extension File {
     }
 }
 
-/// Replaces the contents of a folder, and a file beside it that describes the folder. Readers see either all files of
-/// the folder as they were, or all new ones. Files of others in the folder stay.
+/// Replaces the contents of a folder, and a file beside it that describes the folder. Other processes see either all
+/// old files of the folder, or all new ones. Files that other programs have put into the folder stay.
 package struct FolderUpdate {
     private static let what = "can't be written"
     private let directory: String
     private let folder: String
     private let note: String
     private let isReplaced: (String) -> Bool
-    /// The mode of the folder; `nil` when there is none yet.
+    /// The file mode of the folder that is replaced; `nil` when the folder doesn't exist yet.
     private let mode: mode_t?
-    /// The folder in which the new contents are written.
+    /// The temporary folder in which the new contents are written.
     private let holder: String
 
     private var place: String { "\(directory)/\(folder)" }
     private var draft: String { "\(holder)/\(folder)" }
 
-    /// Prepares the update of a folder and of the file beside it, which describes it. Nothing is changed yet.
+    /// Prepares the update of a folder and of the file beside it that describes the folder. Nothing is changed yet.
     ///
     /// - Parameters:
     ///   - folder: The folder's name in the directory.
     ///   - note: The name of the file that describes the folder.
-    ///   - isReplaced: Returns whether a file of the folder, by its name, may be deleted, because the update replaces it.
+    ///   - isReplaced: A function that returns whether the update may delete a file of the folder, by the file's name.
+    ///
     /// - Throws: A failure if something is in the way, such as a file in the folder's place.
     package init(
         of folder: String, and note: String, in directory: String, replacing isReplaced: @escaping (String) -> Bool
@@ -71,7 +72,8 @@ package struct FolderUpdate {
         }
     }
 
-    /// Writes both, or neither if one can't be written.
+    /// Writes the folder's new files and the text of the file that describes the folder, or neither if one can't be
+    /// written.
     package func write(_ files: [(name: String, bytes: [UInt8])], and text: [UInt8]) throws(File.Failure) {
         guard mkdir(holder, 0o700) == 0 else { throw File.Failure(place, FolderUpdate.what) }
         do throws(File.Failure) {
@@ -88,8 +90,8 @@ package struct FolderUpdate {
         try removeDraft()
     }
 
-    /// Finishes the exchange of the folder with its draft: moves files that other programs wrote back into the folder,
-    /// and moves the file beside the folder into place. Undoes everything if that fails.
+    /// Finishes the replacement of the old folder by the new one: moves files of other programs from the old folder
+    /// into the new one, and moves the file beside the folder into place. Undoes everything if this fails.
     private func complete() throws(File.Failure) {
         var kept: [String] = []
         do throws(File.Failure) {
@@ -115,7 +117,8 @@ package struct FolderUpdate {
         guard rename(path, other) == 0 else { throw File.Failure(other, what) }
     }
 
-    /// Removes the new or the former contents. Files that others have added since stay.
+    /// Removes the temporary folder with the new or the former contents. Files that other programs have added to it
+    /// meanwhile stay.
     private func removeDraft() throws(File.Failure) {
         unlink("\(holder)/\(note)")
         if let names = try? File.names(in: draft) {
@@ -131,16 +134,16 @@ package struct FolderUpdate {
 package struct TarArchive: Sendable {
     private static let block = 512
     private var content: [UInt8] = []
-    /// The time of all files, in seconds since 1970.
+    /// The time at which all files of the archive were changed, in seconds since 1970.
     private let time: Int64
 
-    /// `time` is the time when the files were changed, in seconds since 1970.
+    /// Makes an empty archive. `time` is the time at which its files were changed, in seconds since 1970.
     package init(time: Int64) { self.time = max(0, min(time, 0o77_777_777_777)) }
 
-    /// The archive, with the two empty blocks at the end.
+    /// The bytes of the `tar` archive, with the two empty blocks at its end.
     package var bytes: [UInt8] { content + [UInt8](repeating: 0, count: 2 * TarArchive.block) }
 
-    /// Adds a file. Only the last 100 bytes of the path are kept, because longer paths aren't supported.
+    /// Adds a file to the archive. Only the last 100 bytes of `path` are kept, because longer paths aren't supported.
     package mutating func add(_ path: String, _ file: [UInt8]) {
         var header = [UInt8](repeating: 0, count: TarArchive.block)
         func put(_ text: String, at place: Int, _ count: Int) {
@@ -163,7 +166,7 @@ package struct TarArchive: Sendable {
         if rest > 0 { content += [UInt8](repeating: 0, count: TarArchive.block - rest) }
     }
 
-    /// Returns the number in octal, with leading zeros for `digits` digits.
+    /// Returns a number in octal, with so many leading zeros that it has `digits` digits.
     private static func octal(_ number: Int64, _ digits: Int) -> String {
         let text = String(number, radix: 8)
         return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text

@@ -1,6 +1,7 @@
-/// A table in a file of `Assets`: a row a line, with tabs between its columns. Lines that begin with `#` are remarks.
+/// Reads a table from a text file of a target's `Assets`. Each line is a row, with tabs between its columns. Lines that
+/// begin with `#` are comments.
 package enum TextTable {
-    /// Returns the rows, each with as many columns as the longest.
+    /// Returns the rows of a table, each filled up to as many columns as the longest row has.
     package static func rows(_ text: StaticString) -> [[String]] {
         let rows = "\(text)".split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
             line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)

@@ -1,4 +1,5 @@
-/// HTML as a tree: texts and attributes are always escaped, and only literals in this source can be style or script.
+/// HTML as a tree of elements and texts. Texts and attributes are always escaped, and style sheets and scripts can only
+/// be literals of the source code.
 package indirect enum HTML: Sendable {
     case element(String, attributes: [(name: String, value: String?)], children: [HTML])
     case text(String)
@@ -11,7 +12,7 @@ package indirect enum HTML: Sendable {
         .element(name, attributes: attributes.map { (name: $0.0, value: $0.1) }, children: children)
     }
 
-    /// Returns an element with a text.
+    /// Returns an HTML element that contains a text.
     package static func tag(_ name: String, _ attributes: [(String, String?)] = [], _ text: String) -> HTML {
         .element(name, attributes: attributes.map { (name: $0.0, value: $0.1) }, children: [.text(text)])
     }
@@ -22,14 +23,15 @@ package indirect enum HTML: Sendable {
 
     private static let void: Set<String> = ["input", "meta", "br", "hr", "link", "img"]
 
-    /// The document as text, including `<!DOCTYPE html>`.
+    /// The whole HTML document as text, including `<!DOCTYPE html>`.
     package var document: String {
         var output = "<!DOCTYPE html>\n"
         write(to: &output)
         return output + "\n"
     }
 
-    /// The text of a part of a document. It has no line breaks, because those in texts are written as references.
+    /// The HTML text of a part of a document. It has no line breaks, because line breaks within texts are written as
+    /// character references.
     package var fragment: String {
         var output = ""
         write(to: &output)

@@ -2,10 +2,10 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The layout of all pages for people: marked as a stand-in, light and dark, readable on a phone, and without anything
-/// from other servers.
+/// The layout of all HTML pages that the daemon serves: marked as a stand-in, in light and dark colours, readable on a
+/// phone, and without anything from other servers.
 package enum Page {
-    /// Returns the text at the top of every page.
+    /// Returns the notice at the top of every page, which says that the page is only a stand-in for the provider's.
     package static func banner(standingInFor provider: String) -> String {
         "Understudy: a stand-in for \(provider), for tests only. Nobody's real account is used."
     }
@@ -36,11 +36,12 @@ package enum Page {
 
     // MARK: - Refusals
 
-    /// Placeholders in a page for the inspector's address and the request's ID, which only the dispatcher knows.
+    /// The placeholders in an HTML page for the inspector's address and the request's ID, which aren't known when the
+    /// page is made.
     private static let (inspectorMark, requestMark) = ("understudy-inspector:", "understudy-request")
 
-    /// Returns the reason for a refusal, with a link to the request in the inspector, and one to add what the seed
-    /// lacks.
+    /// Returns the part of an error page that explains why a request was refused, with a link to the request in the
+    /// inspector, and a link for adding a missing client or person to the seed.
     package static func why(_ diagnosis: Diagnosis) -> HTML {
         var links = [HTML.tag("a", [("href", "\(inspectorMark)requests/\(requestMark)")], "See this request")]
         if let seed = diagnosis.missingSeed {
@@ -56,8 +57,8 @@ package enum Page {
         ])
     }
 
-    /// Returns the same body with the placeholders of `why` filled in. `base` is the daemon's own address in the
-    /// request's world.
+    /// Returns a page's body with addresses in place of the placeholders that `why` has written. `base` is the daemon's
+    /// own address in the request's world, and `id` is the request's ID.
     static func linked(_ body: [UInt8], base: String, id: String) -> [UInt8] {
         guard body.firstRange(of: Array(inspectorMark.utf8)) != nil else { return body }
         let text = String(decoding: body, as: UTF8.self)
@@ -116,14 +117,14 @@ package enum Page {
         """
 }
 
-/// The design of a provider's pages: each has its own colours and layout, so that people see where they are. There are
-/// no logos.
+/// The design of a provider's pages. Each provider has colours and a layout of its own, so that users see whose page it
+/// is. There are no logos.
 package struct Look: Sendable {
     /// The provider's name, as people write it, at the top of each page and in its title.
     package let name: String
-    /// The style in addition to that of all pages. Colours are custom properties of `:root`: `--ink` and `--soft` for
-    /// text, `--paper` for the page, `--card` for boxes on it, `--line`, `--act` and `--on-act` for the first button,
-    /// `--link` for the others.
+    /// The provider's style sheet, which is added to that of all pages. Colours are custom properties of `:root`:
+    /// `--ink` and `--soft` for text, `--paper` for the page, `--card` for boxes on it, `--line`, `--act` and
+    /// `--on-act` for the first button, `--link` for the other buttons.
     package let style: StaticString
 
     package init(name: String, style: StaticString) {
@@ -131,7 +132,7 @@ package struct Look: Sendable {
         self.style = style
     }
 
-    /// Returns `title` with the provider's name, unless it has it already.
+    /// Returns a page's `title` with the provider's name added, unless `title` contains it.
     func title(_ title: String) -> String { title.contains(name) ? title : "\(title) · \(name)" }
 
     /// The provider's name at the top of the page.
@@ -139,7 +140,7 @@ package struct Look: Sendable {
 }
 
 extension Page {
-    /// Returns a provider's page.
+    /// Returns the response with a provider's HTML page.
     package static func response(title: String, status: Int = 200, look: Look, _ content: [HTML]) -> Response {
         response(
             title: look.title(title), status: status, banner: banner(standingInFor: look.name), look: look, content)
@@ -150,16 +151,16 @@ extension Page {
 // still works after the world's reset.
 
 extension HTML {
-    /// Returns a form field with an authorization request.
+    /// Returns a hidden form field that carries an authorization request.
     package static func carrying(_ request: Form) -> HTML {
         .hidden("request", Base64URL.encode(Array(request.encoded.utf8)))
     }
 }
 
 extension Response {
-    /// Returns a script that pages of other sites load, such as a provider's SDK. `function` is the text of a function
-    /// expression, which is called with `arguments`: the provider's addresses, in the form in which the script was
-    /// requested.
+    /// Returns a response with a JavaScript file that pages of other sites load, such as a provider's SDK. `function`
+    /// is the text of a function expression, which is called with `arguments`. These are the provider's addresses, in
+    /// the form in which the script was requested.
     package static func browserScript(_ function: StaticString, _ arguments: [JSONValue]) -> Response {
         let values = arguments.map(\.text).joined(separator: ", ")
         return Response(

@@ -5,13 +5,14 @@ import Worlds
 // The data about a person or a user that a provider has for the inspector's pages. A provider describes itself in its
 // own words; the pages know none of them.
 
-/// A section under a heading: profiles, apps with access, browsers that are signed in.
+/// A section of an inspector page, under a heading, such as a person's profiles, the apps with access, or the signed-in
+/// browsers.
 package struct InspectedSection: Sendable {
     package let title: String
-    /// A sentence about the section, shown even if the section has no items.
+    /// A sentence about a section of an inspector page. It is shown even if the section has no items.
     package let about: String?
     package let items: [InspectedItem]
-    /// The number of older items that aren't listed.
+    /// The number of a section's older items that the inspector page leaves out.
     package let more: Int
 
     package init(_ title: String, about: String? = nil, _ items: [InspectedItem], more: Int = 0) {
@@ -21,11 +22,11 @@ package struct InspectedSection: Sendable {
         self.more = max(0, more)
     }
 
-    /// The number of items of a section, and of tokens of an item, that are listed.
+    /// The largest number of items of a section, and of tokens of an item, that an inspector page lists.
     package static let limit = 20
 }
 
-/// An item of a section, such as an app to which a person has given access.
+/// An item in a section of an inspector page, such as an app to which a person has given access.
 package struct InspectedItem: Sendable {
     package enum Mark: String, Sendable {
         case plain = ""
@@ -36,15 +37,15 @@ package struct InspectedItem: Sendable {
     }
 
     package let title: String
-    /// The kind of the item, in a few words.
+    /// The kind of an item on an inspector page, in a few words.
     package let kind: String?
     package var marks: [(text: String, mark: Mark)] = []
     package var facts: [InspectedFact] = []
-    /// The scopes that an app has.
+    /// The OAuth scopes that an app has, shown on an inspector page.
     package var scopes: [String] = []
     package var documents: [InspectedDocument] = []
     package var tokens: [InspectedToken] = []
-    /// The number of older tokens that aren't listed.
+    /// The number of an item's older tokens that the inspector page leaves out.
     package var moreTokens = 0
     package var actions: [InspectedAction] = []
 
@@ -54,15 +55,15 @@ package struct InspectedItem: Sendable {
     }
 }
 
-/// A property, whose name is in words or as in the provider's documents.
+/// A property on an inspector page. Its name is in plain words, or is the provider's own name for the property.
 package struct InspectedFact: Sendable {
     package enum Value: Sendable {
         case text(String)
-        /// An identifier that can be copied.
+        /// An identifier that the inspector page lets the user copy.
         case code(String)
         case codes([String])
         case time(Instant)
-        /// The provider's identifier of a person.
+        /// A provider's identifier of a person, shown on an inspector page.
         case subject(String)
     }
 
@@ -79,9 +80,9 @@ package struct InspectedFact: Sendable {
     package init(_ label: String, _ flag: Bool) { self.init(label, .text(flag ? "yes" : "no")) }
 }
 
-/// A document in the form in which an app gets it.
+/// A JSON document on an inspector page, in the form in which an app gets it from the provider.
 package struct InspectedDocument: Sendable {
-    /// The document's title, such as `GET /user`.
+    /// The title of a JSON document on an inspector page, such as `GET /user`.
     package let title: String
     package let value: JSONValue
 
@@ -91,16 +92,16 @@ package struct InspectedDocument: Sendable {
     }
 }
 
-/// A token that a client has. It can be ended by itself with `Provider.endToken`.
+/// A token that a client has, as an inspector page lists it. The page can revoke it with `Provider.endToken`.
 package struct InspectedToken: Sendable {
-    /// The kind of token, such as "access token".
+    /// The kind of a token on an inspector page, such as "access token".
     package let kind: String
-    /// The text of the token.
+    /// The token itself.
     package let text: String
     package let scopes: [String]
     /// The time when the token expires; `nil` when it lasts until it is revoked.
     package let expires: Instant?
-    /// Whether the token works now.
+    /// Whether the token is valid now.
     package let works: Bool
 
     package init(_ kind: String, _ text: String, scopes: [String], expires: Instant?, works: Bool) {
@@ -112,23 +113,25 @@ package struct InspectedToken: Sendable {
     }
 }
 
-/// An action that a page has a button for.
+/// An action for which an inspector page has a button.
 package struct InspectedAction: Sendable {
     package enum Work: Sendable {
-        /// A call of the control API, such as `apple/notifications`.
+        /// The action calls the control API, for example with the path `apple/notifications`.
         case call(String, path: String, JSONValue?)
-        /// Work that no call of the control API does. It returns a message about the result.
+        /// The action runs a function because no call of the control API does this. The function returns a message
+        /// about the result.
         case work(@Sendable () async throws -> String)
     }
 
-    /// A key that is unique on the page.
+    /// A key of the action that is unique on its inspector page.
     package let key: String
     package let label: String
-    /// Whether the action removes something.
+    /// Whether the action deletes or revokes something.
     package let isDestructive: Bool
     package let work: Work
 
-    /// `key` is unique among the actions of the same provider and page.
+    /// Makes an action for a button of an inspector page. `key` is unique among the actions of the same provider and
+    /// page.
     package init(
         _ key: String, _ label: String, isDestructive: Bool = false,
         _ work: @escaping @Sendable () async throws -> String
@@ -149,12 +152,12 @@ package struct InspectedAction: Sendable {
     }
 }
 
-/// The reason why an action wasn't done.
+/// The error that tells why an action of an inspector page wasn't done.
 package struct InspectedRefusal: Error, Sendable {
     package let status: Int
-    /// The reason in a sentence.
+    /// The reason why the action wasn't done, in a sentence.
     package let message: String
-    /// The path of the field that the refusal is about, such as `$.email`.
+    /// The path of the field that caused the error, such as `$.email`.
     package let path: String?
 
     package init(_ status: Int, _ message: String, path: String? = nil) {
@@ -164,7 +167,7 @@ package struct InspectedRefusal: Error, Sendable {
     }
 }
 
-/// A code or a token that a provider has given out in a world and still remembers.
+/// An authorization code or a token that a provider has issued in a world and still remembers.
 package struct IssuedValue: Sendable {
     package enum Kind: String, Sendable {
         case code = "authorization code"
@@ -175,15 +178,15 @@ package struct IssuedValue: Sendable {
     package let kind: Kind
     /// The ID of the client to which the code or token was given.
     package let client: String
-    /// The ID of the person's account; empty if the client acts for itself.
+    /// The ID of the account of the person who signed in; empty if the client acts for itself.
     package let account: String
-    /// The redirect URI of the authorization request, for a code; `nil` if it had none.
+    /// The redirect URI of the authorization request for which a code was issued; `nil` if the request had none.
     package let redirectURI: String?
-    /// Whether the authorization request had a `code_challenge`.
+    /// Whether the authorization request for which a code was issued had a `code_challenge`.
     package let hasChallenge: Bool
     /// The time when the code or token expires; `nil` when it lasts until it is revoked.
     package let expires: Instant?
-    /// The exchange that redeemed a code.
+    /// The ID of the request that redeemed the authorization code; `nil` before it is redeemed.
     package let usedBy: String?
 
     package init(
@@ -200,11 +203,11 @@ package struct IssuedValue: Sendable {
     }
 }
 
-/// The person with a `sub` of an ID token.
+/// The person that a provider identifies by a `sub` of an ID token.
 package struct KnownSubject: Sendable {
-    /// The ID of the person's account; `nil` for a user of an app.
+    /// The ID of the account of the person with a `sub`; `nil` if the `sub` is that of a user of an app.
     package let account: String?
-    /// A phrase about the person, such as "Ada Lovelace".
+    /// A short description of the person with a `sub`, such as "Ada Lovelace".
     package let about: String
 
     package init(account: String? = nil, about: String) {
@@ -216,7 +219,7 @@ package struct KnownSubject: Sendable {
 }
 
 extension World {
-    /// Returns the person with this identifier at a provider, in the form of `AccountProfile.identifiers`.
+    /// Returns the person whom a provider knows by `identifier`, which has the form of `AccountProfile.identifiers`.
     package func subject(identifier: String) -> KnownSubject? {
         read { $0.first(Account.byIdentifier, identifier) }.map { KnownSubject($0) }
     }
@@ -227,10 +230,12 @@ extension World {
 /// one isn't ASCII.
 package struct TextSearch: Sendable {
     private let wanted: [UInt8]
-    /// The length of the longest text that both begins and ends the first `i + 1` bytes of `wanted`.
+    /// For each length `i + 1`, the length of the longest text that both begins and ends the first `i + 1` bytes of
+    /// `wanted`.
     private let borders: [Int]
 
-    /// Ignores case. Characters that Unicode can write in two ways are found only as they are written.
+    /// Makes a text to search for, in upper or lower case. Characters that Unicode can write in two ways are found only
+    /// in the way in which they are written in `wanted`.
     package init(_ wanted: String) { self.init(exactly: wanted.lowercased().utf8) }
 
     init(exactly wanted: some Sequence<UInt8>) {
@@ -252,7 +257,7 @@ package struct TextSearch: Sendable {
 
     package func isFound(in text: String) -> Bool { end(in: text.lowercased().utf8) != nil }
 
-    /// Returns where the first occurrence ends.
+    /// Returns the position behind the first occurrence of the searched text in `bytes`; `nil` when there is none.
     func end<Bytes: Collection<UInt8>>(in bytes: Bytes) -> Bytes.Index? {
         guard !wanted.isEmpty else { return bytes.startIndex }
         var length = 0

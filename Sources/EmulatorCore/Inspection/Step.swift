@@ -2,25 +2,27 @@ import HTTPServer
 import JSON
 import Recordings
 
-/// The part of a sign-in that an exchange is.
+/// The step of a sign-in to which a recorded request belongs.
 package struct Step: Sendable {
     package enum Kind: Sendable {
-        /// A browser is sent to the authorization endpoint.
+        /// The step at which a browser is sent to the authorization endpoint.
         case authorization
-        /// The person's answer to a page of the provider: who signs in, and whether they consent.
+        /// The step at which the person answers a sign-in page: who signs in, and whether they consent.
         case decision
-        /// A client pushes its authorization request: <https://datatracker.ietf.org/doc/html/rfc9126>.
+        /// The step at which a client pushes its authorization request:
+        /// <https://datatracker.ietf.org/doc/html/rfc9126>.
         case pushedRequest
-        /// A control call delivers the result that an SDK on a device would deliver.
+        /// The step at which a call of the control API delivers the result that an SDK on a device would deliver.
         case native
-        /// A code is exchanged for tokens.
+        /// The step at which a code is exchanged for tokens.
         case redemption
         case refresh
         case deviceCode
         case devicePoll
         case clientCredentials
         case tokenExchange
-        /// A service signs somebody in with a credential of its own or of another provider.
+        /// A service, such as Firebase Authentication, signs a user in with a credential of its own or of another
+        /// provider.
         case service
         case userInfo
         case api
@@ -30,13 +32,13 @@ package struct Step: Sendable {
         case keySet
         case discovery
         case page
-        /// The provider notifies a client's server.
+        /// A provider's request that notifies a client's server of an event.
         case message
         case other
     }
 
     package let kind: Kind
-    /// A few words for the step: "redeem code".
+    /// A short description of a sign-in's step, such as "redeem code".
     package let label: String
 
     package init(_ kind: Kind, _ label: String) {
@@ -46,13 +48,14 @@ package struct Step: Sendable {
 
     private static let authorization = "ask to sign in"
 
-    /// Whether an authorization has the usual words, for a browser that a client's server has redirected.
+    /// Whether the authorization step has the usual description, for a browser that a client's server has redirected.
     package var isOrdinary: Bool { label == Step.authorization }
 }
 
 extension Step {
-    /// Makes the step that the endpoint names. Otherwise the endpoint's traits, the form's `grant_type` and the last
-    /// part of the path decide, by the terms of OAuth 2.0 and OpenID Connect.
+    /// Makes the step of a sign-in to which a recorded request belongs. If the endpoint doesn't name the step, it
+    /// follows from the endpoint's traits, the form's `grant_type` and the last part of the path, by the terms of OAuth
+    /// 2.0 and OpenID Connect.
     package init(_ exchange: RecordedExchange, at endpoint: Endpoint?) {
         let traits = endpoint?.traits
         if let step = endpoint?.step?(exchange) {
@@ -72,7 +75,7 @@ extension Step {
         }
     }
 
-    /// Makes the step of a token request by its `grant_type`; `nil` for other requests.
+    /// Makes the step of a sign-in for a token request, by its `grant_type`; `nil` for other requests.
     private init?(grantOf exchange: RecordedExchange) {
         guard let grant = exchange.notes.request["granttype"] else { return nil }
         switch grant {
@@ -92,7 +95,7 @@ extension Step {
         self = isDecision ? Step(.decision, "answer the page") : Step(.authorization, Step.authorization)
     }
 
-    /// The steps by words of the path, of which the first that fits is used.
+    /// The steps of a sign-in by words in the path of the request. The first word that the path contains decides.
     private static let words: [(word: String, step: Step)] = [
         ("openid-configuration", Step(.discovery, "discover")),
         ("oauth-authorization-server", Step(.discovery, "discover")),
@@ -119,7 +122,7 @@ extension Step {
     }
 }
 
-/// Finds the endpoint that has answered a recorded exchange, and its provider.
+/// Finds the endpoint that has answered a recorded request, and the endpoint's provider.
 package struct EndpointFinder: Sendable {
     private let table: EndpointTable
 
@@ -127,8 +130,8 @@ package struct EndpointFinder: Sendable {
 
     package func plays(_ host: String) -> Bool { table.serves(host) }
 
-    /// Returns the endpoint, or `nil` if nothing is served there, and the provider, which may be known from the host
-    /// alone.
+    /// Returns the endpoint and the provider that have answered a recorded request. The endpoint is `nil` if nothing is
+    /// served at the request's path; the provider may still be known from the host.
     package func find(_ exchange: RecordedExchange) -> (provider: (any Provider)?, endpoint: Endpoint?) {
         switch table.match(exchange.request.method, host: exchange.host, path: exchange.path) {
         case .found(let entry, _): (entry.provider, entry.endpoint)

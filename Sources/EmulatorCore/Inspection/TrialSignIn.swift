@@ -1,26 +1,27 @@
-/// A sign-in that the inspector begins and ends itself, in place of a client of the seed, for people who want to try
-/// it.
+/// A sign-in that the inspector begins and finishes itself, in the role of one of the seed's clients, so that users can
+/// try the provider's sign-in page.
 package struct TrialSignIn: Sendable {
-    /// The way in which the client authenticates at the token endpoint.
+    /// The way in which the client of a trial sign-in authenticates at the token endpoint.
     package enum Authentication: Sendable {
         case form
         case basic
-        /// No authentication, for a public client.
+        /// The client is a public client and doesn't authenticate.
         case none
     }
 
-    /// The name of the provider, or of an issuer.
+    /// The name of the provider, or of the OpenID issuer, at which the trial sign-in takes place.
     package let title: String
     package let client: String
-    /// The authorization endpoint, below the daemon's address, and the fields of the request beside the client, the
-    /// redirect URI and the state.
+    /// The path of the authorization endpoint at the daemon's address, and the fields of the authorization request
+    /// besides the client, the redirect URI and the state.
     package let authorization: (path: String, fields: [(String, String)])
-    /// The token endpoint, below the daemon's address.
+    /// The path of the token endpoint at the daemon's address.
     package let tokenPath: String
-    /// The path that returns the person for an access token, for a provider whose tokens don't name the person.
+    /// The path of the endpoint that returns the person for an access token; `nil` for a provider whose tokens name the
+    /// person.
     package let personPath: String?
     package let authentication: Authentication
-    /// Whether a `code_challenge` is required.
+    /// Whether the authorization request must have a `code_challenge`.
     package let needsPKCE: Bool
 
     package init(
@@ -39,6 +40,6 @@ package struct TrialSignIn: Sendable {
 
 /// A provider whose sign-in can be tried in a browser.
 package protocol OffersTrials {
-    /// Returns sign-ins of the seed's clients that have registered `redirectURI`.
+    /// Returns trial sign-ins for the seed's clients that have registered `redirectURI`.
     func trials(returningTo redirectURI: String) -> [TrialSignIn]
 }

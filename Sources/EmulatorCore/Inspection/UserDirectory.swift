@@ -1,38 +1,39 @@
 import JSON
 import Time
 
-/// The users of an app, who aren't people of the world: they were made when somebody signed in to the app, and have
-/// properties of their own.
+/// A directory of an app's own users, as Firebase has one. These users were made when somebody signed in to the app,
+/// and have properties of their own, unlike the people who can sign in at every provider.
 package protocol UserDirectory: Sendable {
     var summary: UserDirectorySummary { get }
-    /// The fields with which a user can be made or changed.
+    /// The fields that can be set when a user of the directory is made or changed.
     var fields: Schema { get }
-    /// The name of the field with a user's ID, which can't be changed.
+    /// The name of the field that holds a user's ID, which can't be changed.
     var keyField: String { get }
 
-    /// Returns the directories within this directory, such as those of tenants. `after` is the cursor of an earlier
-    /// page.
+    /// Returns at most `limit` directories that are parts of this user directory, such as those of tenants. `after` is
+    /// the cursor that came with the previous page of the list.
     func parts(after cursor: String?, limit: Int) -> UserDirectoryPage
-    /// Returns at most `limit` users whose ID, address or phone number begins with `search`. `after` is the cursor of
-    /// an earlier page.
+    /// Returns at most `limit` users whose ID, e-mail address or phone number begins with `search`. `after` is the
+    /// cursor that came with the previous page of the list.
     func users(search: String, after cursor: String?, limit: Int) -> UserPage
     func user(_ id: String) -> InspectedUser?
-    /// Makes a user, and returns the ID.
+    /// Adds a user to the directory, and returns the new user's ID.
     func add(_ user: JSONObject) async throws -> String
-    /// Changes the fields of the patch; `null` removes one.
+    /// Changes the fields of the user `id` that `patch` contains; `null` removes a field.
     func change(_ id: String, _ patch: JSONObject) async throws
     func delete(_ id: String) async throws
 }
 
-/// A directory in a list.
+/// A directory of an app's users, as an entry of a list.
 package struct UserDirectorySummary: Sendable {
-    /// The directory's ID, as in addresses: it begins with the provider's name and a colon.
+    /// The ID of a user directory, as in the addresses of the inspector's pages. It begins with the provider's name and
+    /// a colon.
     package let id: String
     package let title: String
-    /// The kind of directory, such as "Firebase project".
+    /// The kind of user directory, such as "Firebase project".
     package let kind: String
     package let users: Int
-    /// The ID of the directory of which this one is a part.
+    /// The ID of the user directory of which this directory is a part; `nil` if it is no part of another.
     package let whole: String?
 
     package init(id: String, title: String, kind: String, users: Int, within whole: String? = nil) {
@@ -44,10 +45,10 @@ package struct UserDirectorySummary: Sendable {
     }
 }
 
-/// A page of a list of directories.
+/// A page of a list of user directories.
 package struct UserDirectoryPage: Sendable {
     package var directories: [UserDirectorySummary]
-    /// The cursor of the next page; `nil` when there is none.
+    /// The cursor with which the next page of the list is requested; `nil` on the last page.
     package var next: String?
 
     package init(_ directories: [UserDirectorySummary] = [], next: String? = nil) {
@@ -56,10 +57,10 @@ package struct UserDirectoryPage: Sendable {
     }
 }
 
-/// A page of a directory's users.
+/// A page of the list of a directory's users.
 package struct UserPage: Sendable {
     package let users: [InspectedUser.Line]
-    /// The cursor of the next page; `nil` when there is none.
+    /// The cursor with which the next page of the list is requested; `nil` on the last page.
     package let next: String?
 
     package init(_ users: [InspectedUser.Line], next: String?) {
@@ -68,18 +69,18 @@ package struct UserPage: Sendable {
     }
 }
 
-/// A user of an app, for the inspector.
+/// A user of an app, as the inspector shows the user.
 package struct InspectedUser: Sendable {
-    /// A user in a list.
+    /// A user of an app, as an entry of a list.
     package struct Line: Sendable {
         package let id: String
-        /// A name, or an address if there is none.
+        /// The user's name; the e-mail address or phone number if there is no name.
         package let title: String
         package let email: String?
         package let isEmailVerified: Bool
         package let phoneNumber: String?
         package let isDisabled: Bool
-        /// The ways in which the user can sign in, by the provider's names.
+        /// The providers' names of the methods by which the user can sign in.
         package let methods: [String]
         package let lastSignIn: Instant?
 
@@ -101,7 +102,7 @@ package struct InspectedUser: Sendable {
     package let line: Line
     package let facts: [InspectedFact]
     package let sections: [InspectedSection]
-    /// The present values of the directory's fields.
+    /// The present values of the user's fields that can be changed.
     package let values: JSONObject
     package let actions: [InspectedAction]
 

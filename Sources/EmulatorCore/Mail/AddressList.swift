@@ -2,16 +2,16 @@ import Text
 
 /// Reads the mailboxes of a header field such as `From` or `To`: <https://www.rfc-editor.org/rfc/rfc5322#section-3.4>.
 ///
-/// Nothing is refused: a text that isn't an address becomes an entry as it was written.
+/// No text is an error: a text that isn't an address becomes a mailbox with the text as it was written.
 package enum AddressList {
     private static let limit = (fields: 10, bytes: 64 << 10, mailboxes: 1_000)
 
-    /// Returns the mailboxes of a field's value as it is in the mail, with encoded words. The names of groups are
-    /// ignored.
+    /// Returns the mailboxes in the value of a mail's header field, in which names may be encoded words. The names of
+    /// groups are ignored.
     package static func read(_ value: String) -> [Mailbox] { read([value]).mailboxes }
 
-    /// Returns the mailboxes of several fields of one name, since some mails have several. The limits of a single field
-    /// apply to all of them together; `isWhole` is `false` if they were exceeded.
+    /// Returns the mailboxes of all header fields that have the same name, since some mails repeat a field. The limits
+    /// on a field apply to all these fields together, and `isWhole` is `false` if the limits were exceeded.
     static func read(_ values: [String]) -> (mailboxes: [Mailbox], isWhole: Bool) {
         var found: [Mailbox] = []
         var left = limit.bytes
@@ -26,13 +26,13 @@ package enum AddressList {
 }
 
 private struct AddressReader {
-    /// A run of characters that need no quotes, or a quoted text.
+    /// A part of a mailbox's text: a run of characters without quotes, or a quoted text.
     private struct Word {
         private(set) var text: [UInt8]
         let isQuoted: Bool
-        /// Whether the word has an `@` that isn't quoted.
+        /// Whether this word of a mailbox's text has an `@` that isn't quoted.
         private(set) var isAddress: Bool
-        /// Whether there was a blank before the word.
+        /// Whether there was a space before this word of a mailbox's text.
         let isApart: Bool
 
         init(quoted text: [UInt8], isApart: Bool) {
@@ -108,7 +108,7 @@ private struct AddressReader {
         return Mailbox(address, name: remark.isEmpty ? nil : remark)
     }
 
-    /// The words as people read them.
+    /// The text that the words of a mailbox make up, without quotes and with encoded words decoded.
     private var phrase: String {
         var text = ""
         var run = ""
@@ -125,7 +125,7 @@ private struct AddressReader {
         return (text + EncodedWords.decode(run)).withoutEndlessMarks
     }
 
-    /// Takes a quoted text, whose first quotation mark was taken.
+    /// Takes the rest of a quoted text whose opening quotation mark was taken already.
     private mutating func quoted() -> [UInt8] {
         var content: [UInt8] = []
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
@@ -138,7 +138,7 @@ private struct AddressReader {
         return content
     }
 
-    /// Takes a comment, whose first bracket was taken.
+    /// Takes the rest of a comment whose opening bracket was taken already.
     private mutating func closed(by end: UInt8, nesting begin: UInt8) -> [UInt8] {
         var content: [UInt8] = []
         var depth = 1
@@ -155,7 +155,8 @@ private struct AddressReader {
         return content
     }
 
-    /// Takes the address in angle brackets, without the route that may come before it (RFC 5322, section 4.4).
+    /// Takes the e-mail address in angle brackets, without the mail route that may precede the address (RFC 5322,
+    /// section 4.4).
     private mutating func angle() -> [UInt8] {
         var content: [UInt8] = []
         while let byte = rest.popFirst(), byte != UInt8(ascii: ">") {

@@ -1,8 +1,9 @@
 import Text
 
-/// Finds the text of a mail's HTML, without its markup: enough to find links and codes, not to lay a page out.
+/// Finds the text of a mail's HTML without the markup. This is enough to find links and codes in the text, but not to
+/// lay out a page.
 enum HTMLText {
-    /// The elements that begin a new line.
+    /// The HTML elements that begin a new line of text.
     private static let blocks: Set<String> = [
         "address", "article", "blockquote", "br", "center", "dd", "div", "dl", "dt", "footer", "form", "h1", "h2", "h3",
         "h4", "h5", "h6", "header", "hr", "li", "main", "ol", "p", "pre", "section", "table", "tbody", "td", "th", "tr",
@@ -35,9 +36,9 @@ enum HTMLText {
         "mdash": "—", "hellip": "…", "zwnj": "", "colon": ":", "sol": "/", "equals": "=", "quest": "?",
     ]
 
-    /// Replaces character references by their characters:
-    /// <https://html.spec.whatwg.org/multipage/syntax.html#character-references>. Of the named ones, it knows those
-    /// that occur in mails.
+    /// Replaces HTML's character references by their characters:
+    /// <https://html.spec.whatwg.org/multipage/syntax.html#character-references>. Of the named references, only those
+    /// are known that are usual in mails.
     static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         guard bytes.contains(UInt8(ascii: "&")) else { return Array(bytes) }
         var output: [UInt8] = []
@@ -66,13 +67,13 @@ enum HTMLText {
     }
 }
 
-/// Splits HTML into tags and texts in one pass, tolerant as browsers are.
+/// Splits HTML into tags and texts in one pass. Like a browser, it tolerates malformed HTML.
 struct HTMLScanner {
     struct Tag {
-        /// The name in lower case.
+        /// The HTML element's name in lower case.
         let name: String
         let isEnd: Bool
-        /// The attributes, with names in lower case and values as in the source.
+        /// The HTML element's attributes, with names in lower case and values as in the source.
         let attributes: [(name: String, value: ArraySlice<UInt8>)]
     }
 
@@ -82,7 +83,7 @@ struct HTMLScanner {
     }
 
     private var rest: ArraySlice<UInt8>
-    /// The name of the open element whose content is neither markup nor text.
+    /// The name of the open element whose content isn't shown, such as `style` or `script`; `nil` when there is none.
     private var hidden: String?
 
     private static let hiding: Set<String> = ["style", "script", "title", "template"]
@@ -119,7 +120,7 @@ struct HTMLScanner {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// Moves behind `mark`, in any case; to the end if there is none.
+    /// Moves past the next occurrence of `mark`, in upper or lower case; to the end of the HTML if there is none.
     private mutating func skip(past mark: [UInt8]) {
         while let place = rest.firstIndex(of: mark[0]) {
             rest = rest[place...]
@@ -139,7 +140,7 @@ struct HTMLScanner {
         rest = rest[end...].dropFirst()
     }
 
-    /// The number of attributes of a tag that are read.
+    /// The largest number of attributes that are read of an HTML tag.
     private static let attributeLimit = 100
 
     private mutating func tag() -> Tag {

@@ -3,9 +3,9 @@ import Time
 
 // Header fields of mails: <https://www.rfc-editor.org/rfc/rfc5322>, <https://www.rfc-editor.org/rfc/rfc2047>
 
-/// Encodes texts for header fields. Whatever a text has, it can't begin another field.
+/// Encodes texts for the header fields of mails, so that no text can begin a header field of its own.
 package enum HeaderText {
-    /// Returns a short text of printable ASCII as it is, and others as encoded words.
+    /// Returns a short text of printable ASCII as it is, and any other text as encoded words (RFC 2047).
     static func encode(_ text: String) -> String {
         let text = withoutControls(text)
         let isPlain =
@@ -30,7 +30,7 @@ package enum HeaderText {
         }
     }
 
-    /// Returns encoded words of at most 75 characters, and never divides a character between two.
+    /// Returns a text as encoded words (RFC 2047) of at most 75 characters. No character is divided between two words.
     private static func encodedWords(_ text: String) -> String {
         var words: [String] = []
         var word: [UInt8] = []
@@ -48,7 +48,8 @@ package enum HeaderText {
 }
 
 extension Mailbox {
-    /// The mailbox as in `From:`. Beyond ASCII, an address isn't encoded (<https://www.rfc-editor.org/rfc/rfc6532>).
+    /// The mailbox as text for a mail's header field such as `From`. An address with characters beyond ASCII isn't
+    /// encoded (<https://www.rfc-editor.org/rfc/rfc6532>).
     package var headerText: String {
         let address = Mailbox.headerAddress(address)
         guard let name = name.map({ HeaderText.withoutControls($0) }), !name.isEmpty else { return address }
@@ -62,8 +63,9 @@ extension Mailbox {
         "(", ")", "<", ">", "[", "]", ":", ";", "@", "\\", ",", "\"", " ",
     ]
 
-    /// Returns the address, with the part before the `@` in quotes if its characters need them. It compares scalars,
-    /// because a quote with a combining mark behind it is another character.
+    /// Returns the e-mail address for a header field. The part before the `@` is in quotes if its characters need them.
+    /// Scalars are compared instead of characters, because a quotation mark with a combining mark behind it is a
+    /// different character.
     private static func headerAddress(_ address: String) -> String {
         let scalars = HeaderText.withoutControls(address).unicodeScalars
         guard let mark = scalars.lastIndex(of: "@") else {
@@ -87,7 +89,7 @@ extension Mailbox {
 }
 
 extension Instant {
-    /// The time in the form of mails: `Tue, 01 Jan 2030 00:00:00 +0000`.
+    /// The time in the format of a mail's `Date` field: `Tue, 01 Jan 2030 00:00:00 +0000`.
     /// <https://www.rfc-editor.org/rfc/rfc5322#section-3.3>
     package var mailDate: String {
         let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
@@ -101,10 +103,10 @@ extension Instant {
     }
 }
 
-/// Replaces header fields of a mail whose content stays the same, byte for byte.
+/// Replaces header fields of a mail and leaves the mail's body unchanged, byte for byte.
 package enum HeaderRewriting {
-    /// Returns the mail with these fields in place of all of the same names, at the position of the first one, or at
-    /// the end of the header. Values are as people read them.
+    /// Returns the mail with `fields` in place of all its header fields of the same names, at the position of the first
+    /// of them, or else at the end of the header. The fields' values aren't encoded yet.
     package static func replace(_ raw: [UInt8], with fields: [InboxMessage.HeaderField]) -> [UInt8] {
         guard !fields.isEmpty else { return raw }
         var output: [UInt8] = []
@@ -146,7 +148,7 @@ package enum HeaderRewriting {
 
     private static let addresses: Set<String> = ["from", "sender", "reply-to", "to", "cc", "bcc"]
 
-    /// Returns the field as it is in a mail, with the line's end.
+    /// Returns the header field as it stands in a mail, encoded and with the line break at its end.
     static func written(_ field: InboxMessage.HeaderField) -> String {
         guard addresses.contains(field.name.lowercased()) else {
             return "\(field.name): \(plain(field.value) ?? HeaderText.encode(field.value))\r\n"
@@ -155,8 +157,8 @@ package enum HeaderRewriting {
         return "\(field.name): \(mailboxes.joined(separator: ",\r\n "))\r\n"
     }
 
-    /// Reads a single mailbox as people write it, whose name may have commas without quotes: `Example, Inc.
-    /// <a@example.com>`.
+    /// Reads a single mailbox that is written for people, with a name that may have commas without quotes: `Example,
+    /// Inc. <a@example.com>`.
     private static func displayed(_ value: String) -> Mailbox? {
         let (bytes, bracket, blanks) = (value.utf8, UInt8(ascii: "<"), " \t\r\n".utf8)
         guard bytes.last == UInt8(ascii: ">"), let mark = bytes.firstIndex(of: bracket),
@@ -169,8 +171,8 @@ package enum HeaderRewriting {
             String(Substring(bytes[mark...].dropFirst().dropLast())), name: name.isEmpty ? nil : name)
     }
 
-    /// Returns a value that needs no encoding; it may exceed the recommended length of a line, but not the limit.
-    /// Encoding would corrupt an identifier or a trace.
+    /// Returns a header field's value as it is if it needs no encoding, and `nil` otherwise. The value may exceed the
+    /// recommended length of a line, but not the limit, because encoding would corrupt an identifier or a trace.
     private static func plain(_ value: String) -> String? {
         let isPlain = value.utf8.count <= 900 && value.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
         return isPlain && !value.contains("=?") ? value : nil

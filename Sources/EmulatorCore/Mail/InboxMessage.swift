@@ -2,12 +2,13 @@ import Dispatch
 import Time
 import Worlds
 
-/// A message in a world's inbox. This one table has all messages that were sent in the world, or would have been.
+/// An e-mail or text message in a world's inbox. The inbox's table has all messages that were sent in the world, or
+/// that a real provider would have sent.
 package struct InboxMessage: Row {
     package static let table = Table<InboxMessage>("mail.message", limit: 2 * Inbox.countLimit, indexes: [byRecipient])
     package static let byRecipient = Index<InboxMessage, String>("recipient", each: { $0.recipients })
 
-    /// The number of the message. It counts up from 1, and no number is used twice.
+    /// The number of the message in its inbox. Numbers count up from 1, and none is used twice.
     package let number: Int
     /// The time when the message was sent, by the world's clock.
     package let time: Instant
@@ -19,19 +20,19 @@ package struct InboxMessage: Row {
         self.message = message
     }
 
-    /// The addresses to which the message was sent, or a relay forwarded it, in lower case.
+    /// The addresses to which the message was sent, or to which a relay forwarded it, in lower case.
     package var recipients: [String] {
         let forwarded = message.relay?.forwardedTo
         return (message.envelope.to + (forwarded.map { [$0] } ?? [])).map { $0.lowercased() }
     }
 
     package var key: String { InboxMessage.id(number) }
-    /// The message's ID: `m1`, `m2`…
+    /// The ID of the message in its inbox: `m1`, `m2`…
     package var id: String { key }
 
     package static func id(_ number: Int) -> String { "m\(number)" }
 
-    /// Returns the number in an ID; `nil` for another text.
+    /// Returns the number in a message's ID such as `m2`; `nil` for a text of another form.
     package static func number(of id: String) -> Int? {
         let digits = id.dropFirst()
         guard id.hasPrefix("m"), digits.count <= 15, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) })
@@ -40,19 +41,19 @@ package struct InboxMessage: Row {
     }
 }
 
-/// Numbers about a world's inbox, beside the messages.
+/// Counters about a world's inbox, which are stored beside the messages.
 package struct Inbox: WorldValue {
     package static let name = "mail.inbox"
     package static let countLimit = 1_000
-    /// The approximate number of bytes that an inbox may have. The latest message is kept, however large it is. If the
-    /// inboxes of all worlds are too large together, one that gets a message keeps less (`MailBudget`).
+    /// The approximate largest number of bytes of an inbox. The latest message is kept, however large it is. If the
+    /// inboxes of all worlds together are too large, an inbox that gets a message keeps fewer bytes (`MailBudget`).
     package static let sizeLimit = 8 << 20
 
-    /// The number of the last message.
+    /// The number of the latest message in the inbox.
     package fileprivate(set) var last = 0
-    /// The number of messages that were dropped for new ones.
+    /// The number of messages that the inbox has dropped to make room for new ones.
     package fileprivate(set) var dropped = 0
-    /// The number of times that messages were deleted.
+    /// The number of times that a user or test has deleted messages from the inbox.
     package fileprivate(set) var deletions = 0
     fileprivate var bytes = 0
 
@@ -62,7 +63,7 @@ package struct Inbox: WorldValue {
 extension TableReading where Self: ~Copyable {
     package var inbox: Inbox { value(Inbox.self) }
 
-    /// Returns at most `limit` messages after the one with this number, oldest first.
+    /// Returns at most `limit` messages that came after the message with this number, oldest first.
     package func messages(after number: Int = 0, limit: Int = .max) -> [InboxMessage] {
         let id = InboxMessage.id(number)
         if find(InboxMessage.self, id) != nil { return rows(InboxMessage.self, after: id, limit: limit) }
@@ -71,7 +72,8 @@ extension TableReading where Self: ~Copyable {
         return Array(later.prefix(limit))
     }
 
-    /// Returns the messages that were sent or forwarded to an address or a phone number, oldest first.
+    /// Returns the messages in the inbox that were sent or forwarded to an e-mail address or a phone number, oldest
+    /// first.
     package func messages(to recipient: String) -> [InboxMessage] {
         rows(InboxMessage.byRecipient, recipient.lowercased())
     }
@@ -98,7 +100,8 @@ extension Transaction {
         self[Inbox.self].bytes -= row.message.size
     }
 
-    /// Deletes a message, and returns the number of bytes that are left; `nil` when there is no such message.
+    /// Deletes the message with this ID, and returns the bytes that the inbox still has; `nil` when there is no such
+    /// message.
     fileprivate mutating func deleteMessage(_ id: String) -> Int? {
         guard let row = find(InboxMessage.self, id) else { return nil }
         drop(row)
@@ -106,7 +109,7 @@ extension Transaction {
         return self[Inbox.self].bytes
     }
 
-    /// Sums up the bytes of the messages.
+    /// Sets the size of the inbox to the sum of its messages' sizes.
     mutating func countMessages() {
         self[Inbox.self].bytes = all(InboxMessage.self).reduce(0) { $0 + $1.message.size }
     }
@@ -119,7 +122,7 @@ extension Transaction {
 }
 
 extension World {
-    /// Adds a message to the inbox, and drops the oldest if there are too many.
+    /// Adds a message to the inbox, and drops the oldest messages if there are too many.
     @discardableResult
     package func deliver(_ message: SentMessage) throws(StoreFailure) -> InboxMessage {
         let limit = state.inboxSize.limit
@@ -130,14 +133,14 @@ extension World {
         return row
     }
 
-    /// Counts the bytes of an inbox that a store has kept.
+    /// Adds the size of an inbox that was read from a store to the count of all inboxes' sizes.
     func countInbox() { state.inboxSize.set(read { $0.inbox.bytes }) }
 
-    /// Returns whether a mail of so many bytes can be accepted: not when the inboxes of all worlds have twice the bytes
-    /// that they should. That is possible, since each keeps its latest mail, however large.
+    /// Returns whether a mail of `bytes` bytes can be accepted. It can't if the inboxes of all worlds together would
+    /// exceed twice their limit, which is possible because each inbox keeps its latest mail, however large.
     package func hasRoom(forMail bytes: Int) -> Bool { state.inboxSize.hasRoom(for: bytes) }
 
-    /// Deletes a message. Returns `false` when there is no such message.
+    /// Deletes the message with this ID from the inbox. Returns `false` when there is no such message.
     package func deleteMessage(_ id: String) throws(StoreFailure) -> Bool {
         guard let bytes = try update({ $0.deleteMessage(id) }) else { return false }
         state.inboxSize.set(bytes)
@@ -145,7 +148,7 @@ extension World {
         return true
     }
 
-    /// Empties the inbox.
+    /// Deletes all messages of the inbox.
     package func deleteMessages() throws(StoreFailure) {
         try update { $0.deleteMessages() }
         state.inboxSize.set(0)
@@ -153,10 +156,11 @@ extension World {
         inboxListeners.tell()
     }
 
-    /// A number that no other inbox of this process has; the world gets a new one when it is reset.
+    /// A number of the world's inbox that no other inbox of this process has. The world gets a new number when it is
+    /// reset.
     package var inboxNumber: Int { state.inboxNumber.load(ordering: .relaxed) }
 
-    /// Gives the inbox a new number, and removes its parsed mails.
+    /// Gives the inbox a new number, and removes its mails from the cache of parsed mails.
     func forgetMail() {
         let number = state.inboxNumber.exchange(WorldState.nextInboxNumber, ordering: .relaxed)
         budget.readMails.forget(number)
@@ -164,6 +168,6 @@ extension World {
 
     package var inboxListeners: Listeners { state.inboxListeners }
 
-    /// The queue on which the inbox's listeners are called.
+    /// The dispatch queue on which the listeners of the world's inbox are called.
     package var inboxQueue: DispatchQueue { state.inboxQueue }
 }

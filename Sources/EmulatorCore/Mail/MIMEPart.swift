@@ -2,9 +2,9 @@ import HTTPServer
 import JOSE
 import Text
 
-/// A mail, or a part of one: header fields and a body.
+/// A mail, or a part of a mail: header fields and a body.
 struct MIMEPart {
-    /// The header fields, unfolded, in their order.
+    /// The header fields of a mail or of its part, in their order, with continued lines joined.
     let fields: [(name: String, value: String)]
     let body: ArraySlice<UInt8>
 
@@ -34,8 +34,8 @@ struct MIMEPart {
         body = rest
     }
 
-    /// Removes a line, and returns it without its end. A line feed alone ends one, too, because mails in files have no
-    /// others.
+    /// Removes the first line of `rest`, and returns it without its line break. A line feed alone ends a line, too,
+    /// because mails in files have no carriage returns.
     private static func line(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let end = rest.firstIndex(of: 0x0A) ?? rest.endIndex
         let line = rest[..<end]
@@ -56,7 +56,7 @@ struct MIMEPart {
         return fields.first { $0.name.lowercased() == name }?.value
     }
 
-    /// The content type; plain text if there is none.
+    /// The content type of a mail or of its part; plain text if the header names none.
     var contentType: HeaderParameters {
         let type = HeaderParameters(field("Content-Type") ?? "")
         return type.value.contains("/") ? type : HeaderParameters("text/plain")
@@ -64,8 +64,8 @@ struct MIMEPart {
 
     var disposition: HeaderParameters { HeaderParameters(field("Content-Disposition") ?? "") }
 
-    /// Returns the parts between lines that begin with the boundary, at most `limit`. The text before the first and
-    /// after the last is for readers that don't support parts.
+    /// Returns at most `limit` parts of a multipart body, which are separated by lines that begin with `boundary`. The
+    /// text before the first part and after the last isn't returned; it is for mail programs that don't support parts.
     func parts(_ boundary: String, limit: Int) -> [MIMEPart] {
         let delimiter = Array("--\(boundary)".utf8)
         var parts: [MIMEPart] = []
@@ -86,7 +86,8 @@ struct MIMEPart {
         return parts
     }
 
-    /// Returns a part without the line break before a boundary, which belongs to the boundary.
+    /// Returns the part in `range` of the body without the line break before the next boundary, which belongs to the
+    /// boundary.
     private func withoutLineEnd(_ range: Range<Int>) -> ArraySlice<UInt8> {
         var part = body[range]
         if part.last == 0x0A { part = part.dropLast() }
@@ -95,12 +96,14 @@ struct MIMEPart {
     }
 }
 
-/// A value with parameters: `text/plain; charset=utf-8`.
+/// A header field's value with parameters: `text/plain; charset=utf-8`.
+///
 /// <https://www.rfc-editor.org/rfc/rfc2045#section-5.1>, <https://www.rfc-editor.org/rfc/rfc2231>
 struct HeaderParameters {
-    /// The value in lower case.
+    /// A header field's value without its parameters, in lower case.
     let value: String
-    /// The parameters by their names in lower case. If several have the same name, the first one counts.
+    /// The parameters of a header field's value, by their names in lower case. If several have the same name, the first
+    /// one counts.
     let parameters: [String: String]
 
     init(_ text: String) {
@@ -139,7 +142,7 @@ struct HeaderParameters {
         return String(decoding: head.dropLast(tail), as: UTF8.self)
     }
 
-    /// Takes a parameter's value, in quotes or up to the next semicolon.
+    /// Takes the value of a header field's parameter, in quotes or up to the next semicolon.
     private static func content(_ rest: inout ArraySlice<UInt8>) -> String {
         rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
         guard rest.first == 0x22 else { return trimmed(take(&rest, until: 0x3B)) }
@@ -153,13 +156,14 @@ struct HeaderParameters {
     }
 }
 
-/// A parameter's value that is percent-encoded, or divided among several parameters:
+/// A value of a header field's parameter that is percent-encoded, or divided among several parameters:
 /// <https://www.rfc-editor.org/rfc/rfc2231#section-3>.
 private struct DividedValue {
     private var pieces: [(place: Int, bytes: [UInt8])] = []
     private var charset = ""
 
-    /// Adds a piece, such as `utf-8'en'%E2%82%AC%20rates`. Pieces after the first don't name a character set.
+    /// Adds a piece of a divided parameter value, such as `utf-8'en'%E2%82%AC%20rates`. Pieces after the first don't
+    /// name a character set.
     mutating func add(_ content: String, at place: Int, isEncoded: Bool) {
         guard isEncoded else { return pieces.append((place, Array(content.utf8))) }
         let parts = content.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
@@ -169,25 +173,27 @@ private struct DividedValue {
         pieces.append((place, PercentCoding.decode(Array(encoded.utf8)[...], plusIsSpace: false)))
     }
 
-    /// The text of all pieces, joined before they are decoded, because a character may be divided between two.
+    /// The text of all pieces of a divided parameter value. They are joined before they are decoded, because a
+    /// character may be divided between two pieces.
     var text: String { Charset.text(pieces.sorted { $0.place < $1.place }.flatMap(\.bytes), charset) }
 }
 
-/// A received mail, byte for byte. Only these bytes are stored; each display parses them again.
+/// A received mail, byte for byte. Only these bytes are stored, and the mail is parsed again whenever it is displayed.
 package struct ReceivedMail: Codable, Sendable, Equatable {
-    /// The bytes, with CR LF at the ends of lines.
+    /// The bytes of the received mail, with CR LF at the ends of lines.
     package let raw: [UInt8]
 
     package init(_ raw: [UInt8]) { self.raw = raw }
 
-    /// The number of elements that are kept of each list beside the mail, so that they stay small for any mail.
+    /// The largest number of a mail's Cc addresses that are stored beside the mail itself, so that a mail with very
+    /// many stays small.
     fileprivate static let copiesLimit = 100
 
     static func summary(_ text: String) -> String {
         text.utf8.count <= 1_000 ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(1_000)))
     }
 
-    /// Decodes Base64, which is a third of the length of a list of numbers.
+    /// Decodes a received mail from Base64, in which form it takes a third of the space of a list of numbers.
     package init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         raw = TransferEncoding.base64(Array(text.utf8)[...])
@@ -200,8 +206,9 @@ package struct ReceivedMail: Codable, Sendable, Equatable {
 }
 
 extension SentMessage {
-    /// Makes a message of a mail that the app under test sent. `sender` and `recipients` are the envelope's. A mail to
-    /// several recipients is one message in the inbox, except for those at a relay's addresses.
+    /// Makes an inbox message from a mail that the app under test has sent. `sender` and `recipients` are the
+    /// envelope's. A mail to several recipients becomes one message, except that recipients at a relay's addresses get
+    /// messages of their own.
     package init(
         received content: ReceivedContent, from sender: String, to recipients: [String], relay: Relay? = nil,
         request: String?

@@ -1,8 +1,8 @@
 /// Finds the codes that a mail asks its reader to enter.
 ///
-/// No mail marks its code. Those of Django's allauth, of Auth0, Cognito, GitHub and Google have it on a line by itself,
-/// or in a sentence about it. So a number of 4 to 8 digits counts if it is a line of its own, and any code if its line,
-/// or the one before it, has a word such as "code".
+/// No mail marks its code. Mails of Django's allauth, Auth0, Cognito, GitHub and Google have the code on a line by
+/// itself, or in a sentence about it. Therefore a number of 4 to 8 digits is taken for a code if it is a line of its
+/// own, and any other code is found if its line, or the line before, has a word such as "code".
 enum MailCodes {
     private static let limit = (codes: 20, bytes: 64 << 10, line: 1_000)
 
@@ -23,13 +23,13 @@ enum MailCodes {
         return Array(found.prefix(limit.codes))
     }
 
-    /// Returns whether a line may have a code, each of which has a digit or a hyphen. Few lines of a mail do, and
-    /// splitting lines into words costs the most.
+    /// Returns whether a line of a mail may have a code, which always has a digit or a hyphen. Few lines do, and this
+    /// check is cheap, while splitting a line into words is costly.
     private static func mayHoldCode(_ line: Substring.UTF8View.SubSequence) -> Bool {
         line.contains { (0x30...0x39).contains($0) || $0 == 0x2D }
     }
 
-    /// Finds the last line with words before another one. It reads each line once at most.
+    /// Finds the last line before a given line that has any words. Each line is read at most once.
     private struct WordsBefore {
         private let lines: [Substring.UTF8View.SubSequence]
         private var known = 0
@@ -37,7 +37,8 @@ enum MailCodes {
 
         init(_ lines: [Substring.UTF8View.SubSequence]) { self.lines = lines }
 
-        /// Returns whether that line has a word such as "code". Call it in the order of the lines.
+        /// Returns whether the last line with words before the line `place` has a word such as "code". Call it for one
+        /// line after the other, in their order.
         mutating func announce(_ place: Int) -> Bool {
             for other in (known..<place).reversed() {
                 let line = Line(lines[other])
@@ -52,14 +53,14 @@ enum MailCodes {
     }
 
     private struct Line {
-        /// The words without the punctuation around them.
+        /// The words of a mail's line, without the punctuation around them.
         let words: [String]
 
         private static let names: Set<String> = [
             "code", "codes", "passcode", "pin", "otp", "tan", "código", "codigo", "codice", "kode", "kód", "kod", "код",
             "コード", "验证码", "驗證碼", "코드", "인증번호",
         ]
-        /// The words for a code in languages without blanks, or those that are parts of longer words.
+        /// Words for "code" or "password" that are also found within longer words, and in languages without spaces.
         private static let parts = ["code", "码", "碼", "コード", "코드", "인증번호", "passwor", "passwort", "kennwort"]
 
         init(_ bytes: Substring.UTF8View.SubSequence) {
@@ -68,7 +69,7 @@ enum MailCodes {
                 .filter { !$0.isEmpty }
         }
 
-        /// Whether the line has a word such as "code".
+        /// Whether the line of a mail has a word such as "code".
         var announces: Bool {
             words.contains { word in
                 let word = word.lowercased()
@@ -104,19 +105,19 @@ enum MailCodes {
             return announced() || announces ? [word] : []
         }
 
-        /// Returns whether the word at this index is the year of a copyright.
+        /// Returns whether the word at this index is the year of a copyright notice, and so isn't a code.
         private func isYear(_ place: Int) -> Bool {
             place > 0 && ["©", "c", "copyright"].contains(words[place - 1].lowercased())
         }
 
-        /// Returns whether the word has both capital letters and digits, and nothing else.
+        /// Returns whether the word consists of capital letters and digits, with at least one of each.
         private static func isMixed(_ word: String, lengths: ClosedRange<Int>) -> Bool {
             let letters = word.utf8.count { (0x41...0x5A).contains($0) }
             let digits = word.utf8.count { (0x30...0x39).contains($0) }
             return letters > 0 && digits > 0 && letters + digits == word.utf8.count && lengths.contains(word.utf8.count)
         }
 
-        /// Returns whether the word is a code with hyphens: `123-456`, `ABC-D2F`, `G-123456`.
+        /// Returns whether a word of a mail is a code with hyphens, such as `123-456`, `ABC-D2F` or `G-123456`.
         private static func isDivided(_ word: String, needsDigit: Bool) -> Bool {
             let halves = word.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
             guard halves.count == 2 || halves.count == 3, word.utf8.count >= 7 else { return false }

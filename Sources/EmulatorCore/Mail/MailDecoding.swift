@@ -4,14 +4,14 @@ import Worlds
 // Decoding of texts in mails that aren't ASCII: <https://www.rfc-editor.org/rfc/rfc2045#section-6>,
 // <https://www.rfc-editor.org/rfc/rfc2047>
 
-/// Decodes encoded words in header fields: `=?UTF-8?B?SGVsbG8=?=`.
+/// Decodes encoded words (RFC 2047) in a mail's header fields, such as `=?UTF-8?B?SGVsbG8=?=`.
 enum EncodedWords {
-    /// Returns the text with its encoded words decoded.
+    /// Returns the text of a header field with its encoded words (RFC 2047) decoded.
     static func decode(_ text: String) -> String {
         guard text.contains("=?") else { return text }
         let bytes = Array(text.utf8)
         var output = ""
-        /// The beginning of the text that isn't decoded yet, and whether it follows an encoded word.
+        /// The beginning of the part of a header field's text that isn't decoded yet.
         var plain = 0
         var followsWord = false
         var place = 0
@@ -31,7 +31,7 @@ enum EncodedWords {
         return (output + String(decoding: bytes[plain...], as: UTF8.self)).withoutEndlessMarks
     }
 
-    /// The length of the longest name of a character set.
+    /// The largest length of a character set's name in an encoded word.
     private static let nameLimit = 60
 
     private static func word(_ bytes: [UInt8], at start: Int) -> (text: String, end: Int)? {
@@ -54,7 +54,7 @@ enum EncodedWords {
     }
 }
 
-/// Decodes bodies that were encoded as lines of ASCII.
+/// Decodes the bodies of mails that were encoded as lines of ASCII, by Base64 or quoted-printable.
 enum TransferEncoding {
     static func decode(_ body: ArraySlice<UInt8>, _ name: String) -> [UInt8] {
         switch plainName(name) {
@@ -64,7 +64,7 @@ enum TransferEncoding {
         }
     }
 
-    /// Returns whether the encoding changes the bytes.
+    /// Returns whether a mail's transfer encoding of this name changes the bytes of the body.
     static func isEncoded(_ name: String) -> Bool { ["base64", "quoted-printable"].contains(plainName(name)) }
 
     private static func plainName(_ name: String) -> String {
@@ -104,7 +104,7 @@ enum TransferEncoding {
         }
     }
 
-    /// Decodes quoted-printable text. An equals sign that escapes nothing is kept.
+    /// Decodes quoted-printable text. An equals sign without two hexadecimal digits or a line break behind it is kept.
     static func quotedPrintable(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(text.count)
@@ -139,14 +139,14 @@ enum TransferEncoding {
     }
 }
 
-/// Decodes the character sets that mails still use: UTF-8, UTF-16, and those that are nearly Latin-1.
+/// Decodes text in the character sets that mails still use: UTF-8, UTF-16, and the sets that are nearly Latin-1.
 enum Charset {
     private enum Table {
         case utf8
         case utf16(isLittle: Bool?)
         case windows1252
         case latin9
-        /// UTF-8 if the bytes are valid UTF-8, and Latin-1 otherwise.
+        /// A table that decodes bytes as UTF-8 if they are valid UTF-8, and as Latin-1 otherwise.
         case guessed
     }
 
@@ -166,8 +166,8 @@ enum Charset {
         }
     }
 
-    /// Returns the text, with line feeds at the ends of lines. Of an endless run of combining marks, only the first
-    /// ones are kept.
+    /// Returns the text that `bytes` stand for in the character set `name`, with line feeds at the ends of lines. Of a
+    /// very long run of combining marks, only the first ones are kept.
     static func text(_ bytes: [UInt8], _ name: String) -> String {
         let text = decoded(bytes, table(name) ?? .guessed).withoutEndlessMarks
         return text.utf8.contains(0x0D) ? withLineFeeds(text) : text
@@ -199,7 +199,7 @@ enum Charset {
         return String(scalars)
     }
 
-    /// Decodes UTF-16. Without a byte order mark, the higher byte comes first:
+    /// Decodes UTF-16. Text without a byte order mark is big-endian unless `isLittle` is `true`:
     /// <https://www.rfc-editor.org/rfc/rfc2781#section-4.3>.
     private static func utf16(_ bytes: [UInt8], isLittle: Bool?) -> String {
         let marked: Bool? = bytes.starts(with: [0xFF, 0xFE]) ? true : bytes.starts(with: [0xFE, 0xFF]) ? false : nil

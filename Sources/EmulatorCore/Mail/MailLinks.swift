@@ -2,13 +2,13 @@ import Text
 
 /// Finds the URLs that a mail asks its reader to open.
 enum MailLinks {
-    /// The number of links that are kept, the length of the longest, and the length of the text that is searched, in
-    /// bytes.
+    /// The largest number of links that are kept of a mail, the largest length of a link, and the length of the text
+    /// that is searched, both in bytes.
     private static let limit = (links: 100, length: 8 << 10, text: 1 << 20)
     private static let others: Set<String> = ["about", "blob", "cid", "data", "file", "javascript", "mid", "vbscript"]
 
-    /// Returns the links of the text in their order, then those that only the HTML has, each once. Any scheme with `//`
-    /// after it counts, so that links into apps are found, too.
+    /// Returns the links of a mail's text in their order, then the links that only the HTML has, each link once. Any
+    /// URL with `//` after its scheme counts, so that links into apps are found, too.
     static func find(text: String?, html: String?) -> [String] {
         var found = Found()
         if let text { bare(Array(text.utf8.prefix(limit.text)), &found) }
@@ -52,7 +52,8 @@ enum MailLinks {
         }
     }
 
-    /// Returns where the scheme before `mark` begins, if `//` follows, and people can open such URLs.
+    /// Returns where the scheme before the colon at `mark` begins, if `//` follows the colon and the scheme is one
+    /// whose URLs people can open; otherwise `nil`.
     private static func scheme(_ text: [UInt8], before mark: Int) -> Int? {
         guard text[mark...].prefix(3).elementsEqual("://".utf8) else { return nil }
         let name = text[..<mark].suffix(32).reversed().prefix { byte in
@@ -83,10 +84,10 @@ enum MailLinks {
 
     private static let marks: Set<UInt8> = Set(".,;:!?'*".utf8)
 
-    /// Returns a link without the punctuation of the sentence around it.
+    /// Returns a link without the punctuation that belongs to the sentence around the link.
     private static func trimmed(_ link: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var link = link
-        /// The number of closing brackets of a kind without an opening one.
+        /// For each kind of closing bracket, the number of those in the link that have no opening bracket.
         var excess: [UInt8: Int] = [:]
         for byte in link {
             switch byte {

@@ -1,15 +1,16 @@
 import Synchronization
 import Time
 
-/// A mail to one recipient, for the verdict of a provider that relays mail to people who hide their address.
+/// A mail on its way to one recipient. A provider whose relay hides people's addresses decides from it whether the mail
+/// is forwarded.
 package struct MailInTransit: Sendable {
     package let world: World
-    /// The envelope's sender; empty for a bounce.
+    /// The sender in the mail's envelope; empty for a bounce.
     package let sender: String
-    /// The envelope's recipient.
+    /// The recipient in the mail's envelope.
     package let recipient: String
-    /// The content; `nil` when only the envelope is known, because the sender's server asks for each recipient before
-    /// it sends the mail.
+    /// The mail's content; `nil` while only the envelope is known, because the sender's server asks about each
+    /// recipient before it sends the mail.
     package let content: ReceivedContent?
 
     package init(in world: World, from sender: String, to recipient: String, content: ReceivedContent? = nil) {
@@ -20,12 +21,13 @@ package struct MailInTransit: Sendable {
     }
 }
 
-/// The content of a mail, as bytes and parsed.
+/// The content of a mail, both as bytes and parsed.
 package struct ReceivedContent: Sendable {
-    /// The bytes, with CR LF at the ends of lines.
+    /// The bytes of a mail, with CR LF at the ends of lines.
     package let raw: [UInt8]
     package let read: ReadMail
-    /// The parts that a message has beside the mail. They are found once for all recipients.
+    /// The mail's subject, which is stored with the inbox message of each recipient. It is found once for all
+    /// recipients.
     package let subject: String?
     package let links: [String]
     package let codes: [String]
@@ -39,24 +41,24 @@ package struct ReceivedContent: Sendable {
     }
 }
 
-/// The verdict of a relay on a mail.
+/// The decision of a mail relay about a mail.
 package enum RelayVerdict: Sendable {
-    /// The envelope is accepted; the content is judged when it is there.
+    /// The relay accepts the mail's envelope, and will decide about the content when it arrives.
     case accepted
     case forwarded(ForwardedMail)
-    /// The mail is refused, and the sender is told.
+    /// The relay refuses the mail, and the sender is told.
     case refused(MailRefusal)
-    /// Nobody gets the mail, and the sender isn't told.
+    /// The relay accepts the mail but delivers it to nobody, and the sender isn't told.
     case lost(Diagnosis)
 }
 
-/// The changes that a relay makes to a forwarded mail.
+/// The changes that a mail relay makes to a mail that it forwards.
 package struct ForwardedMail: Sendable, Equatable {
-    /// The address to which the mail is forwarded.
+    /// The address to which the relay forwards the mail.
     package let recipient: String
-    /// The sender in the forwarded mail's envelope.
+    /// The sender in the envelope of the mail that the relay forwards.
     package let sender: String
-    /// Header fields that replace those of the same name.
+    /// The header fields that the relay puts in place of the mail's fields of the same names.
     package let fields: [InboxMessage.HeaderField]
 
     package init(to recipient: String, from sender: String, fields: [InboxMessage.HeaderField]) {
@@ -67,7 +69,7 @@ package struct ForwardedMail: Sendable, Equatable {
 }
 
 extension InboxMessage.HeaderField {
-    /// Makes a field of mailboxes, such as `From`, with names in quotes:
+    /// Makes a mail's header field that holds mailboxes, such as `From`, with names in quotes:
     /// <https://www.rfc-editor.org/rfc/rfc5322#section-3.4>.
     package init(name: String, mailboxes: [Mailbox]) {
         let written = mailboxes.map { mailbox in
@@ -83,11 +85,12 @@ extension InboxMessage.HeaderField {
     }
 }
 
-/// The reply to a refused mail: <https://www.rfc-editor.org/rfc/rfc5321#section-4.2>.
+/// The SMTP reply to a refused mail: <https://www.rfc-editor.org/rfc/rfc5321#section-4.2>.
 package struct MailRefusal: Sendable {
-    /// The reply's code, such as 550.
+    /// The code of the SMTP reply, such as 550.
     package let code: Int
-    /// The enhanced status code, such as `5.1.1`; `nil` without one: <https://www.rfc-editor.org/rfc/rfc3463>.
+    /// The enhanced status code of the SMTP reply, such as `5.1.1`; `nil` without one:
+    /// <https://www.rfc-editor.org/rfc/rfc3463>.
     package let status: String?
     package let text: String
     package let diagnosis: Diagnosis
@@ -100,7 +103,8 @@ package struct MailRefusal: Sendable {
     }
 }
 
-/// The daemon's services for mail, beside the inbox. They belong to the daemon, and this refers to them weakly.
+/// The daemon's services for mail other than the inbox. The daemon owns them, and this object only has weak references
+/// to them.
 package final class MailRoutes: Sendable {
     private struct Routes {
         weak var submission: (any MailSubmission)?
@@ -110,29 +114,29 @@ package final class MailRoutes: Sendable {
 
     init() {}
 
-    /// The service that takes mails like an SMTP server, whether or not there is a port for SMTP.
+    /// The service that accepts mails as an SMTP server would, whether or not the daemon listens on an SMTP port.
     package var submission: (any MailSubmission)? {
         get { routes.withLock { $0.submission } }
         set { routes.withLock { $0.submission = newValue } }
     }
 }
 
-/// Accepts mails without a connection.
+/// A service that accepts mails without an SMTP connection.
 package protocol MailSubmission: AnyObject, Sendable {
-    /// Judges a mail and puts it into the inbox, as at the end of its data. `raw` has lines ended by CR LF. `request`
-    /// is the ID of the request with the mail.
+    /// Accepts or refuses a mail and puts it into the inbox, as an SMTP server does at the end of the mail's data.
+    /// `raw` is the mail, with lines ended by CR LF. `request` is the ID of the HTTP request that contained the mail.
     func submit(
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> SubmittedMail
 }
 
-/// The outcome of a mail for all its recipients.
+/// The result of submitting a mail, for all its recipients.
 package struct SubmittedMail: Sendable {
-    /// The messages that the mail has added to the inbox, including a mail that a relay refused.
+    /// The messages that the submitted mail has added to the inbox. A mail that a relay refused is added, too.
     package let messages: [InboxMessage]
-    /// The recipients who don't get it, each with the refusal.
+    /// The recipients who don't get the submitted mail, each with the reason.
     package let refusals: [(recipient: String, refusal: MailRefusal)]
-    /// The time by which the answer to the sender is delayed.
+    /// The time by which the reply to the mail's sender is delayed.
     package var delay = TimeSpan.zero
 
     package init(_ messages: [InboxMessage], refusals: [(recipient: String, refusal: MailRefusal)] = []) {

@@ -8,7 +8,7 @@ import Worlds
 extension InboxMessage {
     package struct HeaderField: Codable, Sendable, Equatable {
         package let name: String
-        /// The value as people read it.
+        /// The decoded value of a mail's header field, as mail programs show it.
         package let value: String
 
         package init(name: String, value: String) {
@@ -17,8 +17,8 @@ extension InboxMessage {
         }
     }
 
-    /// The header fields of a mail that is written here, as people read them; empty for a text message. `content` has
-    /// those of any mail.
+    /// The decoded header fields of a mail that the daemon itself writes, as mail programs show them; empty for a text
+    /// message. For the header fields of any mail, see `content`.
     package var headers: [HeaderField] {
         guard message.kind == .mail else { return [] }
         if let fields = message.fields {
@@ -48,7 +48,7 @@ extension InboxMessage {
     /// The mail's Message-ID, which is the same in every run with the same clock.
     private var messageID: String { "<\(number).\(time.milliseconds)@\(message.from.domain ?? "localhost")>" }
 
-    /// The mail in the Internet Message Format, as its sender wrote it; empty for a text message.
+    /// The mail's bytes in the Internet Message Format, before any changes by a relay; empty for a text message.
     package var raw: [UInt8] {
         guard message.kind == .mail else { return [] }
         if let received = message.received { return received.raw }
@@ -73,12 +73,12 @@ extension InboxMessage {
     }
 }
 
-/// The body of a mail that is written here: a text, HTML, or both as alternatives.
+/// The body of a mail that the daemon itself writes: a text, HTML, or both as alternatives.
 struct MailBody {
     let text: String?
     let html: String?
-    /// The boundary. Quoted-printable text can't have a line that begins with `=_`, because an equals sign is followed
-    /// by hexadecimal digits or the end of a line.
+    /// The boundary between the parts of a mail's body. It begins with `=_`, as no line of quoted-printable text can,
+    /// because an equals sign in such text is followed by hexadecimal digits or the end of a line.
     let boundary: String
 
     var contentType: String {
@@ -86,7 +86,7 @@ struct MailBody {
         return text == nil ? "text/html; charset=utf-8" : "multipart/alternative; boundary=\"\(boundary)\""
     }
 
-    /// The rest of the header, and the content.
+    /// The header fields about the body's encoding, and the encoded body.
     var written: String {
         guard let text, let html else { return encoded(text ?? html ?? "") }
         // The last part is the one that a reader should prefer.
@@ -97,7 +97,8 @@ struct MailBody {
         "--\(boundary)\r\nContent-Type: \(type); charset=utf-8\r\n\(encoded(content))"
     }
 
-    /// Returns the rest of a part's header, and its content, which ends with a line break.
+    /// Returns the header fields about the encoding of `content`, and the encoded `content`, which ends with a line
+    /// break.
     private func encoded(_ content: String) -> String {
         "Content-Transfer-Encoding: quoted-printable\r\n\r\n\(QuotedPrintable.encode(content))\r\n"
     }
@@ -107,7 +108,7 @@ struct MailBody {
 enum QuotedPrintable {
     private static let lineLimit = 75
 
-    /// Returns an encoded text whose line breaks remain line breaks.
+    /// Returns the text encoded as quoted-printable. Its line breaks remain line breaks.
     static func encode(_ text: String) -> String {
         var output: [UInt8] = []
         var column = 0
@@ -139,7 +140,7 @@ enum QuotedPrintable {
     }
 }
 
-/// A mail to be written: <https://www.rfc-editor.org/rfc/rfc5322>.
+/// A mail that is to be written: <https://www.rfc-editor.org/rfc/rfc5322>.
 package struct ComposedMail: Sendable {
     package var from: Mailbox
     package var to: [Mailbox]
@@ -148,8 +149,8 @@ package struct ComposedMail: Sendable {
     package var subject: String
     package var text: String?
     package var html: String?
-    /// The identifiers of the earlier mails of a conversation, in angle brackets; the last is the one that this
-    /// answers.
+    /// The identifiers of a conversation's earlier mails, in angle brackets. The last identifier is that of the mail
+    /// that is answered.
     package var references: [String] = []
 
     package init(from: Mailbox, to: [Mailbox], subject: String, text: String?, html: String? = nil) {
@@ -160,7 +161,7 @@ package struct ComposedMail: Sendable {
         self.html = html
     }
 
-    /// Returns the mail as bytes. `id` is a unique text of letters and digits.
+    /// Returns the mail in the Internet Message Format. `id` is a unique text of letters and digits for its Message-ID.
     func raw(id: String, date: Instant) -> [UInt8] {
         let body = MailBody(text: text, html: html, boundary: "=_part_\(id)")
         var output = "From: \(from.headerText)\r\n"
@@ -179,7 +180,7 @@ package struct ComposedMail: Sendable {
 }
 
 extension World {
-    /// Returns the mail as bytes, with an identifier of its own and the time by the world's clock.
+    /// Returns the mail in the Internet Message Format, with a new Message-ID and the date by the world's clock.
     package func write(_ mail: ComposedMail) throws(StoreFailure) -> [UInt8] {
         let (id, now) = try update { tables -> (String, Instant) in
             var random = tables.random
@@ -193,8 +194,8 @@ extension World {
 // MARK: - Answers
 
 extension InboxMessage {
-    /// Returns who answers this mail and who gets the answer, as in the program of the person, to whom the mail may
-    /// have come from a relay. Returns `nil` if nobody got the mail, or it has no sender.
+    /// Returns who answers this mail (its recipient) and who gets the answer, as the recipient's mail program would
+    /// choose them. Returns `nil` if nobody received the mail, or it has no sender.
     package func correspondents(in world: World) -> (answerer: Mailbox, sender: Mailbox)? {
         guard message.kind == .mail, !message.isUndelivered else { return nil }
         let read = asRead(in: world)
@@ -202,7 +203,8 @@ extension InboxMessage {
         return sender.map { (Mailbox(message.relay?.forwardedTo ?? message.to.address), $0) }
     }
 
-    /// Returns the answer to this mail, without quoting it: <https://www.rfc-editor.org/rfc/rfc5322#section-3.6.4>.
+    /// Returns a mail that answers this mail, without quoting its text:
+    /// <https://www.rfc-editor.org/rfc/rfc5322#section-3.6.4>.
     package func answer(
         in world: World, from answerer: Mailbox, to sender: Mailbox, text: String?, html: String?
     ) -> ComposedMail {
@@ -216,12 +218,13 @@ extension InboxMessage {
         return mail
     }
 
-    /// Returns the mail as its recipient reads it.
+    /// Returns the mail as its recipient reads it, which is the forwarded one if a relay forwarded it.
     private func asRead(in world: World) -> ReadMail {
         forwarded.map { ReadMail($0, measuresAttachments: false) } ?? world.mail(self)
     }
 
-    /// Returns identifiers `<…>` of printable ASCII. A header can hold any bytes.
+    /// Returns the mail identifiers of the form `<…>` in a header field. Words that aren't printable ASCII are left
+    /// out, since a header can hold any bytes.
     private static func identifiers(_ text: String) -> [String] {
         text.split(whereSeparator: { $0.isWhitespace }).prefix(1_000).filter { word in
             word.utf8.count <= 250 && word.first == "<" && word.last == ">"

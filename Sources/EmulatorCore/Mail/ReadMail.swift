@@ -2,20 +2,21 @@ import HTTPServer
 import Synchronization
 import Text
 
-/// A parsed mail from outside: its header, its text, its HTML, and its attachments.
+/// A parsed mail that came from outside the daemon: its header, its text, its HTML, and its attachments.
 /// <https://www.rfc-editor.org/rfc/rfc5322>, <https://www.rfc-editor.org/rfc/rfc2045>
 ///
-/// Nothing that a sender writes is refused: a part that can't be parsed is shown as it is. Parsing takes time in
-/// proportion to the mail, however its parts are nested.
+/// No mail is refused as malformed: a part that can't be parsed is shown as it is. Parsing takes time in proportion to
+/// the mail's length, however its parts are nested.
 package struct ReadMail: Sendable {
     package struct Attachment: Codable, Sendable, Equatable {
-        /// The sender's name for the attachment; `nil` if there is none.
+        /// The file name that the sender gave to the attachment; `nil` if there is none.
         package var name: String?
         /// The attachment's type in lower case, such as `image/png`.
         package let type: String
-        /// The number of bytes of the decoded attachment; 0 if it wasn't measured.
+        /// The number of bytes of the decoded attachment; 0 if the size wasn't measured.
         package let size: Int
-        /// The identifier by which the mail's HTML shows it (`cid:`): <https://www.rfc-editor.org/rfc/rfc2392>.
+        /// The identifier by which the mail's HTML refers to the attachment (`cid:`):
+        /// <https://www.rfc-editor.org/rfc/rfc2392>.
         package var contentID: String?
 
         package init(name: String?, type: String, size: Int, contentID: String? = nil) {
@@ -26,28 +27,29 @@ package struct ReadMail: Sendable {
         }
     }
 
-    /// The header fields in their order, as people read them. At most a thousand.
+    /// The decoded header fields of the mail, in their order, at most a thousand.
     package let headers: [InboxMessage.HeaderField]
     package let from: [Mailbox]
     package let sender: [Mailbox]
     package let replyTo: [Mailbox]
     package let to: [Mailbox]
     package let cc: [Mailbox]
-    /// The first part of plain text, with line feeds.
+    /// The content of the mail's first part of plain text, with line feeds at the ends of lines.
     package private(set) var text: String?
-    /// The first part of HTML.
+    /// The content of the mail's first part of HTML.
     package private(set) var html: String?
     package private(set) var attachments: [Attachment] = []
-    /// Notes for the reader about how it is shown.
+    /// Remarks for the mail's reader about how the mail is shown, for example that parts of it were left out.
     package private(set) var notes: [String] = []
 
     private var attached: [MIMEPart] = []
     private let measuresAttachments: Bool
 
-    /// The number of parts that are read, and the depth to which they may be nested.
+    /// The largest number of a mail's parts that are read, and the largest depth to which they may be nested.
     private static let limit = (parts: 200, depth: 8)
 
-    /// Parses a mail. Measuring attachments means decoding them, which costs more than everything else.
+    /// Parses a mail. With `measuresAttachments`, the attachments are decoded to find their sizes, which costs more
+    /// than everything else.
     package init(_ raw: [UInt8], measuresAttachments: Bool = true) {
         self.measuresAttachments = measuresAttachments
         let whole = MIMEPart(raw[...])
@@ -64,17 +66,17 @@ package struct ReadMail: Sendable {
         if left == 0 { notes.append("The mail has more parts: the first \(ReadMail.limit.parts) are shown.") }
     }
 
-    /// Returns the first header field of this name, in any case.
+    /// Returns the value of the mail's first header field of this name, in upper or lower case.
     package func header(_ name: String) -> String? {
         let name = name.lowercased()
         return headers.first { $0.name.lowercased() == name }?.value
     }
 
-    /// Returns the content of the attachment at this index.
+    /// Returns the decoded content of the mail's attachment at this index.
     package func content(of attachment: Int) -> [UInt8] { attached[attachment].content }
 
-    /// Returns the approximate number of bytes that the parsed mail takes, with the mail of `count` bytes from which it
-    /// was parsed.
+    /// Returns the approximate number of bytes that this parsed mail takes in memory, together with the `count` bytes
+    /// from which it was parsed.
     func size(ofRaw count: Int) -> Int {
         let fields = headers.reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.utf8.count }
         // The fields of the parts are stored beside their bodies, too, and the mailboxes beside the header's fields.
@@ -133,23 +135,23 @@ package struct ReadMail: Sendable {
 }
 
 extension MIMEPart {
-    /// The part's decoded body.
+    /// The decoded body of a mail or of its part.
     var content: [UInt8] { TransferEncoding.decode(body, field("Content-Transfer-Encoding") ?? "") }
 
-    /// The number of bytes of `content`.
+    /// The number of bytes of the decoded body.
     fileprivate var contentSize: Int {
         let name = field("Content-Transfer-Encoding") ?? ""
         return TransferEncoding.isEncoded(name) ? TransferEncoding.decode(body, name).count : body.count
     }
 
-    /// Returns the mailboxes of all fields of this name.
+    /// Returns the mailboxes of all the mail's header fields of this name.
     fileprivate func mailboxes(_ name: String) -> [Mailbox] {
         let name = name.lowercased()
         return AddressList.read(fields.filter { $0.name.lowercased() == name }.map(\.value)).mailboxes
     }
 }
 
-/// Joins lines into which the paragraphs of a text were broken: <https://www.rfc-editor.org/rfc/rfc3676>.
+/// Joins the lines of a mail's text into which its paragraphs were broken: <https://www.rfc-editor.org/rfc/rfc3676>.
 enum FlowedText {
     static func joined(_ text: String, deletesSpace: Bool) -> String {
         var output = ""
@@ -174,11 +176,11 @@ enum FlowedText {
     }
 }
 
-/// A cache of parsed mails from outside, because a client that watches an inbox reads the same mails again and again.
-/// If all of them take too much memory, the least recently used are removed.
+/// A cache of parsed mails that came from outside the daemon, because a client that watches an inbox reads the same
+/// mails again and again. If the cache takes too much memory, the least recently used mails are removed.
 package final class ReadMails: Sendable {
     private struct Key: Hashable {
-        /// The number of the inbox: `World.inboxNumber`.
+        /// The number of the inbox that has the mail: `World.inboxNumber`.
         let inbox: Int
         let message: Int
     }
@@ -193,20 +195,21 @@ package final class ReadMails: Sendable {
     private struct State {
         var entries: [Key: Entry] = [:]
         var size = 0
-        /// A count of all uses of mails.
+        /// A counter of all uses of cached mails, by which the least recently used one is found.
         var uses = 0
     }
 
     private let limit: Int
     private let state = Mutex(State())
 
-    /// `limit` is the approximate number of bytes.
+    /// Makes a cache of parsed mails that takes at most about `limit` bytes.
     package init(limit: Int = 32 << 20) { self.limit = limit }
 
-    /// The approximate number of bytes that are cached.
+    /// The approximate number of bytes that the cached mails take.
     package var bytes: Int { state.withLock { $0.size } }
 
-    /// Returns the parsed mail from the cache, or parses it.
+    /// Returns the parsed mail of an inbox message from the cache. If it isn't cached, the mail `raw` is parsed and
+    /// added to the cache.
     func mail(_ raw: [UInt8], inbox: Int, message: Int) -> ReadMail {
         let key = Key(inbox: inbox, message: message)
         let known = state.withLock { state -> (raw: [UInt8], mail: ReadMail)? in
@@ -243,7 +246,7 @@ package final class ReadMails: Sendable {
         }
     }
 
-    /// Removes the mails of an inbox that is emptied.
+    /// Removes the mails of an inbox from the cache.
     func forget(_ inbox: Int) {
         _ = state.withLock { state in
             let removed = state.entries.filter { $0.key.inbox == inbox }
@@ -257,15 +260,15 @@ package final class ReadMails: Sendable {
 }
 
 extension World {
-    /// Returns a message of this world's inbox as a parsed mail. Unless it is cached, this takes time in proportion to
-    /// the mail's length, so don't call it under the world's lock.
+    /// Returns an inbox message of this world as a parsed mail. Unless the mail is cached, this takes time in
+    /// proportion to its length, so don't call it under the world's lock.
     func mail(_ row: InboxMessage) -> ReadMail {
         guard let received = row.message.received else { return ReadMail(row.raw, measuresAttachments: false) }
         return budget.readMails.mail(received.raw, inbox: inboxNumber, message: row.number)
     }
 
-    /// Runs `find`, which reads mails of this world, one call after the other; those of other worlds run at the same
-    /// time. It takes too long for a worker.
+    /// Runs `find`, which reads mails of this world and may take too long for a worker thread of the server. Calls for
+    /// the same world run one after the other, and those for different worlds run at the same time.
     package func searchInbox<Result: Sendable, Failure: Error>(
         _ find: @escaping @Sendable () throws(Failure) -> Result
     ) async throws(Failure) -> Result {
@@ -274,8 +277,8 @@ extension World {
 }
 
 extension Request {
-    /// The fields of a `multipart/form-data` body, without its files; empty for any other type.
-    /// <https://datatracker.ietf.org/doc/html/rfc7578>
+    /// The form fields in the body of a `multipart/form-data` request, without the files; empty for a request of any
+    /// other type. <https://datatracker.ietf.org/doc/html/rfc7578>
     package var partsForm: Form {
         guard contentType == "multipart/form-data",
             let boundary = HeaderParameters(header("Content-Type") ?? "").parameters["boundary"], !boundary.isEmpty

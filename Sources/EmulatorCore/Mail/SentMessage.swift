@@ -1,14 +1,14 @@
 import Synchronization
 
-/// An e-mail or a text message that was sent to a person, or would have been.
+/// An e-mail or a text message that was sent to a person, or that a real provider would have sent.
 package struct SentMessage: Codable, Sendable, Equatable {
     package enum Kind: String, Codable, Sendable, CaseIterable {
         case mail
         case text
     }
 
-    /// The envelope of a mail, which servers exchange whatever the headers say:
-    /// <https://www.rfc-editor.org/rfc/rfc5321#section-2.3.1>.
+    /// The envelope of a mail: the sender and recipients that servers exchange by SMTP, whatever the header fields say.
+    /// <https://www.rfc-editor.org/rfc/rfc5321#section-2.3.1>
     package struct Envelope: Codable, Sendable, Equatable {
         package let from: String
         package let to: [String]
@@ -19,21 +19,22 @@ package struct SentMessage: Codable, Sendable, Equatable {
         }
     }
 
-    /// The treatment of a mail by a relay, at whose address somebody hides.
+    /// The handling of a mail by a relay, which hides a person's real address behind an address of the relay.
     package struct Relay: Codable, Sendable, Equatable {
-        /// The relay's name, as people write it.
+        /// The name of the mail relay, as people write it.
         package let title: String
-        /// The address at the relay.
+        /// The address at the mail relay to which the mail was sent.
         package let address: String
-        /// The address to which the relay forwarded it; `nil` if the relay refused the mail, or lost it.
+        /// The person's real address, to which the relay forwarded the mail; `nil` if the relay refused or lost the
+        /// mail.
         package let forwardedTo: String?
-        /// The sender in the forwarded mail's envelope.
+        /// The sender in the envelope of the mail that the relay forwarded.
         package let sender: String?
-        /// Header fields that the relay has put in place of those of the same name.
+        /// The header fields that the relay has put in place of the mail's fields of the same names.
         package let fields: [InboxMessage.HeaderField]
-        /// The relay's reply, or what it did in words. `nil` if the sender wasn't told anything.
+        /// The relay's SMTP reply to a mail that it refused; `nil` if it refused none, or if the sender wasn't told.
         package let refusal: String?
-        /// The reason why nobody gets it, and what to do.
+        /// The reason why the relay delivered the mail to nobody, and advice on what to do.
         package let reason: String?
 
         package init(
@@ -61,14 +62,14 @@ package struct SentMessage: Codable, Sendable, Equatable {
                 title: title, address: address, forwardedTo: nil, refusal: answer, reason: refusal.diagnosis.line)
         }
 
-        /// A mail that was accepted, and forwarded to nobody.
+        /// Describes a mail that the relay accepted but forwarded to nobody.
         package init(title: String, address: String, lost diagnosis: Diagnosis) {
             self.init(title: title, address: address, forwardedTo: nil, refusal: nil, reason: diagnosis.line)
         }
     }
 
     package let kind: Kind
-    /// The sender: an address for a mail, the name of a sender for a text message.
+    /// The message's sender: a mailbox for a mail, and the name or number of a sender for a text message.
     package var from: Mailbox
     /// The first recipient of the message.
     package var to: Mailbox
@@ -76,21 +77,23 @@ package struct SentMessage: Codable, Sendable, Equatable {
     /// The mailboxes of the mail's Cc field.
     package var cc: [Mailbox] = []
     package var replyTo: Mailbox?
-    /// The subject; `nil` for a text message.
+    /// The mail's subject; `nil` for a text message.
     package var subject: String?
     package var text: String?
     package var html: String?
-    /// The URLs that the person is asked to open.
+    /// The URLs in the message that the recipient is asked to open.
     package var links: [String]
-    /// The codes that the person, or the page behind a link, is asked to enter.
+    /// The codes in the message that the recipient is asked to enter, or that the page behind a link asks for.
     package var codes: [String]
     package var attachments: [ReadMail.Attachment] = []
     package var relay: Relay?
-    /// The bytes of a mail from outside; `nil` for one that is written from the other properties.
+    /// The mail as it came from outside the daemon; `nil` for a mail that the daemon writes from this message's other
+    /// properties.
     package var received: ReceivedMail?
-    /// The header fields of a mail that is written from another parsed one; `nil` for all others.
+    /// The header fields of a mail that was made from a received one, for example to mask secrets in it; `nil` for all
+    /// other mails.
     package var fields: [InboxMessage.HeaderField]?
-    /// The ID of the request for which the message was sent.
+    /// The ID of the HTTP request for which the message was sent.
     package let request: String?
 
     package init(
@@ -111,10 +114,10 @@ package struct SentMessage: Codable, Sendable, Equatable {
         self.request = request
     }
 
-    /// Whether a relay forwarded it to nobody.
+    /// Whether a relay took the mail and forwarded it to nobody.
     package var isUndelivered: Bool { relay.map { $0.forwardedTo == nil } ?? false }
 
-    /// The approximate number of bytes that the message takes.
+    /// The approximate number of bytes that the message takes in memory.
     package var size: Int {
         let people = [from, to] + cc
         let texts =
@@ -126,10 +129,10 @@ package struct SentMessage: Codable, Sendable, Equatable {
     }
 }
 
-/// An address with a name.
+/// A mailbox: an e-mail address or phone number, with an optional name.
 package struct Mailbox: Codable, Sendable, Equatable {
     package let name: String?
-    /// An e-mail address, or a phone number.
+    /// The mailbox's e-mail address, or the phone number for a text message.
     package let address: String
 
     package init(_ address: String, name: String? = nil) {
@@ -140,7 +143,8 @@ package struct Mailbox: Codable, Sendable, Equatable {
     /// The mailbox in the form for people: `Example <noreply@example.com>`.
     package var display: String { name.map { "\($0) <\(address)>" } ?? address }
 
-    /// The part behind the `@`, if it has only letters, digits, hyphens and points.
+    /// The domain of the mailbox's e-mail address, after the `@`; `nil` if it has other characters than letters,
+    /// digits, hyphens and dots.
     var domain: String? {
         guard let mark = address.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
         let domain = address.utf8[mark...].dropFirst()
@@ -151,18 +155,19 @@ package struct Mailbox: Codable, Sendable, Equatable {
     }
 }
 
-/// The content of a message, as people read it.
+/// The content of an inbox message in decoded form, as it is shown to people.
 package struct MessageContent: Sendable {
-    /// The header fields; empty for a text message.
+    /// The decoded header fields of an inbox message; empty for a text message.
     package var headers: [InboxMessage.HeaderField]
     package var text: String?
     package var html: String?
-    /// Notes for the reader about how it is shown.
+    /// Remarks for the message's reader about how the message is shown, for example that parts of it were left out.
     package var notes: [String]
 }
 
 extension InboxMessage {
-    /// Returns the content. A mail that came from outside is read like by `World.mail`.
+    /// Returns the content of this inbox message in decoded form. A mail that came from outside the daemon is parsed by
+    /// `World.mail`.
     package func content(in world: World) -> MessageContent {
         guard message.received != nil else {
             return MessageContent(headers: headers, text: message.text, html: message.html, notes: [])
@@ -171,7 +176,8 @@ extension InboxMessage {
         return MessageContent(headers: mail.headers, text: mail.text, html: mail.html, notes: mail.notes)
     }
 
-    /// Returns the content of an attachment, by its number in `message.attachments`, from 1; `nil` when there is none.
+    /// Returns the attachment of this inbox message with this number in `message.attachments`, counted from 1; `nil`
+    /// when there is none.
     package func attachment(
         _ number: Int, in world: World
     ) -> (description: ReadMail.Attachment, bytes: [UInt8])? {
@@ -181,7 +187,7 @@ extension InboxMessage {
         return (message.attachments[number - 1], mail.content(of: number - 1))
     }
 
-    /// Returns the images in the mail that its HTML shows, by the identifiers by which it names them.
+    /// Returns the images that the mail's HTML shows, by the content IDs by which the HTML refers to them.
     package func inlineImages(in world: World) -> [String: (type: String, bytes: [UInt8])] {
         guard message.received != nil else { return [:] }
         let mail = world.mail(self)
@@ -194,16 +200,16 @@ extension InboxMessage {
         return images
     }
 
-    /// The mail as the person behind the relay gets it; `nil` when no relay forwarded it.
+    /// The mail's bytes as the person behind a relay's address gets them; `nil` when no relay forwarded the mail.
     package var forwarded: [UInt8]? {
         guard message.kind == .mail, let relay = message.relay, relay.forwardedTo != nil else { return nil }
         return HeaderRewriting.replace(raw, with: relay.fields)
     }
 }
 
-/// Counts the bytes of all worlds' inboxes.
+/// Counts the bytes of all worlds' inboxes together.
 package final class MailBudget: Sendable {
-    /// The number of bytes that all inboxes may have together.
+    /// The largest number of bytes that all worlds' inboxes should have together.
     package let limit: Int
     private let held = Atomic<Int>(0)
 
@@ -211,13 +217,14 @@ package final class MailBudget: Sendable {
 
     package var bytes: Int { held.load(ordering: .relaxed) }
 
-    /// The number of bytes that an inbox may have when it gets a message now.
+    /// The largest number of bytes that an inbox may have when it gets a message. It is much smaller once all inboxes
+    /// together have too many.
     fileprivate var limitOfInbox: Int { bytes > limit ? MailBudget.leastOfInbox : Inbox.sizeLimit }
 
-    /// The number of bytes that an inbox keeps even if all together have too many.
+    /// The number of bytes that an inbox keeps even if all inboxes together have too many.
     private static let leastOfInbox = 64 << 10
 
-    /// The bytes of one world's inbox.
+    /// The number of bytes of one world's inbox, as a part of the bytes of all inboxes.
     final class Part: Sendable {
         private let budget: MailBudget
         private let held = Atomic<Int>(0)
@@ -228,14 +235,15 @@ package final class MailBudget: Sendable {
 
         var limit: Int { budget.limitOfInbox }
 
-        /// Returns whether an inbox can take this many more bytes; a small mail always fits. The inbox's present
-        /// messages don't count, since they can be dropped.
+        /// Returns whether a mail of `bytes` bytes still fits into this inbox. A small mail always fits. The inbox's
+        /// present messages don't count, because they can be dropped to make room.
         func hasRoom(for bytes: Int) -> Bool {
             let others = budget.bytes - held.load(ordering: .relaxed)
             return bytes <= Inbox.sizeLimit / 128 || others <= 2 * budget.limit - min(bytes, budget.limit)
         }
 
-        /// Sets the present size of the world's inbox. If two threads do so at once, the next one corrects it.
+        /// Sets the present size of the world's inbox. If two threads do this at the same time, the next call corrects
+        /// the size.
         func set(_ bytes: Int) {
             let before = held.exchange(bytes, ordering: .relaxed)
             budget.held.wrappingAdd(bytes - before, ordering: .relaxed)

@@ -7,15 +7,16 @@ import Synchronization
 import Time
 import Platform
 
-/// A request that the daemon sends to a client's server: a notification about an event, or a question.
+/// A request that the daemon sends to a client's server, either to notify it of an event, or to fetch something from
+/// it.
 package struct OutgoingMessage: Sendable {
     package let method: String
     package let url: String
     package let contentType: String
     package let body: [UInt8]
-    /// The number of bytes of an answer that are read.
+    /// The largest number of bytes that are read of the server's response.
     let limit: Int
-    /// Whether the server's certificate is verified.
+    /// Whether the daemon verifies the server's TLS certificate.
     let isVerified: Bool
 
     package init(to url: String, contentType: String, body: [UInt8]) {
@@ -25,7 +26,7 @@ package struct OutgoingMessage: Sendable {
         self.body = body
     }
 
-    /// Makes a request for a document.
+    /// Makes a GET request for a document at `url`.
     package init(reading url: String, limit: Int, isVerified: Bool) {
         (method, contentType, body) = ("GET", "", [])
         self.url = url
@@ -34,7 +35,7 @@ package struct OutgoingMessage: Sendable {
         self.isVerified = isVerified
     }
 
-    /// Makes a request that posts a form.
+    /// Makes a request that posts a form to `url`.
     package init(to url: String, form: [(String, String)]) {
         let fields = form.map { Form.Field(name: $0.0, value: $0.1) }
         self.init(
@@ -42,7 +43,7 @@ package struct OutgoingMessage: Sendable {
             body: Array(Form(fields: fields).encoded.utf8))
     }
 
-    /// A server's answer to a question.
+    /// The response of a client's server to a request by the daemon.
     package struct Answer: Sendable {
         package let status: Int
         package let headers: [(name: String, value: String)]
@@ -53,24 +54,24 @@ package struct OutgoingMessage: Sendable {
         }
     }
 
-    /// The outcome of a question.
+    /// The result of a request by the daemon to a client's server.
     package enum Reply: Sendable {
         case answered(Answer)
-        /// No answer came in time.
+        /// The client's server didn't respond in time.
         case late
         case failed(String)
     }
 
-    /// The outcome of a notification.
+    /// The result of notifying a client's server.
     package struct Delivery: Sendable {
         package let attempts: Int
-        /// The last answer's status; `nil` if there was no answer.
+        /// The HTTP status of the server's last response; `nil` if there was no response.
         package let status: Int?
         package let failure: String?
 
         package var isDelivered: Bool { status.map { (200..<300).contains($0) } ?? false }
 
-        /// Returns the schema of `json`, with `others` beside its members.
+        /// Returns the schema of the object that `json` returns, with the members `others` added.
         package static func schema(beside others: [Schema.Field]) -> Schema {
             .members(
                 [
@@ -82,7 +83,7 @@ package struct OutgoingMessage: Sendable {
                 ] + others)
         }
 
-        /// Returns the delivery for an answer of the control API.
+        /// Returns the result of the notification as JSON, for a response of the control API.
         package func json(of message: OutgoingMessage) -> JSONObject {
             var object = JSONObject([
                 ("delivered", .bool(isDelivered)), ("url", .string(message.url)),
@@ -108,11 +109,11 @@ extension OutgoingMessage.Reply {
 extension Exchange {
     private static let outgoing = DispatchQueue(label: "understudy.outgoing", attributes: .concurrent)
     private static let questions = DispatchQueue(label: "understudy.questions", attributes: .concurrent)
-    /// The seconds that an attempt may take.
+    /// The longest time in seconds that one attempt to notify a client's server may take.
     private static let patience = 5
 
-    /// Posts a message, and again after each of `pauses` until it arrives. Returns the outcome. Each attempt is
-    /// recorded.
+    /// Posts a notification to a client's server. If it doesn't arrive, posts it again after each of `pauses` until it
+    /// does. Returns the result. Each attempt is added to the recording of requests.
     package func post(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) async -> OutgoingMessage.Delivery
     {
         await withCheckedContinuation { continuation in
@@ -120,7 +121,8 @@ extension Exchange {
         }
     }
 
-    /// Posts a message, and waits for the answer for at most `seconds`, without holding a thread of the server.
+    /// Sends a request to a client's server, and waits at most `seconds` for the response, without blocking a thread of
+    /// the daemon's own server.
     package func ask(_ message: OutgoingMessage, seconds: Int) async -> OutgoingMessage.Reply {
         await withCheckedContinuation { continuation in
             let began = MachineClock.microseconds
@@ -149,8 +151,8 @@ extension Exchange {
     private static let threads = Atomic<Int>(0)
     private static let threadLimit = 256
 
-    /// Runs `work` on a thread of its own, so that a server that doesn't answer delays no other message. When there are
-    /// too many such threads, it waits for one to end.
+    /// Runs `work` on a new thread, so that a client's server that doesn't respond delays no other request to a server.
+    /// When there are too many such threads, `work` waits for one to end.
     private static func onOwnThread(_ work: @escaping @Sendable () -> Void) {
         let isWithinLimit = threads.add(1, ordering: .relaxed).newValue <= threadLimit
         let counted: @Sendable () -> Void = {
@@ -160,12 +162,13 @@ extension Exchange {
         if !isWithinLimit || !WorkThread.start(counted) { questions.async(execute: counted) }
     }
 
-    /// Posts a message, and ignores the outcome. The message is dropped if too many wait for slow servers.
+    /// Posts a notification to a client's server without waiting for the result. The notification is dropped if too
+    /// many wait for slow servers.
     package func send(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) {
         guard let lease = world.budget.messages.take() else {
             return world.budget.notices.tell(
                 .messages,
-                "\(world.budget.messages.limit) messages wait for clients' servers: further ones are dropped")
+                "\(world.budget.messages.limit) notifications wait for clients' servers: further ones are dropped")
         }
         attempt(message, number: 1, pauses) { _ in _ = lease }
     }

@@ -4,16 +4,18 @@ import Synchronization
 import Time
 import Worlds
 
-/// The orders of a scenario that was played.
+/// The orders that a scenario has made in a world: faults, sign-in outcomes, and a changed clock. They can be withdrawn
+/// together.
 package struct ScenarioOrders: Codable, Sendable {
-    /// The IDs of the faults, including those that are used up.
+    /// The IDs of the faults that the scenario has ordered, including those that are used up.
     package fileprivate(set) var faults: [String] = []
     package fileprivate(set) var outcomes: [String] = []
-    /// The time by which the clock was moved.
+    /// The time by which the scenario has moved the world's clock.
     package fileprivate(set) var advance = TimeSpan.zero
 }
 
-/// The orders of the scenarios that were played in a world, which can be withdrawn, by the scenario's name.
+/// The orders (faults, outcomes, changed clocks) of the scenarios that were started in a world, by the scenario's name,
+/// so that they can be withdrawn.
 struct PlayedScenarios: WorldValue {
     static let name = "scenarios"
 
@@ -23,12 +25,13 @@ struct PlayedScenarios: WorldValue {
 }
 
 extension World {
-    /// The orders of the scenarios that were played here and not withdrawn, by the scenarios' names.
+    /// The orders of the scenarios that were started in this world and not ended, by the scenarios' names.
     package var scenarioOrders: [String: ScenarioOrders] { read { $0.value(PlayedScenarios.self).orders } }
 }
 
-/// Lets the scenarios of a world start and end one after the other, in the order in which they were asked for. Two starts
-/// of a scenario at the same time would otherwise both add their orders. Starts at another replica aren't waited for.
+/// Lets scenarios in a world start and end one after the other, in the order of the calls. Otherwise two starts of a
+/// scenario at the same time would both add their orders. Starts by another daemon that shares the world aren't waited
+/// for.
 final class ScenarioTurns: Sendable {
     private struct State {
         var isTaken = false
@@ -37,7 +40,7 @@ final class ScenarioTurns: Sendable {
 
     private let state = Mutex(State())
 
-    /// Runs `operation` when all that were asked for earlier have ended.
+    /// Runs `operation` after all operations of earlier calls have ended.
     func run<Success>(_ operation: () async throws -> Success) async rethrows -> Success {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
@@ -62,14 +65,15 @@ final class ScenarioTurns: Sendable {
 }
 
 extension Scenario {
-    /// Ends the scenario in `world`, as `withdraw` says, when starts that were asked for earlier are done.
+    /// Ends the scenario in `world`, as `withdraw` describes, after all starts that were requested earlier. Returns
+    /// `false` if there was nothing to withdraw.
     package func end(in world: World) async throws -> Bool {
         try await world.state.scenarioTurns.run { try withdraw(from: world) }
     }
 
     /// Withdraws the faults and outcomes that the scenario has ordered in `world`, and moves the clock back by as much
-    /// as it has moved it. The results of its other calls, such as a user that was made, stay. Returns `false` when
-    /// there is nothing to withdraw.
+    /// as the scenario has moved it. The results of the scenario's other calls, such as a user that was made, stay.
+    /// Returns `false` when there is nothing to withdraw.
     @discardableResult
     func withdraw(from world: World) throws(StoreFailure) -> Bool {
         try world.update { tables in
@@ -81,7 +85,8 @@ extension Scenario {
         }
     }
 
-    /// Adds an order that one of its calls has made.
+    /// Notes what a call of the scenario has ordered in `world`, so that it can be withdrawn: a fault, an outcome, or a
+    /// changed clock.
     func note(
         _ call: Call, _ response: Response, from clock: WorldClock, in world: World
     ) throws(StoreFailure) {
@@ -99,7 +104,7 @@ extension Scenario {
     }
 }
 
-/// A scenario with values for its parameters.
+/// A scenario together with values for its parameters.
 package struct ChosenScenario: Sendable {
     package let scenario: Scenario
     package let values: JSONObject

@@ -3,23 +3,25 @@ import JSON
 import Text
 import Worlds
 
-/// A ready-made situation: calls that are made one after the other, and a description of what to see.
+/// A ready-made test situation: calls that are made one after the other to set it up, and a description of what a
+/// tester will see.
 package struct Scenario: Sendable {
-    /// A value that the calls refer to as `{name}`.
+    /// A parameter of a scenario. The scenario's calls refer to its value as `{name}`.
     package struct Parameter: Sendable {
         package let name: String
         package let fallback: String
         package let about: String
     }
 
-    /// A call of the control API, or a request to a host.
+    /// A call that a scenario makes, either of the control API or of an endpoint of a provider.
     package struct Call: SchemaObject {
         package let method: String
-        /// The path below the control API, or a path with a host before it: `//api.github.com/user`.
+        /// The target of a scenario's call: a path below the control API such as `faults`, or a provider's host with a
+        /// path such as `//api.github.com/user`.
         package let target: String
         package let headers: [(name: String, value: String)]
         package let body: JSONValue?
-        /// The names of errors that are ignored.
+        /// The names of errors that the scenario ignores when its call returns them.
         let accepted: [String]
 
         package init(_ fields: inout Fields) {
@@ -45,7 +47,7 @@ package struct Scenario: Sendable {
         }
     }
 
-    /// The contents of a scenario's file.
+    /// The contents of the JSON file that describes a scenario.
     private struct Contents: SchemaObject {
         struct Parameter: SchemaObject {
             let fallback: String
@@ -77,7 +79,7 @@ package struct Scenario: Sendable {
         }
     }
 
-    /// The schema of `document`, with the scenario's name before its members.
+    /// The schema of the JSON that describes a scenario: the scenario's name, and then the members of its file.
     package static let schema = Schema.members(
         "Scenario",
         [.required("name", .string, "The scenario's name.")]
@@ -86,29 +88,29 @@ package struct Scenario: Sendable {
                     ? .required(field.name, field.schema, field.about) : field
             })
 
-    /// The reason why the scenario can't be started.
+    /// The reason why a scenario can't be started.
     package struct Failure: Error, Sendable, CustomStringConvertible {
         package let description: String
-        /// The answer of the refused call; `nil` if the reason is another.
+        /// The response to the scenario's call that was refused; `nil` if the scenario failed for another reason.
         package let response: Response?
     }
 
-    /// The `parent` of a scenario's calls, which isn't the ID of any exchange.
+    /// The value of `parent` in recorded requests that a scenario has made. It isn't the ID of any recorded request.
     static let parent = "scenario"
-    /// The header of a scenario's calls with its name.
+    /// The name of the request header in which a scenario's calls carry the scenario's name.
     static let header = "Understudy-Scenario"
 
     package let name: String
     package let title: String
     package let happens: String
     package let advice: String
-    /// Whether a world can begin with the scenario.
+    /// Whether the scenario can be played as soon as a world begins.
     package let startsWorlds: Bool
     package let parameters: [Parameter]
     package let calls: [Call]
     package let document: JSONValue
 
-    /// Reads a scenario's file.
+    /// Reads a scenario from the bytes of its file.
     package init(name: String, _ bytes: [UInt8], file: String? = nil) throws(Issues) {
         self.name = name
         let file = file ?? name
@@ -128,8 +130,8 @@ package struct Scenario: Sendable {
         calls = contents.calls
     }
 
-    /// Makes the calls in `world`, after withdrawing the orders of the last time. `values` are the parameters' values
-    /// by name.
+    /// Starts the scenario in `world`: withdraws what it has ordered before, and makes its calls. `values` are the
+    /// values of its parameters, by name.
     ///
     /// - Throws: `Failure`, or a `StoreFailure`.
     package func play(in world: World, with values: JSONObject, by network: any Network) async throws {
@@ -152,7 +154,7 @@ package struct Scenario: Sendable {
         }
     }
 
-    /// Throws if the parameters can't have these values.
+    /// Throws an error if `values` has a name that isn't a parameter of the scenario, or a value that isn't a string.
     package func check(_ values: JSONObject) throws(Failure) {
         for member in values.members {
             guard parameters.contains(where: { $0.name == member.key }), member.value.string != nil else {
@@ -191,14 +193,15 @@ package struct Scenario: Sendable {
 }
 
 extension Exchange {
-    /// Makes a scenario's calls in this exchange's world.
+    /// Makes the calls of a scenario in the world of the present request.
     package func play(_ scenario: Scenario, with values: JSONObject) async throws {
         try await scenario.play(in: world, with: values, by: network)
     }
 }
 
 extension Scenario.Call {
-    /// Returns whether an error is ignored. The control API's errors have a code, Firebase's a message.
+    /// Returns whether the scenario ignores the error in the response to its call. An error of the control API is found
+    /// by its code, and Firebase's by its message.
     fileprivate func accepts(_ response: Response) -> Bool {
         let error = (try? JSONValue(parsing: response.body, limits: .answer))?["error"]
         return accepted.contains { name in

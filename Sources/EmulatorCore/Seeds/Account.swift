@@ -7,7 +7,8 @@ import JSON
     import Foundation
 #endif
 
-/// A person who can sign in: the data that all providers have, and each provider's own profile.
+/// A person who can sign in: the data that are the same at all providers, and each provider's own profile of the
+/// person.
 package struct Account: Sendable {
     package struct Name: Codable, Sendable, Equatable {
         package var given: String
@@ -24,17 +25,17 @@ package struct Account: Sendable {
     package var email: String
     package var emailVerified: Bool
     package var phoneNumber: String?
-    /// The types of the profiles that every person has.
+    /// The types of the providers' profiles that every person has.
     private let types: [any AccountProfile.Type]
-    /// The profiles that the seed has members for. The others are derived when needed: with many people, they would
-    /// take most of the memory.
+    /// The providers' profiles for which the seed has data about the person. Other profiles are derived from the
+    /// account when needed, because for many people they would take most of the memory.
     private var written: [any AccountProfile] = []
 
     package var fullName: String {
         [name.given, name.family].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    /// Returns a provider's profile of the person.
+    /// Returns the profile of the person at the provider whose profile type is `type`.
     package subscript<Profile: AccountProfile>(type: Profile.Type) -> Profile {
         for profile in written where Swift.type(of: profile) == type {
             if let profile = profile as? Profile { return profile }
@@ -43,10 +44,11 @@ package struct Account: Sendable {
         return Profile(&fields, of: self)
     }
 
-    /// The identifiers of the person at all providers: `AccountProfile.identifiers`.
+    /// The identifiers by which all providers know the person: `AccountProfile.identifiers`.
     var identifiers: [String] { profiles.flatMap(\.identifiers) }
 
-    /// The identifiers that no other person may have, of the profiles in the seed, with the members that have them.
+    /// The identifiers in the person's profiles that no other person may have, each with the profile and the member
+    /// that contains it. Derived profiles aren't included.
     var uniqueIdentifiers: [(profile: String, member: String, identifier: String)] {
         written.flatMap { profile in
             profile.uniqueIdentifiers.map {
@@ -55,7 +57,7 @@ package struct Account: Sendable {
         }
     }
 
-    /// Returns references to things that the seed doesn't define.
+    /// Returns an error for each reference in the person's profiles to something that the seed doesn't define.
     package func issues(in seed: Seed) -> [(path: String, message: String)] {
         written.flatMap { profile in
             profile.issues(in: seed).map {
@@ -68,7 +70,8 @@ package struct Account: Sendable {
 
     private func profile<Profile: AccountProfile>(_ type: Profile.Type) -> any AccountProfile { self[type] }
 
-    /// The texts with which a search for the person may begin. Each word of the name is one.
+    /// The texts by whose beginning a search finds the person: the ID, the e-mail address, the full name, each further
+    /// word of the name, and names in the providers' profiles.
     var searchNames: [String] {
         let others = fullName.split(separator: " ").dropFirst().map(String.init)
         // A derived profile costs more than all names together.
@@ -78,8 +81,8 @@ package struct Account: Sendable {
 }
 
 extension Account {
-    /// By default, name and address are derived from the ID, and so are the providers' own numbers, which are the same
-    /// in every run.
+    /// Reads a person's account from a seed. By default, the name and the e-mail address are derived from the ID, as
+    /// are the providers' numbers for the person, so that they are the same in every run.
     init(_ fields: inout Fields, profiles types: [any AccountProfile.Type]) {
         let id = fields("id", .text(.identifier), "The person's ID in this file and in the control API.")
         self.id = id
@@ -141,7 +144,7 @@ extension Account: Codable {
         for profile in profiles { try container.encode(profile, forKey: Member(type(of: profile).name)) }
     }
 
-    /// Decodes an account. The decoder's `userInfo` must have the types of the profiles.
+    /// Decodes a person's account. The decoder's `userInfo` must have the types of the providers' profiles.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Member.self)
         let known = CodingUserInfoKey.accountProfiles.flatMap { decoder.userInfo[$0] }
@@ -161,17 +164,17 @@ extension Account: Codable {
         }
     }
 
-    /// The form in which an account is encoded: the account and its derived profiles.
+    /// The form in which an account is encoded together with its derived profiles.
     private struct Complete: Encodable {
         let account: Account
 
         func encode(to encoder: any Encoder) throws { try account.encode(account.profiles, to: encoder) }
     }
 
-    /// The account as in a seed file, with every default.
+    /// The account as JSON in the form of a seed file, with all defaults and derived profiles.
     package var json: JSONValue { Account.json(Complete(account: self)) }
 
-    /// The account as in a seed file, without the derived profiles.
+    /// The account as JSON in the form of a seed file, without the derived profiles.
     package var writtenJSON: JSONValue { Account.json(self) }
 
     private static func json(_ value: some Encodable) -> JSONValue {
@@ -183,35 +186,37 @@ extension Account: Codable {
 }
 
 extension CodingUserInfoKey {
-    /// The key for the types of the profiles that an account has: `SeedFormat.profiles`.
+    /// The key of a decoder's `userInfo` for the types of the providers' profiles that an account has:
+    /// `SeedFormat.profiles`.
     package static let accountProfiles = CodingUserInfoKey(rawValue: "accountProfiles")
 }
 
-/// A provider's data about a person, declared in the provider's folder: the member of an account with the provider's
+/// A provider's own data about a person. In a seed file, it is a member of the person's account that has the provider's
 /// name.
 package protocol AccountProfile: Codable, Equatable, Sendable {
-    /// The name of the account's member, which is the provider's.
+    /// The name of the account's member that contains the profile, which is the provider's name.
     static var name: String { get }
-    /// A sentence about the profile for the seed's reference.
+    /// A sentence about a provider's profile of a person, for the reference of seed files.
     static var about: String { get }
-    /// The identifiers of the person, and of the person's groups: their kind, a colon, and the provider's own
-    /// identifier, such as `example.login:ada`.
+    /// The identifiers by which the provider knows the person and the person's groups. Each has a kind, a colon, and
+    /// the provider's own identifier, such as `example.login:ada`.
     var identifiers: [String] { get }
-    /// The identifiers that no other person may have, each with the profile's member that has it.
+    /// The identifiers in the profile that no other person may have, each with the profile's member that contains it.
     var uniqueIdentifiers: [(member: String, identifier: String)] { get }
-    /// The texts with which a search for the person may begin, beside the account's ID, name and address.
+    /// The texts by whose beginning a search finds the person, in addition to the account's ID, name and address.
     var searchNames: [String] { get }
-    /// Whether a profile can have such names.
+    /// Whether a profile of this type can have names by which a search finds the person.
     static var hasSearchNames: Bool { get }
 
-    /// Reads a profile. `account` has no profiles yet: defaults are derived from its other members.
+    /// Reads a provider's profile of a person. `account` is the person's account without profiles, from which the
+    /// profile's defaults are derived.
     init(_ fields: inout Fields, of account: Account)
 
-    /// Checks the references of a seed's profiles to other parts of it.
+    /// Checks that everything exists to which a seed's profiles of this type refer.
     static func check(_ references: inout SeedReferences)
 
-    /// Returns the references to things that the seed doesn't define, for a person who is added while the daemon runs:
-    /// the place in the profile, such as `orgs[0]`, and the reason.
+    /// Returns an error for each reference in the profile to something that the seed doesn't define, for a person who
+    /// is added while the daemon runs. An error has the place in the profile, such as `orgs[0]`, and the reason.
     func issues(in seed: Seed) -> [(place: String, message: String)]
 }
 
@@ -230,36 +235,39 @@ extension AccountProfile {
     package static func check(_ references: inout SeedReferences) {}
 }
 
-/// Derives numbers and identifiers from a text, the same in every run.
+/// Derives numbers and identifiers from a text, so that they are the same in every run.
 package enum DerivedNumber {
-    /// Returns a number below 2 to the power of 56.
+    /// Returns a number below 2 to the power of 56 that is derived from `text`.
     package static func of(_ text: String) -> UInt64 {
         Digest.sha256(text).prefix(7).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Returns 128 bits of the text's digest in the form of a UUID.
+    /// Returns an identifier that is derived from `text` and has the form of a UUID. Its 128 bits are those of the
+    /// text's digest.
     package static func uuid(of text: String) -> String {
         let digits = Hex.encode(Array(Digest.sha256(text).prefix(16)))
         let parts = [(0, 8), (8, 4), (12, 4), (16, 4), (20, 12)]
         return parts.map { String(digits.dropFirst($0.0).prefix($0.1)) }.joined(separator: "-")
     }
 
-    /// Returns the last `width` digits of the text's number.
+    /// Returns the last `width` decimal digits of the number that is derived from `text`.
     package static func digits(of text: String, width: Int) -> String {
         let digits = String(of(text))
         return String((String(repeating: "0", count: max(0, width - digits.count)) + digits).suffix(width))
     }
 }
 
-/// Data that a provider's own tools have exported, with which a world begins beside the seed.
+/// Data that a provider's own tools, such as the Firebase emulator, have exported. A world begins with them in addition
+/// to the seed.
 package protocol ExportedData: Sendable {
-    /// A digest of the data. A store that lasts refuses to continue with other data than it began with.
+    /// A digest of the exported data. A file or database that keeps worlds can't be used again with other data than
+    /// those with which it began.
     var digest: String { get }
 }
 
 extension Seed {
-    /// A digest of all that worlds begin with, including imported data. A store continues only with the digest that it
-    /// began with.
+    /// A digest of everything with which worlds begin: the seed and imported data. A file or database that keeps worlds
+    /// can only be used again with the digest with which it began.
     package var digest: String {
         let parts = [document.text] + exports.map(\.digest)
         // Each part has its length before it, so that no other parts give the same text.
@@ -267,14 +275,14 @@ extension Seed {
         return String(Hex.encode(Array(Digest.sha256(whole))).prefix(16))
     }
 
-    /// Returns the same seed with data that a provider's tools have exported.
+    /// Returns a copy of the seed with `data`, which providers' tools have exported and with which worlds begin, too.
     package func beginning(with data: [any ExportedData]) -> Seed {
         var seed = self
         seed.exports = data
         return seed
     }
 
-    /// Returns the data that one provider's tools have exported; `nil` when none was imported.
+    /// Returns the data of type `type` that a provider's tools have exported; `nil` when none were imported.
     package func export<Data: ExportedData>(_ type: Data.Type) -> Data? {
         exports.lazy.compactMap { $0 as? Data }.first
     }

@@ -1,20 +1,23 @@
 import JSON
 import Time
 
-/// A day whose behaviour a world can play, such as `2026-04-01`. It doesn't depend on the world's clock.
+/// A date at which a world imitates the providers' behaviour, such as `2026-04-01`. It is independent of the world's
+/// clock.
 package struct Day: Comparable, Hashable, Sendable, CustomStringConvertible {
-    /// The last day whose behaviour this version knows, and the one that a world plays by default.
+    /// The latest date whose provider behaviour this version knows. Worlds imitate the behaviour of this date by
+    /// default.
     package static let today = Day(unchecked: "2026-11-26")
-    /// The day after everything that providers have announced.
+    /// A date after all changes that providers have announced.
     package static let next = Day(unchecked: "9999-12-31")
     package static let word = "next"
 
-    /// A day as `2026-04-01`: such texts are in the order of the days.
+    /// The date as text, such as `2026-04-01`. The alphabetical order of such texts is the order of the dates.
     private let text: String
 
     private init(unchecked text: String) { self.text = text }
 
-    /// Reads a day such as `2026-04-01`, or the word `next`. Returns `nil` for a day that doesn't exist.
+    /// Reads a date such as `2026-04-01`, or the word `next`, which stands for all announced changes of providers.
+    /// Returns `nil` for a date that doesn't exist.
     package init?(_ text: String) {
         if text == Day.word {
             self = .next
@@ -29,10 +32,10 @@ package struct Day: Comparable, Hashable, Sendable, CustomStringConvertible {
     package static func < (left: Day, right: Day) -> Bool { left.text < right.text }
 }
 
-/// A behaviour of a provider that began or ended on a known day. The provider declares it beside the behaviour, and
-/// asks ``Seed/plays(_:)`` whether it is in force.
+/// A change in a provider's behaviour that began or ended on a known date. The provider declares it beside the code for
+/// the behaviour, and asks ``Seed/plays(_:)`` whether the behaviour is in force.
 package struct Change: Sendable {
-    /// The days on which the behaviour was or is in force: from the first on, and until the day before the last.
+    /// A period in which a provider's behaviour is in force. It includes its first day, but not the day of its end.
     package struct Period: Sendable {
         package let from: Day?
         package let until: Day?
@@ -42,14 +45,17 @@ package struct Change: Sendable {
 
     package let name: String
     package let periods: [Period]
-    /// The behaviour, in a sentence that is true while it is in force.
+    /// A sentence that describes the provider's behaviour and is true while the behaviour is in force.
     package let summary: String
-    /// The page or report from which the days are known.
+    /// The address of the page or report that tells when the provider's behaviour changed.
     package let evidence: String
-    /// What is uncertain about the days; `nil` if they are published.
+    /// The reason why the dates of the provider's change are uncertain; `nil` if they are published.
     package let caveat: String?
 
-    /// - Parameter periods: Days such as `("2026-04-09", "2026-04-11")`; `nil` has no bound.
+    /// Makes a change in a provider's behaviour.
+    ///
+    /// - Parameter periods: The periods in which the behaviour is in force, with dates such as `("2026-04-09",
+    ///   "2026-04-11")`. A date that is `nil` means no bound.
     package init(
         _ name: String, _ periods: (from: String?, until: String?)..., summary: String, caveat: String? = nil,
         evidence: String
@@ -63,7 +69,7 @@ package struct Change: Sendable {
 
     package func isInForce(on day: Day) -> Bool { periods.contains { $0.contains(day) } }
 
-    /// Returns the days after `start`, up to and including `end`, on which the behaviour begins or ends.
+    /// Returns the dates after `start`, up to and including `end`, on which the provider's behaviour begins or ends.
     package func steps(after start: Day, upTo end: Day) -> [(day: Day, begins: Bool)] {
         periods.flatMap { period in
             [period.from.map { (day: $0, begins: true) }, period.until.map { (day: $0, begins: false) }].compactMap {
@@ -74,10 +80,11 @@ package struct Change: Sendable {
 }
 
 extension Seed {
-    /// The day whose behaviour the world plays: the seed's, else the daemon's, else today's.
+    /// The date whose provider behaviour a world with this seed imitates: the date in the seed, or else the one that
+    /// the daemon was started with, or else today's.
     package var day: Day { asOf ?? daemonDay }
 
-    /// Returns whether a behaviour is in force on the day that the world plays.
+    /// Returns whether the provider's behaviour `change` is in force on the date whose behaviour the world imitates.
     package func plays(_ change: Change) -> Bool { change.isInForce(on: day) }
 }
 

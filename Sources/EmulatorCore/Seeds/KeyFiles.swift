@@ -1,15 +1,16 @@
 import JOSE
 import JSON
 
-/// Reads the keys of a seed file, which it has as text or in files, and replaces each file's name by the file's text.
+/// Reads the keys of a seed file, which are given as PEM text or as names of PEM files, and replaces each file's name
+/// by the file's text.
 struct KeyFiles {
     let source: SeedSource
-    /// The keys that have been read, by their PEM text, so that each key is read once.
+    /// The keys that have been read from the seed file, by their PEM text, so that each key is parsed once.
     private(set) var keys: [String: Key] = [:]
     private(set) var issues: [Issue] = []
 
     private let reader: KeyReader?
-    /// Whether keys are parsed, not only their files read.
+    /// Whether the keys are also parsed; otherwise only the files with keys are read.
     private let readsKeys: Bool
 
     init(source: SeedSource, reader: KeyReader?, readsKeys: Bool = true) {
@@ -22,8 +23,8 @@ struct KeyFiles {
         LocatedJSON(visit(json, in: nil) ?? json.value, at: json.location)
     }
 
-    /// Returns the replacement of `json`; `nil` when it stays as it is. `list` is the name of the list that it is an
-    /// element of.
+    /// Returns the part `json` of a seed file with the texts of keys in place of file names; `nil` when nothing has to
+    /// be replaced. `list` is the name of the list that has `json` as an element.
     private mutating func visit(_ json: LocatedJSON, in list: String?, of member: String? = nil) -> JSONValue? {
         switch json.value {
         case .array(var items):
@@ -55,7 +56,8 @@ struct KeyFiles {
         }
     }
 
-    /// Returns the PEM text of a key of the object `json`.
+    /// Returns the PEM text of the key that the object `json` has in the member `name`, or in a file that it names;
+    /// `nil` if there is none.
     private mutating func key(_ name: String, of json: LocatedJSON, in list: String?) -> String? {
         let file = json["\(name)File"]
         var pem = json[name]
@@ -75,7 +77,7 @@ struct KeyFiles {
         }
         if let file, !source.namesFiles {
             issues.append(
-                Issue(file, "a seed in a request names no files: give the key's PEM text in \"\(name)\""))
+                Issue(file, "a seed in a request can't name files: give the key's PEM text in \"\(name)\""))
             return nil
         }
         if let file, let path = file.string {

@@ -3,30 +3,30 @@ import JSON
 import Time
 import Worlds
 
-/// A checked and decoded seed, from which worlds begin.
+/// A checked and decoded seed: the people, clients and settings with which worlds (isolated test environments) begin.
 package struct Seed: Sendable {
     package let format: SeedFormat
-    /// The people who can sign in.
+    /// The accounts of the people who can sign in at every provider.
     package let people: SeededTable<Account>
-    /// The providers' sections, in the format's order.
+    /// The seed's sections about the single providers, in the order of the seed's format.
     package let sections: [any SeedSection]
     package let interaction: Interaction
     package let clock: Clock
     package let randomSeed: String?
-    /// The day whose behaviour worlds play; `nil` if the seed doesn't say.
+    /// The date at which worlds with this seed imitate the providers' behaviour; `nil` if the seed names none.
     package let asOf: Day?
-    /// The day that worlds play whose seed doesn't say.
+    /// The date at which worlds imitate the providers' behaviour if their seed names no date.
     package var daemonDay = Day.today
     package let outcomes: [Outcome]
     package let faults: [Fault]
-    /// The faults as the seed's files have them, so that error messages can name places in the files.
+    /// The faults in the form in which the seed's files have them, so that error messages can name places in the files.
     package let writtenFaults: [LocatedJSON]
     package let writtenOutcomes: [LocatedJSON]
-    /// The keys of the seed, by their PEM text.
+    /// The private and public keys in the seed, by their PEM text.
     package let keys: [String: Key]
-    /// Data that providers' own tools have exported, with which worlds begin, too.
+    /// Data that providers' own tools have exported. Worlds begin with them in addition to the seed.
     var exports: [any ExportedData] = []
-    /// The files that were merged, with the files that they name.
+    /// The seed files that were merged into this seed, with the key files that they name.
     var sources: [SeedSource] = []
 
     package struct Clock: SchemaObject {
@@ -39,7 +39,7 @@ package struct Seed: Sendable {
         }
     }
 
-    /// Decodes a seed. `json` has passed validation.
+    /// Decodes a seed from `json`, which must be valid already.
     init(reading json: LocatedJSON, keys: [String: Key], format: SeedFormat) {
         self.format = format
         self.keys = keys
@@ -56,13 +56,13 @@ package struct Seed: Sendable {
         faults = contents.faults
     }
 
-    /// The owners of all signing keys.
+    /// The owners of all keys that sign tokens, such as the providers and OpenID issuers.
     package var keyOwners: [KeyOwner] { sections.flatMap { $0.keys.map(\.owner) } }
 
-    /// Returns the section of the provider with this name.
+    /// Returns the seed's section about the provider with this name.
     package func section(named name: String) -> (any SeedSection)? { sections.first { type(of: $0).name == name } }
 
-    /// Returns a provider's section.
+    /// Returns the seed's section about a provider, by the section's type.
     package subscript<Section: SeedSection>(type: Section.Type) -> Section {
         for section in sections where Swift.type(of: section) == type {
             if let section = section as? Section { return section }
@@ -72,7 +72,7 @@ package struct Seed: Sendable {
     }
 }
 
-/// A value that begins as the seed says.
+/// A part of a world's state that begins with a value from the seed.
 protocol SeededValue: WorldValue {
     init(_ seed: Seed)
 }
@@ -102,15 +102,15 @@ extension Seed: WorldOrigin {
 }
 
 extension Seed {
-    /// Returns the reason why no request at these providers can come from a client with this ID, with similar IDs;
-    /// `nil` when one can.
+    /// Returns the reason why none of these providers knows a client with the ID `id`, with a hint at similar IDs;
+    /// `nil` when one of the providers knows the client.
     package func unknownClient(_ id: String, at providers: Set<String>) -> String? {
         let asked = sections.filter { providers.contains(type(of: $0).name) }
         guard !asked.isEmpty, !asked.contains(where: { $0.knows(client: id) }) else { return nil }
         let place = providers.count == 1 ? " at \(providers.first ?? "")" : ""
         let message = "no client \(Diagnosis.quote(id))\(place) in this world's seed"
         if let owner = sections.first(where: { $0.seededClients.contains { $0.id == id } }) {
-            return "\(message): it is one at \(type(of: owner).name)"
+            return "\(message): it is a client at \(type(of: owner).name)"
         }
         let known = asked.flatMap(\.seededClients).map(\.id)
         let hint = Spelling.hint(id, among: known)
@@ -120,7 +120,8 @@ extension Seed {
     }
 }
 
-/// The way in which authorizations are answered: by the sign-in page, or at once.
+/// The setting that decides how authorization requests are answered: by showing the sign-in page, or at once without a
+/// page.
 package struct Interaction: SchemaObject {
     package enum Mode: String, CaseIterable, Sendable {
         case page
@@ -128,7 +129,7 @@ package struct Interaction: SchemaObject {
     }
 
     package let mode: Mode
-    /// The account that signs in in mode `auto`; `nil` for the first.
+    /// The ID of the account that signs in when no page is shown (mode `auto`); `nil` for the first account.
     package let account: String?
     package let outcome: Outcome.Kind
     package let details: Outcome.Details
@@ -143,7 +144,7 @@ package struct Interaction: SchemaObject {
         details = Outcome.Details(&fields)
     }
 
-    /// Returns the outcome of every authorization in mode `auto`; `nil` in mode `page`.
+    /// Returns the outcome of every authorization request when no page is shown (mode `auto`); `nil` in mode `page`.
     func standing(provider: String) -> Outcome? {
         guard mode == .auto else { return nil }
         return Outcome(
@@ -152,15 +153,15 @@ package struct Interaction: SchemaObject {
 }
 
 extension Fields {
-    /// Reads a client's own interaction.
+    /// Reads a client's own `interaction` setting, which decides whether the client's sign-ins show a page.
     package mutating func clientInteraction() -> Interaction? {
         nullable("interaction", .object(Interaction.self), "Overrides the file's `interaction` for this client.")
     }
 }
 
-/// A request to sign a client secret in the place of a client, with a key of the seed.
+/// A request to sign a client secret (a JWT) in place of the client, with a private key from the seed.
 package struct ClientSecretRequest: Sendable {
-    /// The reason why none is made, in a sentence without a full stop.
+    /// The reason why no client secret is signed, in a sentence without a full stop.
     package struct Refusal: Error, CustomStringConvertible, Sendable {
         package let description: String
 
@@ -168,9 +169,10 @@ package struct ClientSecretRequest: Sendable {
     }
 
     package let client: String
-    /// The ID of the key that signs; `nil` for the first one that can.
+    /// The ID of the key that signs the client secret; `nil` for the first suitable key.
     package let keyID: String?
-    /// The time from `now` after which the secret expires. Zero or less makes an expired secret.
+    /// The time from `now` after which the client secret expires. Zero or a negative time makes a secret that has
+    /// expired.
     package let lifetime: TimeSpan
     package let now: Instant
 

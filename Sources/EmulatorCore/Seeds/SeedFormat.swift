@@ -1,20 +1,21 @@
 import JSON
 import Worlds
 
-/// The format of seed files: the members common to all providers, and each provider's own.
+/// The format of seed files, which has members common to all providers, and members of each provider.
 package struct SeedFormat: Sendable {
     package let sections: [any SeedSection.Type]
     package let profiles: [any AccountProfile.Type]
     package let account: ComposedRule<Account>
-    /// The rule for an outcome, at one of the providers at which people have a profile.
+    /// The rule for a sign-in outcome in a seed or in a request to the control API. Its provider must be one that has
+    /// profiles of people.
     package let outcome: ComposedRule<Outcome>
     private let lazyStored: Lazy<StoredTypes>
     private let lazyCoder: Lazy<StoredCoder>
     let contents: ComposedRule<SeedContents>
     private let providers: [any Provider.Type]
 
-    /// The providers come in the order in which the format lists them. `rows` and `values` are types in worlds beside
-    /// those that the providers declare.
+    /// Makes the format of seed files. `providers` are in the order in which the format lists them. `rows` are types of
+    /// table rows in worlds, in addition to those that the providers declare.
     package init(
         _ providers: [any Provider.Type], rows: [any Row.Type] = []
     ) {
@@ -39,10 +40,11 @@ package struct SeedFormat: Sendable {
         contents = ComposedRule("Seed") { SeedContents(&$0, sections: sections, account: account, outcome: outcome) }
     }
 
-    /// The types that the tables of a world with such a seed can hold, made on first use, because worlds in memory
-    /// don't need them.
+    /// The types of rows and values that the tables of a world can hold. They are collected on first use, because
+    /// worlds in memory don't need them.
     package var stored: StoredTypes { lazyStored.value }
-    /// The coder of rows and values, which knows the providers' profiles.
+    /// The coder for the rows and values of a world's tables. It can decode accounts, because it has the types of the
+    /// providers' profiles.
     package var coder: StoredCoder { lazyCoder.value }
 
     private static let coreRows: [any Row.Type] = [Account.self, InboxMessage.self, StoredKeys.self]
@@ -51,21 +53,22 @@ package struct SeedFormat: Sendable {
         StoredSeed.self, WorldClock.self,
     ]
 
-    /// The names that a seed can't use: the hosts that providers always play, and the first segments of the daemon's
-    /// own paths, which in the prefix form are in the same position as hosts.
+    /// The host names that a seed can't add, because a provider always serves them, and the first segments of the
+    /// daemon's own paths. A host can't have the name of such a segment, because `http://localhost:9099/HOST/…` has the
+    /// host in its place.
     var reservedNames: (hosts: Set<String>, segments: Set<String>) {
         let endpoints = providers.flatMap { $0.init(seed: nothing).endpoints }
         let own = endpoints.filter(\.hosts.isEmpty).compactMap { $0.path.split(separator: "/").first.map(String.init) }
         return (hosts: Set(endpoints.flatMap(\.hosts)), segments: Set(own + ["favicon.ico"]))
     }
 
-    /// A seed without any members.
+    /// A seed without any members, so that everything has its default.
     package var nothing: Seed { Seed(reading: LocatedJSON([:], file: ""), keys: [:], format: self) }
 
     /// The schema of a whole seed file, which `docs/seed.md` describes.
     package var schema: Schema { contents.schema }
 
-    /// The reference of a seed file, as Markdown.
+    /// The reference of the seed file format, as Markdown.
     package var reference: String {
         """
         # Seed files
@@ -79,7 +82,7 @@ package struct SeedFormat: Sendable {
         """ + SchemaReference.markdown(schema, root: "The file")
     }
 
-    /// The JSON Schema of a seed file.
+    /// The JSON Schema of a seed file, for editors.
     package var jsonSchema: JSONValue {
         schema.jsonSchema(
             title: "Understudy seed file",
@@ -87,7 +90,7 @@ package struct SeedFormat: Sendable {
     }
 }
 
-/// The merged contents of seed files.
+/// The contents of all seed files after they were merged.
 struct SeedContents: Sendable {
     let accounts: [Account]
     let sections: [any SeedSection]
@@ -129,27 +132,28 @@ struct SeedContents: Sendable {
     }
 }
 
-/// A provider's section of the seed, declared in the provider's folder.
+/// The section of a seed that configures one provider. Each provider declares its own section.
 package protocol SeedSection: SchemaObject {
-    /// The section's name, which is the provider's.
+    /// The name of the seed's section, which is the provider's name.
     static var name: String { get }
-    /// A sentence about the section for the seed's reference.
+    /// A sentence about the provider's section, for the reference of seed files.
     static var about: String { get }
-    /// The signing keys that the section names, with the issuer to which they belong. Empty if it names none.
+    /// The signing keys in the seed's section, for each issuer whose tokens they sign. Empty if there are none.
     var keys: [SeededKeys] { get }
-    /// The clients of the section, for lists and searches.
+    /// The clients that the seed's section registers, for lists and searches.
     var seededClients: [SeededClient] { get }
-    /// The hosts that are played because of the section, beside the provider's own.
+    /// The host names that the daemon serves because of the seed's section, in addition to the provider's own.
     var hosts: [String] { get }
-    /// Whether tokens name the address that the request used as their issuer, and not the provider's own.
+    /// Whether the issuer in tokens is the address that the request used, and not the provider's own.
     var issuerFollowsRequest: Bool { get }
 
-    /// Returns the secret of a client, for other sections that name the client.
+    /// Returns the secret of a client in the seed's section, for other sections that refer to the client.
     func secret(ofClient id: String) -> String?
-    /// Returns whether requests can come from a client with this ID: it is seeded, or made on first use.
+    /// Returns whether requests can come from a client with this ID. It is either registered in the seed, or made on
+    /// first use.
     func knows(client id: String) -> Bool
 
-    /// Checks the section's references to other parts of the seed.
+    /// Checks that everything exists to which the seed's section refers.
     static func check(_ references: inout SeedReferences)
 }
 
@@ -165,11 +169,11 @@ extension SeedSection {
     package static func check(_ references: inout SeedReferences) {}
 }
 
-/// A client, or something similar, as the inspector lists it.
+/// A client of the seed, or something similar such as a project, as the inspector lists it.
 package struct SeededClient: Sendable {
     package let id: String
     package let kind: String
-    /// The addresses to which the client can be returned, or at which it is reached.
+    /// The redirect URIs of the client, or the addresses at which it is reached.
     package let addresses: String
 
     package init(id: String, kind: String, addresses: String) {

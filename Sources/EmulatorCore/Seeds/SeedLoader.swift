@@ -4,15 +4,15 @@ import Platform
 import Synchronization
 
 extension Seed {
-    /// Reads, validates and merges files in order. Throws every issue of every file at once.
+    /// Reads, validates and merges seed files, in their order. Throws all mistakes in all files at once.
     package init(_ sources: [SeedSource], format: SeedFormat) throws(Issues) {
         self = try Seed.load(sources, format)
         // The text and its JSON took several times the memory of what is kept of them.
         if people.count > Seed.manyPeople { understudy_return_free_memory() }
     }
 
-    /// The whole seed as one file would have it, with the texts of keys in place of their files' names. It is made anew
-    /// each time, because it would take several times the memory of what is kept.
+    /// The whole seed in the form of a single seed file, with PEM texts of keys in place of file names. It is made anew
+    /// each time, because keeping it would take several times the seed's memory.
     package var document: JSONValue {
         let files = sources.compactMap { source -> LocatedJSON? in
             guard let value = try? JSONValue(parsing: source.bytes, limits: .file) else { return nil }
@@ -23,7 +23,7 @@ extension Seed {
         return files.dropFirst().reduce(first) { format.schema.merge($0, $1) }.value
     }
 
-    /// About the number of objects in the seed's JSON: opening braces, those in texts included.
+    /// The approximate number of JSON objects in the seed's files. All opening braces are counted, even those in texts.
     var objectCount: Int {
         sources.reduce(0) { sum, source in source.bytes.reduce(sum) { $0 + ($1 == UInt8(ascii: "{") ? 1 : 0) } }
     }
@@ -63,14 +63,14 @@ extension Seed {
     }
 }
 
-/// One seed file before it is read: its name in messages, its bytes, and a way to find files beside it.
+/// A seed file before it is parsed: its name for error messages, its bytes, and a function that reads files beside it.
 package struct SeedSource: Sendable {
     package let name: String
     package let bytes: [UInt8]
     package let readBeside: @Sendable (String) throws -> [UInt8]
-    /// Whether the seed was checked when it was built in, so that a start needn't check it again.
+    /// Whether the seed was checked when it was built into the program, so that it needn't be checked at each start.
     let isChecked: Bool
-    /// Whether the seed may name files.
+    /// Whether the seed may refer to other files, such as key files.
     let namesFiles: Bool
 
     package init(
@@ -84,7 +84,8 @@ package struct SeedSource: Sendable {
         namesFiles = true
     }
 
-    /// Makes a source from a seed in a request. It can't name files, since it could name any that the daemon can read.
+    /// Makes a seed file from the body of a request. Such a seed can't refer to files, since it could name any file
+    /// that the daemon can read.
     package init(name: String, sent bytes: [UInt8], isChecked: Bool = false) {
         self.name = name
         self.bytes = bytes
@@ -93,7 +94,8 @@ package struct SeedSource: Sendable {
         namesFiles = false
     }
 
-    /// Returns the same source, which keeps the files that it names once they have been read.
+    /// Returns a copy of the seed file that keeps the contents of the files to which it refers once they have been
+    /// read.
     func keepingFiles() -> SeedSource {
         guard namesFiles else { return self }
         let kept = KeptFiles()
@@ -115,7 +117,8 @@ package struct SeedSource: Sendable {
         }
     }
 
-    /// Returns the files at `path`: the file itself, or a directory's `*.json` in the order of their names.
+    /// Returns the seed files at `path`, which is a file, or a directory whose `*.json` files are taken in the order of
+    /// their names.
     package static func files(at path: String) throws(Issues) -> [SeedSource] {
         var paths = [path]
         let isDirectory: Bool
@@ -143,7 +146,7 @@ package struct SeedSource: Sendable {
         return sources
     }
 
-    /// Makes a source from a text whose files are in `directory`.
+    /// Makes a seed file from a text. Other files to which the text refers are in `directory`.
     package init(name: String, text: String, directory: String) {
         self.init(name: name, bytes: Array(text.utf8)) { name in
             try File.read(name.hasPrefix("/") ? name : "\(directory)/\(name)")

@@ -1,15 +1,16 @@
 import JOSE
 import JSON
 
-/// Checks the references within a seed, once all files are merged. Each provider checks its own section and profiles.
+/// Checks that everything exists to which parts of a seed refer, after all seed files were merged. Each provider checks
+/// its own section and profiles.
 package struct SeedReferences {
     package let root: LocatedJSON
     package let accounts: [LocatedJSON]
     package let accountIDs: KnownNames
-    /// The keys in the seed, by their PEM text.
+    /// The private and public keys in the seed, by their PEM text.
     let keys: [String: Key]
     package private(set) var issues: [Issue] = []
-    /// The names that a seed can't use, made when a seed names hosts.
+    /// The host names and path segments that a seed can't use. They are collected when a seed first names hosts.
     private(set) lazy var reserved = format.reservedNames
     private let format: SeedFormat
 
@@ -35,10 +36,10 @@ package struct SeedReferences {
 
     package mutating func add(_ json: LocatedJSON, _ message: String) { issues.append(Issue(json, message)) }
 
-    /// Checks a value that was put together from several places of the seed.
+    /// Checks a value that was put together from several places of the seed, and notes the differences from `schema`.
     package mutating func check(_ json: LocatedJSON, against schema: Schema) { issues += schema.issues(in: json) }
 
-    /// Expects that `json`, if there is any, is one of `known`.
+    /// Notes an error unless the name `json` is one of `known`. A missing name is no error.
     package mutating func expect(
         _ json: LocatedJSON?, among known: KnownNames, _ what: String, in place: String = ""
     ) {
@@ -52,7 +53,8 @@ package struct SeedReferences {
         expect(json, among: accountIDs, "account", in: " in accounts")
     }
 
-    /// Checks the account that an interaction or an outcome names, and that an error has a name.
+    /// Checks the account to which an `interaction` setting or an outcome refers, and that an outcome of kind `error`
+    /// has the error's name.
     package mutating func checkInteraction(_ interaction: LocatedJSON?) {
         guard let interaction else { return }
         expectAccount(interaction["account"])
@@ -61,7 +63,7 @@ package struct SeedReferences {
         }
     }
 
-    /// Expects that no two of `items` have the same member `key`.
+    /// Notes an error if two of `items` have the same value in the member `key`.
     package mutating func checkUnique(_ items: [LocatedJSON], key: String, what: String) {
         var first: [String: LocatedJSON] = [:]
         for item in items {
@@ -78,10 +80,10 @@ package struct SeedReferences {
         }
     }
 
-    /// Checks whether `name`, which is in `json`, can be the name of a host that the seed adds.
+    /// Notes an error if `name`, which is at `json` in the seed, can't be a host name that the seed adds.
     package mutating func checkHost(_ json: LocatedJSON, _ name: String) {
         if !HostName.isValid(name) {
-            add(json, "\"\(name)\" can't be played: expected a host name in lower case, such as \"login.corp.example\"")
+            add(json, "\"\(name)\" can't be a host: expected a host name in lower case, such as \"login.corp.example\"")
         } else if reserved.hosts.contains(name) || reserved.hosts.contains("*\(name.drop { $0 != "." })") {
             add(json, "the host \"\(name)\" is another provider's")
         } else if name == "localhost" || name.hasSuffix(".localhost") || reserved.segments.contains(name) {
@@ -89,8 +91,8 @@ package struct SeedReferences {
         }
     }
 
-    /// Expects that a name isn't taken, among names that must be unique over several lists, such as the API keys of all
-    /// projects.
+    /// Notes an error if the name `json` is already in `taken`, and adds it otherwise. `taken` has names that must be
+    /// unique over several lists, such as the API keys of all projects.
     package mutating func claim(_ json: LocatedJSON?, as what: String, in taken: inout [String: LocatedJSON]) {
         guard let json, let name = json.string else { return }
         if let earlier = taken[name] {
@@ -100,13 +102,14 @@ package struct SeedReferences {
         }
     }
 
-    /// Returns the path of `json`, with its file if that isn't the file of `other`.
+    /// Returns the path of `json` in its seed file. The file's name comes before the path if `other` is in another
+    /// file.
     private static func place(of json: LocatedJSON, from other: LocatedJSON) -> String {
         json.file == other.file ? json.path : "\(json.file): \(json.path)"
     }
 }
 
-/// Names that a seed may refer to.
+/// The names of things in a seed, such as accounts, to which other parts of the seed may refer.
 package struct KnownNames: Sendable {
     package let all: [String]
     private let set: Set<String>
@@ -116,7 +119,7 @@ package struct KnownNames: Sendable {
         set = Set(all)
     }
 
-    /// Takes the names from the list's elements: each has its name in the member `key`.
+    /// Takes the names from the elements of a list in a seed. Each element has its name in the member `key`.
     package init(_ list: LocatedJSON?, _ key: String) {
         self.init((list?.value.array ?? []).compactMap { $0[key]?.string })
     }

@@ -2,25 +2,26 @@ import JOSE
 import JSON
 import Time
 
-/// The owner of signing keys. Each provider that signs names its own; one that plays several issuers names one for
-/// each.
+/// The owner of keys that sign tokens. Each provider that signs tokens is an owner; a provider with several OpenID
+/// issuers has an owner for each issuer.
 package struct KeyOwner: Hashable, Sendable {
     package let name: String
 
     package init(_ name: String) { self.name = name }
 }
 
-/// The keys of an owner, from a section of the seed.
+/// The signing keys of one owner (a provider or an OpenID issuer) in the seed.
 package struct SeededKeys: Sendable {
     package let owner: KeyOwner
-    /// The algorithms with which the owner signs. The first is used where no other is asked for.
+    /// The algorithms with which the keys' owner signs tokens. The first one is used unless another is requested.
     package let algorithms: [Algorithm]
-    /// The keys, oldest first. For an algorithm without any, keys are made.
+    /// The owner's signing keys in the seed, oldest first. For an algorithm without a key in the seed, keys are
+    /// generated.
     package let keys: [SigningKey]
-    /// The period after which the next key signs; `nil` for never.
+    /// The period after which the next key begins to sign; `nil` if the signing key never changes.
     package let rotation: TimeSpan?
 
-    /// An empty list of `algorithms` means RS256.
+    /// Makes the signing keys of an owner. An empty list of `algorithms` means RS256.
     package init(
         _ owner: KeyOwner, algorithms: [Algorithm] = [.rs256], keys: [SigningKey], rotation: TimeSpan? = nil
     ) {
@@ -31,13 +32,14 @@ package struct SeededKeys: Sendable {
     }
 }
 
-/// A key that signs tokens.
+/// A key in the seed that signs tokens.
 package struct SigningKey: Sendable, Equatable {
-    /// The key's `kid`.
+    /// The ID of the signing key, as in `kid`.
     package let id: String
-    /// The private key in PEM.
+    /// The private key that signs tokens, as PEM text.
     package let privateKey: String
-    /// The algorithm with which the key signs; `nil` for the first of its owner's that suits it.
+    /// The algorithm with which the key signs; `nil` for the first of its owner's algorithms for which the key is
+    /// suitable.
     package let algorithm: Algorithm?
 }
 
@@ -46,7 +48,8 @@ extension SeededKeys {
         owner == other.owner && algorithms == other.algorithms && rotation == other.rotation && keys == other.keys
     }
 
-    /// Returns the parsed keys, each with its algorithm: the seed's, or the first of the owner's that suits it.
+    /// Returns the parsed keys of the owner, each with its algorithm. A key without an algorithm in the seed gets the
+    /// first of the owner's algorithms for which it is suitable.
     func named(_ known: [String: Key]) -> [KeyGenerator.NamedKey] {
         keys.compactMap { seeded in
             guard let key = known[seeded.privateKey],
@@ -58,15 +61,15 @@ extension SeededKeys {
 }
 
 extension Algorithm {
-    /// The algorithms that a provider can sign with: all but HMAC, whose secret can't be published.
+    /// The algorithms with which a provider can sign tokens. HMAC isn't one, because its secret can't be published.
     package static let published: [Algorithm] = [
         .rs256, .rs384, .rs512, .ps256, .ps384, .ps512, .es256, .es384, .es512, .edDSA,
     ]
 }
 
 extension Fields {
-    /// Reads the keys that sign a provider's tokens. `rule` is the rule for their IDs. With `anyAlgorithm`, they may be
-    /// for any of `Algorithm.published`, otherwise only for RS256.
+    /// Reads the keys in a provider's section of the seed that sign the provider's tokens. `rule` is the rule for the
+    /// keys' IDs. With `anyAlgorithm`, keys may be for any of `Algorithm.published`, and otherwise only for RS256.
     package mutating func signingKeys(_ rule: TextRule = .identifier, anyAlgorithm: Bool = false) -> [SigningKey] {
         let key = ComposedRule { fields in
             SigningKey(
@@ -86,7 +89,7 @@ extension Fields {
 
     // The loader reads the files and puts their text in place of their names.
 
-    /// Reads a private key as PEM text.
+    /// Reads a private key from the seed, and returns its PEM text.
     package mutating func privateKey(
         _ about: String = "A PKCS#8 PEM file, relative to this file."
     ) -> String? {
@@ -94,7 +97,7 @@ extension Fields {
         return optional("privateKey", .text(.nonEmpty), "The PEM text itself, instead of a file.")
     }
 
-    /// Reads a public key as PEM text.
+    /// Reads a public key from the seed, and returns its PEM text.
     package mutating func publicKey() -> String? {
         _ = optional("publicKeyFile", .text(.nonEmpty), "A P-256 SPKI PEM file, relative to this file.")
         return optional("publicKey", .text(.nonEmpty), "The PEM text itself, instead of a file.")
@@ -102,18 +105,18 @@ extension Fields {
 }
 
 extension SeedReferences {
-    /// Expects that the halves of the key in `json`, if it has both, belong together.
+    /// Notes an error if the object `json` has a private and a public key that don't belong together.
     package mutating func expectPair(_ json: LocatedJSON) {
         guard let half = json["privateKey"], let privateKey = half.string.flatMap({ keys[$0] }),
             let publicKey = json["publicKey"]?.string.flatMap({ keys[$0] })
         else { return }
         if !privateKey.hasSamePublicHalf(as: publicKey) {
-            add(half, "it isn't the private half of the public key beside it")
+            add(half, "this private key doesn't belong to the public key beside it")
         }
     }
 
-    /// Expects that the signing keys in the list `json` suit `algorithms`, with which their owner signs, or the
-    /// algorithm that each names.
+    /// Notes an error for each signing key in the list `json` that isn't suitable for the algorithm that it names, or
+    /// for any of `algorithms` if it names none.
     package mutating func expectSigningKeys(_ json: LocatedJSON?, for algorithms: [Algorithm] = [.rs256]) {
         for item in json?.items ?? [] {
             guard let pem = item["privateKey"], let key = pem.string.flatMap({ keys[$0] }) else { continue }
@@ -146,7 +149,7 @@ extension SeedReferences {
 
 extension Key {
     /// Returns whether the key can sign a provider's tokens with `algorithm`. RSA keys must have 2,048 bits, so that
-    /// signing costs the same everywhere.
+    /// each signature costs the same time.
     fileprivate func signs(_ algorithm: Algorithm) -> Bool {
         guard isPrivate, suits(algorithm) else { return false }
         if case .rsa(let bits) = kind { return bits == 2048 }

@@ -1,11 +1,12 @@
 import JSON
 
-/// The names and texts in an app's own configuration file. The names are those of variables, a property list's keys, or
-/// the members of a JSON document at any depth; if a name occurs twice, the first text is used.
+/// The names and values in the configuration file of an app, from which a first seed is made. The names are those of
+/// variables, of a property list's keys, or of the members of a JSON document at any depth. If a name occurs twice, the
+/// first value is used.
 package struct AppConfiguration: Sendable {
-    /// The reason why a file can't be used.
+    /// The reason why an app's configuration file can't be read.
     package struct Malformed: Error, CustomStringConvertible, Sendable {
-        /// The line in the file, from 1; `nil` when the whole file is wrong.
+        /// The number of the malformed line in the configuration file, from 1; `nil` when the whole file is malformed.
         package let line: Int?
         package let reason: String
 
@@ -17,17 +18,17 @@ package struct AppConfiguration: Sendable {
         package var description: String { line.map { "line \($0): \(reason)" } ?? reason }
     }
 
-    /// The size of the longest file that is read, in bytes.
+    /// The largest size in bytes of a configuration file that is read.
     package static let limit = 1 << 20
 
-    /// The file's name; `nil` when there is none.
+    /// The name of the app's configuration file; `nil` when there is no file.
     package let name: String?
-    /// The values of each name, without repetitions.
+    /// All values of each name in the configuration file, without repetitions.
     private var values: [String: [String]] = [:]
-    /// The objects of a JSON document, each with the name of its member.
+    /// The objects in a JSON configuration file, each with the name of the member that contains it.
     private var objects: [(name: String, object: JSONObject)] = []
 
-    /// A configuration without any names.
+    /// Makes an app configuration without any names.
     package init() { name = nil }
 
     private init(name: String, _ values: [(String, String)]) {
@@ -38,7 +39,7 @@ package struct AppConfiguration: Sendable {
         }
     }
 
-    /// Reads a file's bytes: see ``init(name:text:)``.
+    /// Reads an app's configuration file from its bytes: see ``init(name:text:)``.
     package init(name: String, bytes: [UInt8]) throws(Malformed) {
         if bytes.starts(with: "bplist".utf8) {
             throw Malformed("a binary property list: convert it with \"plutil -convert xml1\"")
@@ -47,7 +48,8 @@ package struct AppConfiguration: Sendable {
         try self.init(name: name, text: text)
     }
 
-    /// Reads a property list in XML, a JSON document, or variables as in `.env`, whichever it looks like.
+    /// Reads an app's configuration file, which is a property list in XML, a JSON document, or a list of variables as
+    /// in `.env`. The format is recognized by the file's beginning.
     package init(name: String, text: String) throws(Malformed) {
         guard text.utf8.count <= AppConfiguration.limit else {
             throw Malformed("it has more than \(AppConfiguration.limit >> 20) MB")
@@ -72,7 +74,7 @@ package struct AppConfiguration: Sendable {
         }
     }
 
-    /// Merges several files; of a name that several have, the first file's value is used.
+    /// Merges several configuration files of an app. If several have the same name, the first file's value is used.
     package init(merging files: [AppConfiguration]) {
         name = files.isEmpty ? nil : files.compactMap(\.name).joined(separator: ", ")
         values = files.reduce(into: [:]) { all, file in
@@ -82,26 +84,26 @@ package struct AppConfiguration: Sendable {
     }
 
     package var isGiven: Bool { name != nil }
-    /// The names in the configuration, for messages.
+    /// The names in the app's configuration, sorted, for messages.
     package var names: [String] { values.keys.sorted() }
 
-    /// Returns the value of the first of `names` that the configuration has.
+    /// Returns the value of the first of `names` that occurs in the app's configuration; `nil` if none does.
     package subscript(names: String...) -> String? { self[names] }
 
     package subscript(names: [String]) -> String? { names.lazy.compactMap { values[$0]?.first }.first }
 
-    /// Returns all values of `names`, in their order.
+    /// Returns all values that the configuration has for `names`, in the order of `names`.
     package func all(_ names: String...) -> [String] { names.flatMap { values[$0] ?? [] } }
 
-    /// Returns the objects of JSON documents whose member `key` is `value`, each with the name of its member. So values
-    /// that belong together are found together.
+    /// Returns the objects of the JSON configuration file whose member `key` is `value`, each with the name of the
+    /// member that contains the object. An app's settings that belong together are in the same object.
     package func objects(where key: String, is value: String) -> [(name: String, object: JSONObject)] {
         objects.filter { $0.object[key]?.string == value }
     }
 
     // MARK: - Names
 
-    /// The prefixes by which frameworks pass a variable on to the browser, or group variables.
+    /// The prefixes with which frameworks mark variables that are passed on to the browser, or that belong together.
     private static let prefixes = [
         "NEXT_PUBLIC_", "NUXT_PUBLIC_", "NUXT_OAUTH_", "EXPO_PUBLIC_", "REACT_APP_", "VUE_APP_", "GATSBY_", "VITE_",
         "PUBLIC_", "SOCIAL_AUTH_", "SOCIALACCOUNT_", "OAUTH_",
@@ -142,7 +144,8 @@ package struct AppConfiguration: Sendable {
 }
 
 extension AppConfiguration {
-    /// The values of an OAuth client's variables, in the usual forms: `NAME_CLIENT_ID`, `AUTH_NAME_ID` and so on.
+    /// The client ID, secret and redirect URI of an OAuth client in an app's configuration. Their usual names are
+    /// `NAME_CLIENT_ID`, `AUTH_NAME_ID` and so on.
     package struct Client: Sendable {
         package let id: String?
         package let secret: String?
@@ -155,8 +158,8 @@ extension AppConfiguration {
         }
     }
 
-    /// Returns the client of a provider. `name` is in upper case, such as `CORP`; `noun` is the provider's word for a
-    /// client, such as `APP`.
+    /// Returns the OAuth client of a provider that the app's configuration has. `name` is the provider's name in upper
+    /// case, such as `CORP`, and `noun` is the provider's word for a client, such as `APP`.
     package func client(_ name: String, noun: String = "CLIENT") -> Client {
         func value(_ ends: [String]) -> String? {
             self[

@@ -1,8 +1,8 @@
-/// Reads the variables of `.env` files: `NAME=value`, one a line, with `#` before comments. A value may be in single
-/// quotes, where it is used as it is, or in double ones, where `\n` is a line break; both may have several lines.
+/// Reads the variables of `.env` files: one `NAME=value` per line, with `#` before comments. A value in single quotes
+/// is used as it is. In double quotes, `\n` is a line break. A quoted value may have several lines.
 ///
-/// There is no specification; this is what the libraries for Node, Python and Ruby have in common. Values aren't
-/// expanded.
+/// There is no specification of such files. These rules are common to the libraries for Node, Python and Ruby.
+/// References to variables in values aren't expanded.
 enum EnvironmentFile {
     static func variables(in text: String) throws(AppConfiguration.Malformed) -> [(String, String)] {
         var reader = Reader(text)
@@ -18,7 +18,7 @@ enum EnvironmentFile {
 
         init(_ text: String) { bytes = Array(text.utf8) }
 
-        /// Returns the next variable, after comments and empty lines.
+        /// Returns the next variable of the `.env` file, after comments and empty lines; `nil` at the end.
         mutating func next() throws(AppConfiguration.Malformed) -> (String, String)? {
             while true {
                 skip { PropertyList.isSpace($0) }
@@ -43,7 +43,7 @@ enum EnvironmentFile {
             return (name, try quotedValue(quote))
         }
 
-        /// Returns the value up to the end of the line, or to a comment.
+        /// Returns the unquoted value of a variable, which ends at the end of the line or before a comment.
         private mutating func plainValue() -> String {
             let start = place
             skip { $0 != UInt8(ascii: "\n") }

@@ -1,7 +1,8 @@
-/// Reads the texts at the top of a property list in XML, as Xcode projects have them: one dictionary, whose other
-/// values are ignored.
+/// Reads the strings in the outermost dictionary of a property list in XML, as Xcode projects have them. Values of
+/// other types are ignored.
 ///
-/// FoundationEssentials has a decoder, but it is recursive, and would exhaust the stack on a hostile file.
+/// FoundationEssentials has a decoder for property lists, but that is recursive, and a hostile file would exhaust the
+/// stack.
 enum PropertyList {
     static func strings(in text: String) throws(AppConfiguration.Malformed) -> [(String, String)] {
         var reader = Reader(text)
@@ -44,7 +45,7 @@ enum PropertyList {
 
         init(_ text: String) { bytes = Array(text.utf8) }
 
-        /// Returns the next tag, after declarations and comments.
+        /// Returns the next tag of the XML, after declarations and comments; `nil` at the end.
         mutating func nextTag() throws(AppConfiguration.Malformed) -> Tag? {
             while true {
                 move { $0 == UInt8(ascii: "<") }
@@ -71,7 +72,8 @@ enum PropertyList {
             return Tag(name: String(decoding: content.prefix { !isSpace($0) }, as: UTF8.self), kind: kind)
         }
 
-        /// Returns the text before the closing tag, with references resolved.
+        /// Returns the text before the closing tag `name`, with entity references such as `&lt;` replaced by their
+        /// characters.
         mutating func text(to name: String) throws(AppConfiguration.Malformed) -> String {
             let (start, begin) = (place, line)
             move { $0 == UInt8(ascii: "<") }
@@ -92,7 +94,7 @@ enum PropertyList {
             }
         }
 
-        /// Moves behind the next `end`.
+        /// Moves the XML reader's position behind the next occurrence of the text `end`.
         private mutating func pass(_ end: String, of what: String) throws(AppConfiguration.Malformed) {
             let begin = line
             while place < bytes.count, !starts(with: end) {

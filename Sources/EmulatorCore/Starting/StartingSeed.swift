@@ -1,31 +1,33 @@
 import JOSE
 import JSON
 
-/// A provider that can write its part of a first seed for an app.
+/// A provider that can write its section of a first seed for an app.
 package protocol StartsSeeds: Provider {
-    /// Returns the provider's values that an app's configuration has.
+    /// Returns which kind of the provider's values an app's configuration has: none, a client, or a project.
     static func trace(in app: AppConfiguration) -> AppTrace
 
-    /// Writes the provider's section, for the clients of `start.app`, or for an example.
+    /// Adds the provider's section to a first seed. It has the clients in the configuration of the app (`start.app`),
+    /// or example clients if the app isn't known.
     static func begin(_ start: inout StartingSeed) throws(KeyError)
 }
 
-/// The values of a provider that an app's configuration has.
+/// The kind of values of a provider that were found in an app's configuration.
 package enum AppTrace: Sendable {
     case nothing
     case client
-    /// A project whose people may sign in at any provider, which sends them back to these addresses.
+    /// The app has a project, as at Firebase, whose users may sign in at any provider. The providers send them back to
+    /// `redirectURIs`.
     case project(redirectURIs: [String])
 }
 
-/// A first seed for an app, while it is put together: each provider adds its part.
+/// A first seed for an app while it is put together. Each provider adds its section.
 package struct StartingSeed: Sendable {
-    /// A file beside the seed.
+    /// A file that is written beside the seed.
     package struct File: Sendable {
-        /// The file's path from the seed's directory.
+        /// The path of a file beside the seed, relative to the seed's directory.
         package let path: String
         package let text: String
-        /// Whether only the file's owner may read it.
+        /// Whether only its owner may read a file that is written beside the seed.
         package let isPrivate: Bool
 
         package init(_ path: String, _ text: String, isPrivate: Bool = false) {
@@ -38,20 +40,20 @@ package struct StartingSeed: Sendable {
     package static let secretsFile = "secrets.json"
 
     package let app: AppConfiguration
-    /// The addresses to which web clients may be returned: usual addresses of frameworks on this machine, and those of
-    /// projects.
+    /// The redirect URIs that web clients in the seed may use: usual addresses of web frameworks on this machine, and
+    /// those of the app's projects.
     package let redirectURIs: [String]
-    /// The contents of `seed.json`.
+    /// The contents of the file `seed.json`.
     package private(set) var seed: JSONObject
-    /// The contents of `secrets.json`, which the app's owner keeps.
+    /// The contents of the file `secrets.json`, which has the app's real client secrets and isn't shared.
     package private(set) var secrets = JSONObject()
     package private(set) var files: [File] = []
-    /// The purpose of each part, in Markdown.
+    /// The members of the seed, each with a Markdown text about its purpose.
     package private(set) var parts: [(member: String, about: String)] = []
     private let traces: [(name: String, trace: AppTrace)]
 
-    /// Makes the seed for an app's configuration. `traces` has what each provider has found in the configuration, by the
-    /// name of the provider's section.
+    /// Makes a first seed for an app's configuration. `traces` tells, by the name of each provider's section, which
+    /// values of the provider were found in the configuration.
     package init(_ app: AppConfiguration, traces: [(name: String, trace: AppTrace)]) {
         self.app = app
         self.traces = traces
@@ -69,8 +71,9 @@ package struct StartingSeed: Sendable {
         ]
     }
 
-    /// Returns whether the seed gets a section for the provider. All providers get one if nothing is known of the app,
-    /// or if the app is a project, unless `ifNamed` requires that it names the provider itself.
+    /// Returns whether the first seed gets a section for the provider. It gets one if there is no app's configuration,
+    /// or if the configuration has the provider's client or any provider's project. With `ifNamed`, only a project of
+    /// the same provider counts.
     package func includes(_ section: String, ifNamed: Bool = false) -> Bool {
         guard app.isGiven else { return true }
         return traces.contains { name, trace in
@@ -82,7 +85,7 @@ package struct StartingSeed: Sendable {
         }
     }
 
-    /// The default addresses of frameworks, at any port of this machine.
+    /// The usual redirect URIs of web frameworks, at any port of this machine.
     private static let usualRedirectURIs = ["localhost", "127.0.0.1"].map { "http://\($0):*/callback" }
 
     private static let people: JSONValue = [
@@ -96,13 +99,13 @@ package struct StartingSeed: Sendable {
 
     // MARK: - For the providers
 
-    /// Sets a section. `about` is its purpose, in Markdown.
+    /// Sets a provider's section of the first seed. `about` is a Markdown text about the section's purpose.
     package mutating func add(_ section: String, _ value: JSONValue, _ about: String) {
         seed[section] = value
         parts.append((section, about))
     }
 
-    /// Sets a provider's profile of one of the people.
+    /// Sets the profile at a provider of one of the people in the first seed.
     package mutating func describe(person id: String, as profile: String, _ value: JSONValue) {
         let people = (seed["accounts"]?.array ?? []).map { person -> JSONValue in
             guard person["id"]?.string == id, var members = person.object else { return person }
@@ -112,25 +115,26 @@ package struct StartingSeed: Sendable {
         seed["accounts"] = .array(people)
     }
 
-    /// Sets a section's secrets, which are the app's own: they are kept in a file of their own.
+    /// Sets the app's real secrets for a provider's section. They are written to a separate file.
     package mutating func addSecrets(_ section: String, _ value: JSONValue) { secrets[section] = value }
 
     package mutating func addFile(_ path: String, _ text: String, isPrivate: Bool = false) {
         files.append(File(path, text, isPrivate: isPrivate))
     }
 
-    /// Returns the member `key` of the first element of a section's list, for sections that come later.
+    /// Returns the member `key` of the first element of the list `list` in a section of the seed that was added
+    /// earlier.
     package func first(_ list: String, of section: String, _ key: String) -> JSONValue? {
         seed[section]?[list]?.array?.first?[key]
     }
 
-    /// Returns the member `key` of every element of a section's list, for sections that come later.
+    /// Returns the member `key` of every element of the list `list` in a section of the seed that was added earlier.
     package func all(_ list: String, of section: String, _ key: String) -> [JSONValue] {
         (seed[section]?[list]?.array ?? []).compactMap { $0[key] }
     }
 
-    /// Returns the addresses to which a provider's web client may be sent back: the one that the app names, those of
-    /// `paths` at any port of this machine, where frameworks have them, and those of projects.
+    /// Returns the redirect URIs of a provider's web client: the one that the app's configuration names, the `paths` of
+    /// web frameworks at any port of this machine, and those of the app's projects.
     package func redirectURIs(_ named: String?, paths: [String]) -> JSONValue {
         let usual = paths.map { "http://localhost:*\($0)" }
         var uris: [String] = []
@@ -140,10 +144,12 @@ package struct StartingSeed: Sendable {
 }
 
 extension StartingSeed {
-    /// The words of a provider with registered clients: its section's name, its word for a client, and an example.
+    /// The words with which a first seed describes a provider's registered client: the name of the provider's section,
+    /// the provider's word for a client, and an example.
     package struct ClientWords: Sendable {
         let section: String
-        /// The word for a client: with `client`, the section has `clients`, each with `clientID` and `clientSecret`.
+        /// The provider's word for a client. With `client`, the section has a list `clients`, whose elements have
+        /// `clientID` and `clientSecret`.
         let noun: String
         let exampleID: String
         let testSecret: String
@@ -156,7 +162,7 @@ extension StartingSeed {
         }
     }
 
-    /// The members of an app's client in place of redirect URIs.
+    /// The members that an app on a device has in the seed in place of redirect URIs.
     package struct AppClient: Sendable {
         let members: [(String, JSONValue)]
         let hasSecret: Bool
@@ -167,8 +173,8 @@ extension StartingSeed {
         }
     }
 
-    /// Adds a client to the section of a provider whose clients have an ID, a secret and redirect URIs. With `app`, the
-    /// client is an app on a device, which may have no secret.
+    /// Adds a client to a provider's section of the first seed. The provider's clients have an ID, a secret and
+    /// redirect URIs. With `app`, the client is an app on a device, which may have no secret.
     package mutating func addClient(
         _ words: ClientWords, _ client: AppConfiguration.Client, paths: [String], app: AppClient? = nil
     ) {

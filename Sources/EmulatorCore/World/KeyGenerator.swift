@@ -3,28 +3,29 @@ import JOSE
 import Synchronization
 import Worlds
 
-/// Makes keys in the background, one at a time, so that no request's own thread is busy with one. For each algorithm in
-/// use, it makes the one with which worlds begin, two more if keys take turns, and one for each rotation.
+/// Makes signing keys in the background, one at a time, so that no request's thread is busy with making one. For each
+/// algorithm in use, it makes the key with which worlds begin, two more if keys take turns in signing, and one for each
+/// rotation.
 package final class KeyGenerator: Sendable {
     package struct NamedKey: Sendable {
         package let id: String
-        /// The algorithm with which the key signs.
+        /// The algorithm with which this signing key signs tokens.
         package let algorithm: Algorithm
         package let key: Key
     }
 
     private enum Kind {
         case initial
-        /// The keys that take turns with the initial one.
+        /// Two keys that take turns in signing with the initial one.
         case further
         case unpublished
         case fresh
 
-        /// The number of keys of this kind for each algorithm.
+        /// The number of keys of this kind that are kept for each algorithm.
         var count: Int { self == .further ? 2 : 1 }
 
-        /// Returns the name of these keys among the texts that replicas share; `nil` for keys that no other replica
-        /// needs.
+        /// Returns the name under which replicas (several daemons) share the keys of this kind; `nil` for keys that no
+        /// other replica needs.
         func name(_ algorithm: Algorithm) -> String? {
             switch self {
             case .initial: "keys \(algorithm.rawValue)"
@@ -36,24 +37,26 @@ package final class KeyGenerator: Sendable {
     }
 
     private struct Stock {
-        /// The keys of each kind that are complete or being made. Keys of the kind `fresh` aren't kept here.
+        /// The keys of one algorithm by their kind, either complete or being made. Keys of the kind `fresh` aren't
+        /// kept.
         var keys: [Kind: [NamedKey]] = [:]
-        /// Whether any owner's keys take turns.
+        /// Whether the keys of any owner take turns in signing.
         var takesTurns = false
         var waitingForInitial: [(turns: Bool, done: @Sendable (StoreFailure?) -> Void)] = []
         var waitingForUnpublished: [@Sendable () -> Void] = []
-        /// The callers that wait for a fresh key, in the order in which they are served.
+        /// The callers that wait for a fresh key, in the order in which they get one.
         var waitingForFresh: [@Sendable (NamedKey?) -> Void] = []
 
         func has(_ kind: Kind) -> Bool { (keys[kind]?.count ?? 0) >= kind.count }
 
-        /// Returns the keys with which a world begins, all three if `turns`; `nil` while they are being made.
+        /// Returns the keys with which a world begins: one, or all three that take turns in signing if `turns`. Returns
+        /// `nil` while they are being made.
         func initial(turns: Bool) -> [NamedKey]? {
             guard has(.initial), !turns || has(.further) else { return nil }
             return (keys[.initial] ?? []) + (turns ? keys[.further] ?? [] : [])
         }
 
-        /// The kind of the key to make next.
+        /// The kind of the key that is to be made next for an algorithm; `nil` when no key is needed.
         var due: Kind? {
             if !has(.initial) { return .initial }
             if takesTurns, !has(.further) { return .further }
@@ -61,7 +64,7 @@ package final class KeyGenerator: Sendable {
             return waitingForFresh.isEmpty ? nil : .fresh
         }
 
-        /// Adds a key, and returns the callbacks of those who waited for it.
+        /// Adds a key that was made, and returns the callbacks of the callers that have waited for it.
         mutating func add(_ key: NamedKey, as kind: Kind) -> [@Sendable () -> Void] {
             guard kind != .fresh else {
                 guard !waitingForFresh.isEmpty else { return [] }
@@ -78,14 +81,15 @@ package final class KeyGenerator: Sendable {
             return waiting.filter { initial(turns: $0.turns) != nil }.map { waiting in { waiting.done(nil) } }
         }
 
-        /// Returns callbacks that refuse everybody who waits for initial keys, because these can't be stored now.
+        /// Returns callbacks that report `failure` to the callers that wait for the keys with which worlds begin, and
+        /// tell all other waiting callers that no key can be made.
         mutating func refuse(_ failure: StoreFailure) -> [@Sendable () -> Void] {
             let waiting = waitingForInitial
             waitingForInitial = []
             return waiting.map { waiting in { waiting.done(failure) } } + giveUp()
         }
 
-        /// Returns callbacks that tell the waiting callers that no key can be made.
+        /// Returns callbacks that tell those callers which wait for a key that no key can be made.
         mutating func giveUp() -> [@Sendable () -> Void] {
             let fresh = waitingForFresh
             defer {
@@ -96,13 +100,13 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// The number of rotations that may wait for a key of one algorithm, unless another limit is given.
+    /// The largest number of key rotations that may wait for a key of one algorithm, unless another limit is given.
     package static let waitingLimit = 64
     private let waitingLimit: Int
     private let state = Mutex(State())
 
     private struct State {
-        /// The keys of each algorithm that is in use.
+        /// The keys of each algorithm in use, by algorithm.
         var stocks: [Algorithm: Stock] = [:]
         var isWorking = false
 
@@ -112,7 +116,7 @@ package final class KeyGenerator: Sendable {
             _modify { yield &stocks[algorithm, default: Stock()] }
         }
 
-        /// The algorithm and the kind of the key to make next.
+        /// The algorithm and the kind of the key that is to be made next; `nil` when no key is needed.
         var due: (algorithm: Algorithm, kind: Kind)? {
             for algorithm in Algorithm.published {
                 if let due = stocks[algorithm]?.due { return (algorithm, due) }
@@ -124,10 +128,12 @@ package final class KeyGenerator: Sendable {
     private let texts: (any SharedTexts)?
     private let warn: @Sendable (String) -> Void
 
+    /// Makes a generator of signing keys.
+    ///
     /// - Parameters:
-    ///   - texts: The store of shared keys, which has those that an earlier process or another replica has made,
-    ///     and gets those that are made here.
-    ///   - warn: A closure that is called with the reason when `texts` can't be reached.
+    ///   - texts: The store in which replicas share keys. It has the keys that an earlier process or another replica
+    ///     has made, and gets the keys that this generator makes.
+    ///   - warn: A closure that is called with the reason when the store can't be reached.
     package init(
         waitingLimit: Int = KeyGenerator.waitingLimit, texts: (any SharedTexts)? = nil,
         warn: @escaping @Sendable (String) -> Void = { _ in }
@@ -144,13 +150,13 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// Returns the keys with which a world without keys of its own begins: one, or three that take turns if `turns`.
-    /// `nil` while they are being made.
+    /// Returns the keys with which a world begins whose seed has no keys: one, or three that take turns in signing if
+    /// `turns`. Returns `nil` while they are being made.
     func initial(_ algorithm: Algorithm, turns: Bool) -> [NamedKey]? {
         state.withLock { $0.stocks[algorithm]?.initial(turns: turns) }
     }
 
-    /// Begins to make the initial keys, unless that has happened.
+    /// Begins to make the keys with which worlds begin, unless this has begun before.
     func prepare(_ algorithm: Algorithm, turns: Bool) {
         state.withLock { state in
             var stock = state[algorithm]
@@ -160,8 +166,8 @@ package final class KeyGenerator: Sendable {
         work()
     }
 
-    /// Calls back once the initial keys are there, at once if they are already; or with a failure if they can't be
-    /// stored for other replicas.
+    /// Calls `done` once the keys with which worlds begin are ready, which may be at once. Calls it with a failure if
+    /// they can't be stored for other replicas.
     func whenReady(_ algorithm: Algorithm, turns: Bool, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isReady = state.withLock { state in
             guard state[algorithm].initial(turns: turns) == nil else { return true }
@@ -172,13 +178,14 @@ package final class KeyGenerator: Sendable {
         if isReady { done(nil) } else { work() }
     }
 
-    /// Returns a key that is never published, for tokens that nobody should trust; `nil` before somebody has first
-    /// waited for it.
+    /// Returns a key that is never published, for tokens that nobody should trust. Returns `nil` until a caller has
+    /// waited for such a key.
     func unpublished(_ algorithm: Algorithm) -> NamedKey? {
         state.withLock { $0.stocks[algorithm]?.keys[.unpublished]?.first }
     }
 
-    /// Returns the unpublished key, or the one that another replica made. Asks the store, and may wait.
+    /// Returns the key that is never published, even if another replica made it; `nil` when there is none yet. This may
+    /// wait for the store.
     func knownUnpublished(_ algorithm: Algorithm) throws(StoreFailure) -> NamedKey? {
         if let key = unpublished(algorithm) { return key }
         guard let texts, let key = try texts.keys(Kind.unpublished.name(algorithm) ?? "")?.first else { return nil }
@@ -186,7 +193,7 @@ package final class KeyGenerator: Sendable {
         return key
     }
 
-    /// Calls back once the unpublished key is there, at once if it is already.
+    /// Calls `done` once there is a key that is never published, which may be at once.
     func whenUnpublishedIsReady(_ algorithm: Algorithm, _ done: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard !state[algorithm].has(.unpublished) else { return true }
@@ -196,7 +203,8 @@ package final class KeyGenerator: Sendable {
         if isReady { done() } else { work() }
     }
 
-    /// Makes a key and calls back with it. Calls back with `nil` when none can be made, or too many wait for one.
+    /// Makes a new key and calls `done` with it. Calls `done` with `nil` when no key can be made, or too many callers
+    /// wait for one.
     func fresh(_ algorithm: Algorithm, _ done: @escaping @Sendable (NamedKey?) -> Void) {
         let waits = state.withLock { state in
             guard state[algorithm].waitingForFresh.count < waitingLimit else { return false }
@@ -215,13 +223,14 @@ package final class KeyGenerator: Sendable {
         guard let due else { return }
         DispatchQueue.global(qos: .utility).async { [self] in
             do throws(StoreFailure) { add(try made(due.kind, due.algorithm), as: due.kind, due.algorithm) } catch {
-                warn("keys can't be shared with others: \(error.diagnosis.line)")
+                warn("signing keys can't be shared with other replicas: \(error.diagnosis.line)")
                 tryAgain(due.kind, due.algorithm, error)
             }
         }
     }
 
-    /// Adds the keys that were made (none after a failure), and begins to make the next ones.
+    /// Adds the keys that were made (none after a failure), calls the callers that have waited for them, and begins to
+    /// make the next key.
     private func add(_ keys: [NamedKey], as kind: Kind, _ algorithm: Algorithm) {
         let (ready, goesOn) = state.withLock { state -> ([@Sendable () -> Void], Bool) in
             state.isWorking = false
@@ -234,8 +243,8 @@ package final class KeyGenerator: Sendable {
         ready.forEach { $0() }
     }
 
-    /// Plans to make the initial keys later, before any other, because keys that other replicas don't know can't be
-    /// used. Callers that can be refused are refused meanwhile, rather than wait.
+    /// Plans to make the initial keys again a second later, before any other key, because keys that other replicas
+    /// don't know can't be used. Until then, callers that accept a failure get one instead of waiting.
     private func tryAgain(_ kind: Kind, _ algorithm: Algorithm, _ failure: StoreFailure) {
         guard kind == .initial || kind == .further else { return add([], as: kind, algorithm) }
         let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].refuse(failure) } }
@@ -246,7 +255,8 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// Makes the next key of this kind, or reads those that another replica has made; none if it can't be made.
+    /// Makes the next key of this kind, or returns the keys that another replica has made already. Returns an empty
+    /// list if no key can be made.
     private func made(_ kind: Kind, _ algorithm: Algorithm) throws(StoreFailure) -> [NamedKey] {
         guard let texts, let name = kind.name(algorithm) else { return make(algorithm) }
         if let known = try texts.keys(name), known.count == kind.count {

@@ -3,23 +3,27 @@ import JSON
 import Time
 import Worlds
 
-/// The key rings of a world, one for each owner, so that each provider publishes its own keys only.
+/// The signing keys of a world: a key ring for each owner (a provider or an OpenID issuer), so that each owner
+/// publishes only its own keys.
 package struct KeyRings: Sendable {
     private let rings: [KeyOwner: KeyRing]
-    /// The ring of owners that the seed's format doesn't know.
+    /// The key ring of all owners that the seed's format doesn't know.
     private let others: KeyRing
 
-    /// Returns each section's seeded keys, with the keys read. Worlds share them.
+    /// Returns the signing keys in each section of the seed, with the parsed keys. All worlds with the seed share them.
     static func seeded(_ seed: Seed) -> [(SeededKeys, [KeyGenerator.NamedKey])] {
         seed.sections.flatMap { section in section.keys.map { ($0, $0.named(seed.keys)) } }
     }
 
-    /// The row keys of rotated rings that the new seed doesn't continue.
+    /// The keys of the table rows with rotated signing keys that the world's new seed doesn't continue to use.
     let endedRows: [String]
 
+    /// Makes the key rings of a world.
+    ///
     /// - Parameters:
-    ///   - earlier: The rings of the seed before. They continue if the new seed has the same keys.
-    ///   - store: The store of rotated keys. With `resumes`, it may have some already.
+    ///   - seeded: The signing keys in the world's seed.
+    ///   - earlier: The key rings of the world's previous seed. A ring stays in use if the new seed has the same keys.
+    ///   - store: The store of rotated keys. With `resumes`, it may contain rotated keys already.
     init(
         _ seeded: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
         keeping earlier: (rings: KeyRings, of: Seed)? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -49,7 +53,7 @@ package struct KeyRings: Sendable {
 
     func areReady(_ owners: [KeyOwner]) -> Bool { owners.allSatisfy { self[$0].isReady } }
 
-    /// Calls back once the owners' keys are there, or with a failure if they can't be stored.
+    /// Calls `done` once the signing keys of all `owners` are ready. Calls it with a failure if they can't be stored.
     func whenReady(_ owners: [KeyOwner], _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         guard let missing = owners.first(where: { !self[$0].isReady }) else { return done(nil) }
         self[missing].whenReady { failure in failure == nil ? whenReady(owners, done) : done(failure) }
@@ -60,21 +64,23 @@ package struct KeyRings: Sendable {
         others.reset()
     }
 
-    /// The keys as a snapshot of the world has them.
+    /// The world's signing keys in the form in which a snapshot contains them.
     var stored: [StoredKeys] { rings.flatMap { owner, ring in ring.stored(of: owner) }.sorted { $0.key < $1.key } }
 
-    /// Replaces the keys by those of a snapshot.
+    /// Replaces the world's signing keys by those of a snapshot.
     func restore(_ stored: [StoredKeys]) {
         for (owner, ring) in rings { ring.restore(stored, of: owner) }
     }
 }
 
-/// The keys of one owner in a world: a sequence for each algorithm that it signs with. All are published.
+/// The signing keys of one owner in a world, with a sequence of keys for each of the owner's algorithms. All of them
+/// are published.
 package struct KeyRing: Sendable {
-    /// The sequences, at least one. The first signs where no algorithm is asked for.
+    /// The sequences of keys, at least one. The first one signs unless an algorithm is requested.
     private let sequences: [KeySequence]
 
-    /// An algorithm without `keys` uses the generator's, which are the same for all owners.
+    /// Makes the signing keys of one owner. For an algorithm that has no key in `keys`, it uses the generator's keys,
+    /// which are the same for all owners.
     init(
         _ keys: [KeyGenerator.NamedKey], algorithms: [Algorithm], rotation: TimeSpan?, generator: KeyGenerator,
         of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -86,13 +92,13 @@ package struct KeyRing: Sendable {
         }
     }
 
-    /// The algorithms with which the owner signs.
+    /// The algorithms with which the keys' owner signs tokens.
     package var algorithms: [Algorithm] { sequences.map(\.algorithm) }
 
-    /// Begins to make keys, if any have to be made.
+    /// Begins to make signing keys in the background, if any are needed.
     func prepare() { sequences.forEach { $0.prepare() } }
 
-    /// Whether `published` and `signing` can answer; an RSA key takes a tenth of a second to make.
+    /// Whether the owner's signing keys are ready to use. An RSA key takes a tenth of a second to make.
     package var isReady: Bool { sequences.allSatisfy(\.isReady) }
 
     package func whenReady(_ done: @escaping @Sendable (StoreFailure?) -> Void) {
@@ -100,21 +106,23 @@ package struct KeyRing: Sendable {
         missing.whenReady { failure in failure == nil ? whenReady(done) : done(failure) }
     }
 
-    /// The published keys, of each algorithm the oldest first. Empty only while they are being made.
+    /// The owner's published keys, sorted by algorithm and then from the oldest to the newest. Empty only while they
+    /// are being made.
     package var published: [KeyGenerator.NamedKey] { sequences.flatMap(\.published) }
 
-    /// Returns the published key with the `kid` of `token`; `nil` when there is none.
+    /// Returns the owner's published signing key that the `kid` of `token` names; `nil` when there is none.
     package func key(of token: JWS) -> KeyGenerator.NamedKey? { published.first { $0.id == token.keyID } }
 
-    /// The state of a key in its world.
+    /// The state of a signing key: published, withdrawn, or never published.
     package enum KeyState: Sendable {
         case published
         case withdrawn
-        /// The key signs tokens for which a fault asked for an unknown key.
+        /// The key isn't published. It signs tokens for which a fault orders an unknown key.
         case neverPublished
     }
 
-    /// Returns the key with this `kid` and its state; `nil` when the owner has never had one. May ask the store.
+    /// Returns the key that has this `kid` and tells whether it is published, withdrawn or never published; `nil` when
+    /// the owner has never had such a key. This may wait for the store.
     package func known(
         _ keyID: String
     ) throws(StoreFailure) -> (key: KeyGenerator.NamedKey, state: KeyState)? {
@@ -132,19 +140,20 @@ package struct KeyRing: Sendable {
         return nil
     }
 
-    /// Returns the keys of `algorithm`, or of the first one; `nil` when the owner doesn't sign with it.
+    /// Returns the owner's sequence of keys for `algorithm`, or the first sequence if `algorithm` is `nil`. Returns
+    /// `nil` when the owner doesn't sign with `algorithm`.
     private func sequence(_ algorithm: Algorithm?) -> KeySequence? {
         algorithm.map { algorithm in sequences.first { $0.algorithm == algorithm } } ?? sequences.first
     }
 
-    /// Returns the key that signs at `time`: the newest, or with a rotation period each in turn.
+    /// Returns the key that signs at `time`. This is the newest key; with a rotation period, the keys take turns.
     package func signing(at time: Instant, with algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? {
         sequence(algorithm)?.signing(at: time)
     }
 
-    /// Publishes a new key of each algorithm, which signs from now on, and withdraws the oldest of three, or with
-    /// `dropping` every other one. Returns the new keys' IDs; `nil` when one can't be made, or too many rotations wait
-    /// for one.
+    /// Publishes a new key of each algorithm, which signs from now on, and withdraws the oldest if there are three, or
+    /// all earlier keys with `dropping`. Returns the IDs of the new keys; `nil` when a key can't be made, or too many
+    /// rotations wait for one.
     package func rotate(dropping: Bool = false) async throws(StoreFailure) -> [String]? {
         var made: [String] = []
         for sequence in sequences {
@@ -154,13 +163,14 @@ package struct KeyRing: Sendable {
         return made
     }
 
-    /// Returns the keys that were published before the ones that sign at `time` were added.
+    /// Returns the key set as it was before the keys that sign at `time` were added.
     func stale(at time: Instant) -> [KeyGenerator.NamedKey] { sequences.flatMap { $0.stale(at: time) } }
 
-    /// Returns a key that is never published; `nil` before somebody has first waited for it.
+    /// Returns a key that is never published, for tokens that nobody should trust. Returns `nil` until a caller has
+    /// waited for such a key.
     func unpublished(_ algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? { sequence(algorithm)?.unpublished }
 
-    /// Calls back once there is a key of each algorithm that is never published, at once if there is already.
+    /// Calls `done` once there is a key of each algorithm that is never published, which may be at once.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) {
         guard let missing = sequences.first(where: { $0.unpublished == nil }) else { return done() }
         missing.whenUnpublishedIsReady { isMade in isMade ? whenUnpublishedIsReady(done) : done() }
@@ -181,20 +191,20 @@ package struct KeyRing: Sendable {
 }
 
 extension KeyRing {
-    /// Returns once the keys that are never published are there.
+    /// Waits until there is a key of each algorithm that is never published.
     package func unpublishedIsReady() async {
         await withCheckedContinuation { continuation in whenUnpublishedIsReady { continuation.resume() } }
     }
 }
 
 extension KeyRing {
-    /// Returns a JSON Web Key Set.
+    /// Returns the JSON Web Key Set of these keys.
     static func jwks(_ keys: [KeyGenerator.NamedKey]) -> JSONValue {
         ["keys": .array(keys.map { $0.key.jwk(keyID: $0.id, algorithm: $0.algorithm) })]
     }
 
-    /// Signs `claims` with the current key, or by HMAC with the client's `secret`. Without a `type`, the header is
-    /// Apple's: `kid` and `alg`.
+    /// Returns a token with `claims`, signed with the key that signs at `time`, or by HMAC with the client's `secret`.
+    /// Without a `type`, the header has only Apple's members `kid` and `alg`.
     package func mint(
         _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil, secret: String? = nil
     ) throws(KeyError) -> String {
@@ -203,7 +213,7 @@ extension KeyRing {
             header: KeyRing.header(named, type: type), claims: claims, key: named.key, algorithm: named.algorithm)
     }
 
-    /// Returns the key that signs at `time` with `algorithm`.
+    /// Returns the key that signs tokens at `time` with `algorithm`. For HS256, this is the client's `secret`.
     func signer(
         at time: Instant, with algorithm: Algorithm?, _ secret: String?
     ) throws(KeyError) -> KeyGenerator.NamedKey {
@@ -227,15 +237,16 @@ extension KeyRing {
 
     static let unsignedHeader = JSONObject([("alg", "none"), ("typ", "JWT")])
 
-    /// The period in which certificates are valid: from 2020 to 2050, whatever the world's clock says.
+    /// The period in which the certificates of signing keys are valid: from 2020 to 2050, whatever the world's clock
+    /// says.
     private static let validity = (
         from: Instant.first + .seconds(1_577_836_800), to: Instant.first + .seconds(2_524_608_000)
     )
 
-    /// The end of the period in which certificates are valid.
+    /// The end of the period in which the certificates of signing keys are valid.
     package static var endOfCertificates: Instant { validity.to }
 
-    /// Returns keys as X.509 certificates by their IDs, as Google publishes them beside the key set.
+    /// Returns signing keys as X.509 certificates by key ID, which is a form that Google publishes besides the key set.
     static func certificates(_ keys: [KeyGenerator.NamedKey], commonName: String) throws(KeyError) -> JSONValue {
         var certificates = JSONObject()
         for named in keys {
@@ -249,12 +260,12 @@ extension KeyRing {
 }
 
 extension KeyGenerator.NamedKey {
-    /// Returns a key for a secret that both sides know, which is in no key set.
+    /// Returns the key for a secret that both the client and the provider know. It is in no key set.
     static func shared(_ key: Key) -> KeyGenerator.NamedKey {
         KeyGenerator.NamedKey(id: "", algorithm: .hs256, key: key)
     }
 
-    /// Returns whether `token` is signed by this key, with its algorithm.
+    /// Returns whether `token` was signed by this key with the key's algorithm.
     package func hasSigned(_ token: JWS) -> Bool {
         token.algorithm == algorithm.rawValue && token.verify(with: key, algorithm: algorithm) == .valid
     }

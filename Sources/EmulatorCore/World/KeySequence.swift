@@ -3,7 +3,8 @@ import Synchronization
 import Time
 import Worlds
 
-/// The keys of one owner in a world for one algorithm, oldest first: several are published at once, the last one signs.
+/// The signing keys of one owner in a world for one algorithm, oldest first. Several keys are published at the same
+/// time, and the newest one signs.
 /// <https://developer.apple.com/documentation/signinwithapplerestapi/fetch-apple_s-public-key-for-verifying-token-signature>
 final class KeySequence: Sendable {
     let algorithm: Algorithm
@@ -11,16 +12,17 @@ final class KeySequence: Sendable {
     private let rotation: TimeSpan?
     private let generator: KeyGenerator
     private let rotated: Mutex<Rotations>
-    /// The store that keeps rotations; `nil` if they end with the process.
+    /// The store that keeps rotated keys; `nil` if they are lost at the end of the process.
     private let kept: Kept?
-    /// A lock held while a rotation is written, so that the last rotation written is also the one in memory.
+    /// A lock that is held while a key rotation is written, so that the last rotation written is also the one in
+    /// memory.
     private let turn = Mutex(())
 
     private struct Kept {
         let store: WorldStore
-        /// The key of the row that keeps the rotations.
+        /// The key of the table row that contains the rotated signing keys.
         let key: String
-        /// Whether other replicas may rotate the keys, too.
+        /// Whether other replicas (daemons that share the store) may rotate the keys, too.
         let isShared: Bool
     }
 
@@ -31,11 +33,12 @@ final class KeySequence: Sendable {
 
     private struct Rotated: Sendable {
         let published: [KeyGenerator.NamedKey]
-        /// The keys that were published before the last rotation.
+        /// The keys that were published before the last rotation of keys.
         let before: [KeyGenerator.NamedKey]
     }
 
-    /// `store` keeps rotated keys. With `resumes`, it has kept some already.
+    /// Makes the sequence of an owner's signing keys for one algorithm. `store` keeps rotated keys. With `resumes`, it
+    /// contains some already.
     init(
         _ algorithm: Algorithm, keys: [KeyGenerator.NamedKey], rotation: TimeSpan?, generator: KeyGenerator,
         of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -55,10 +58,10 @@ final class KeySequence: Sendable {
         if resumes, let kept { readAgain(kept) }
     }
 
-    /// Returns the key of the row that keeps an owner's rotated keys.
+    /// Returns the key of the table row that contains an owner's rotated signing keys for an algorithm.
     static func row(of owner: KeyOwner, _ algorithm: Algorithm) -> String { "\(owner.name) \(algorithm.rawValue)" }
 
-    /// Reads the rotation from the store, if it is another than the one in memory.
+    /// Reads the rotated keys from the store, unless the ones in memory are the same.
     @discardableResult
     private func readAgain(_ kept: Kept) -> Rotated? {
         guard let row = kept.store.read({ $0.find(StoredKeys.self, kept.key) }) else { return nil }
@@ -71,7 +74,7 @@ final class KeySequence: Sendable {
         }
     }
 
-    /// The rotated keys; `nil` before the first rotation.
+    /// The keys after the last rotation; `nil` before the first rotation.
     private var current: Rotated? {
         guard let kept, kept.isShared else { return rotated.withLock { $0.keys } }
         return readAgain(kept)
@@ -87,14 +90,15 @@ final class KeySequence: Sendable {
         if isReady { done(nil) } else { generator.whenReady(algorithm, turns: rotation != nil, done) }
     }
 
-    /// The keys with which the world begins.
+    /// The signing keys with which the world begins.
     private var initial: [KeyGenerator.NamedKey] {
         own.isEmpty ? generator.initial(algorithm, turns: rotation != nil) ?? [] : own
     }
 
     var published: [KeyGenerator.NamedKey] { current?.published ?? initial }
 
-    /// The keys that were published once: those with which the world began, and those from before the last rotation.
+    /// The keys that were published earlier but aren't any more: keys with which the world began, and keys from before
+    /// the last rotation.
     var withdrawn: [KeyGenerator.NamedKey] {
         let rotated = current
         let published = Set((rotated?.published ?? initial).map(\.id))
@@ -108,10 +112,11 @@ final class KeySequence: Sendable {
         return keys[Int(period % Int64(keys.count))]
     }
 
-    /// The number of keys that Apple publishes.
+    /// The largest number of keys that are published at the same time, which is Apple's.
     private static let limit = 3
 
-    /// Publishes a new key, and returns its ID; `nil` when none could be made.
+    /// Publishes a new signing key, and returns its ID; `nil` when none could be made. With `dropping`, all earlier
+    /// keys are withdrawn.
     func rotate(dropping: Bool) async throws(StoreFailure) -> String? {
         let generation = rotated.withLock { $0.resets }
         let fresh = await withCheckedContinuation { continuation in
@@ -153,7 +158,8 @@ final class KeySequence: Sendable {
         return true
     }
 
-    /// Returns the published keys that remain in a rotation.
+    /// Returns the keys of `keys` that stay published when a new key is added: the newest ones, or none with
+    /// `dropping`.
     private static func rotated<Key>(_ keys: [Key], _ dropping: Bool) -> [Key] {
         dropping ? [] : Array(keys.suffix(limit - 1))
     }
@@ -165,10 +171,11 @@ final class KeySequence: Sendable {
 
     var unpublished: KeyGenerator.NamedKey? { generator.unpublished(algorithm) }
 
-    /// Returns the unpublished key, or the one that another replica made. Asks the store, and may wait.
+    /// Returns the key that is never published, even if another replica made it; `nil` when there is none yet. This may
+    /// wait for the store.
     func knownUnpublished() throws(StoreFailure) -> KeyGenerator.NamedKey? { try generator.knownUnpublished(algorithm) }
 
-    /// Calls back once the unpublished key is there, or with `false` when none can be made.
+    /// Calls `done` once there is a key that is never published, or with `false` when none can be made.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable (Bool) -> Void) {
         generator.whenUnpublishedIsReady(algorithm) { [self] in done(unpublished != nil) }
     }
@@ -180,8 +187,8 @@ final class KeySequence: Sendable {
         }
     }
 
-    /// Returns the keys as a snapshot has them; `nil` where the seed has them all, or none were made. `key` is the
-    /// row's.
+    /// Returns the keys in the form in which a snapshot contains them, in a row with the key `key`. Returns `nil` if
+    /// the seed has all keys, or none were made.
     func stored(as key: String) -> StoredKeys? {
         let rotated = current
         let published = rotated?.published ?? initial
@@ -191,7 +198,7 @@ final class KeySequence: Sendable {
             before: (rotated?.before ?? []).compactMap { StoredKey($0) })
     }
 
-    /// Replaces the keys by these; by those with which the world begins if there are none.
+    /// Replaces the present keys by those of a snapshot, or by those with which the world begins if `stored` is `nil`.
     func restore(_ stored: StoredKeys?) {
         let keys = stored.map { stored in
             Rotated(published: stored.published.compactMap(\.named), before: stored.before.compactMap(\.named))
@@ -204,9 +211,9 @@ final class KeySequence: Sendable {
     }
 }
 
-/// The store of a world's tables, as far as keys use it.
+/// The part of a world's store that signing keys use.
 struct KeyStore {
     let tables: WorldStore
-    /// Whether other daemons may rotate the keys.
+    /// Whether other daemons that share the store may rotate the keys.
     let isShared: Bool
 }

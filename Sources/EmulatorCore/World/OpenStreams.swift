@@ -2,8 +2,8 @@ import Dispatch
 import HTTPServer
 import Synchronization
 
-/// The event streams and the waiting requests of a world. They end with the world: their clients ask again, and get
-/// what happens in the new world of that name.
+/// The open event streams and the requests that wait for something to happen in a world. They end when the world is
+/// removed. The clients then ask again, and get the events of the new world of the same name.
 package final class OpenStreams: Sendable {
     private struct Entry {
         weak var stream: EventStream?
@@ -11,12 +11,12 @@ package final class OpenStreams: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// The number of entries above which those of closed streams are removed.
+        /// The number of entries above which the entries of closed streams are removed.
         var limit = 16
-        /// The functions that end waiting requests, by number.
+        /// The functions that end the waiting requests, by a number for each request.
         var waiting: [Int: @Sendable () -> Void] = [:]
         var last = 0
-        /// Whether the world has ended.
+        /// Whether the world has been removed.
         var isEnded = false
     }
 
@@ -34,8 +34,8 @@ package final class OpenStreams: Sendable {
         }
     }
 
-    /// Calls `end` when the world ends, or at once if it has, unless `forget` is called with the number that this
-    /// returns.
+    /// Calls `end` when the world is removed, or at once if it was removed already. `forget` cancels this when it is
+    /// called with the number that `whenEnded` returns.
     package func whenEnded(_ end: @escaping @Sendable () -> Void) -> Int {
         let (number, isEnded) = state.withLock { state in
             state.last += 1

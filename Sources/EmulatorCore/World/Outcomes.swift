@@ -1,6 +1,7 @@
 import JSON
 
-/// An outcome, ordered in advance: what the next matching authorization does, so that no browser is needed.
+/// An outcome of a sign-in that a test orders in advance: how the next matching authorization request ends, so that no
+/// browser is needed.
 package struct Outcome: Codable, Sendable, Equatable {
     package enum Kind: String, Codable, Sendable, CaseIterable {
         case approve
@@ -8,13 +9,14 @@ package struct Outcome: Codable, Sendable, Equatable {
         case error
     }
 
-    /// The fields that an outcome and an interaction have beside the kind.
+    /// The fields that an ordered outcome and an `interaction` setting have in common, in addition to the kind of
+    /// outcome.
     package struct Details: SchemaObject, Codable, Equatable {
-        /// The error's name, for `error`.
+        /// The name of the OAuth error with which the sign-in ends, for the kind `error`.
         package var error: String?
         package var shareEmail: Bool?
         package var name: Account.Name?
-        /// The scopes that the person grants; `nil` grants what is asked for.
+        /// The scopes that the person grants; `nil` grants all requested scopes.
         package var scopes: [String]?
 
         package init() {}
@@ -37,16 +39,16 @@ package struct Outcome: Codable, Sendable, Equatable {
         }
     }
 
-    /// The outcome's ID, empty until the outcome is queued.
+    /// The ID of an ordered outcome, empty until the outcome is queued.
     package private(set) var id: String
     package let provider: String
-    /// The client that the outcome is for; `nil` for every client.
+    /// The ID of the client for whose sign-ins the outcome is; `nil` for every client.
     package let client: String?
-    /// The account that signs in; `nil` leaves the choice to the request or the interaction.
+    /// The ID of the account that signs in; `nil` leaves the choice to the request or to the `interaction` setting.
     package let account: String?
     package let kind: Kind
     private let details: Details
-    /// The number of authorizations for which the outcome is still queued; `nil` for all.
+    /// The number of sign-ins to which the outcome still applies; `nil` if it applies to all.
     package fileprivate(set) var times: Int?
 
     package var error: String? { details.error }
@@ -64,7 +66,7 @@ package struct Outcome: Codable, Sendable, Equatable {
         self.times = times
     }
 
-    /// Reads an order. `providers` are the names that are allowed.
+    /// Reads an outcome that a test orders. `providers` are the names of the providers that it can be for.
     init(_ fields: inout Fields, providers: [String]) {
         id = ""
         provider = fields("provider", .choice(providers), "The provider.")
@@ -77,13 +79,13 @@ package struct Outcome: Codable, Sendable, Equatable {
             "The number of times; null is for ever.")
     }
 
-    /// The number of bytes of the outcome's texts.
+    /// The number of bytes that the texts of an ordered outcome have together.
     fileprivate var size: Int {
         let texts = [client, account, error, name?.given, name?.family].compactMap { $0 } + (scopes ?? [])
         return texts.reduce(0) { $0 + $1.utf8.count + 3 }
     }
 
-    /// Returns the same outcome with an ID.
+    /// Returns a copy of the outcome with the ID that it gets when it is queued.
     package func named(_ id: String) -> Outcome {
         var outcome = self
         outcome.id = id
@@ -104,13 +106,13 @@ package struct Outcome: Codable, Sendable, Equatable {
     }
 }
 
-/// The ordered outcomes, oldest first.
+/// The sign-in outcomes that tests have ordered in a world, oldest first.
 package struct OutcomeQueue: SeededValue {
     package static let name = "outcomes"
-    /// The number of outcomes that may be queued. A test that orders more has lost count.
+    /// The largest number of outcomes that may be queued. A test that orders more has probably a mistake.
     package static let limit = 1_000
-    /// The number of bytes that the texts of all outcomes may have together, because a store writes all of them with
-    /// each change.
+    /// The largest number of bytes that the texts of all queued outcomes together may have. The limit is needed because
+    /// a store writes all of them with each change.
     package static let sizeLimit = 1 << 20
 
     package private(set) var queued: [Outcome] = []
@@ -125,7 +127,8 @@ package struct OutcomeQueue: SeededValue {
         return "outcome-\(made)"
     }
 
-    /// Queues an outcome. Returns `false` when there are too many, or they are too long.
+    /// Adds an ordered outcome to the queue. Returns `false` when there would be too many outcomes, or they would be
+    /// too long.
     package mutating func add(_ outcome: Outcome) -> Bool {
         let size = queued.reduce(outcome.size) { $0 + $1.size }
         guard queued.count < OutcomeQueue.limit, size <= OutcomeQueue.sizeLimit else { return false }
@@ -135,7 +138,7 @@ package struct OutcomeQueue: SeededValue {
 
     package mutating func removeAll() { queued = [] }
 
-    /// Removes an outcome. Returns `false` when there is none with this ID.
+    /// Removes the queued outcome with this ID. Returns `false` when there is none.
     @discardableResult
     package mutating func remove(_ id: String) -> Bool {
         let count = queued.count
@@ -143,8 +146,8 @@ package struct OutcomeQueue: SeededValue {
         return queued.count < count
     }
 
-    /// Returns the first outcome for this provider and client, and for this account if the request names one. Counts
-    /// its use, and removes it after the last.
+    /// Returns the first queued outcome for a sign-in of this client at this provider, and of this account if the
+    /// request names one. Counts the use of the outcome, and removes the outcome after its last use.
     package mutating func take(provider: String, client: String, account: String? = nil) -> Outcome? {
         guard
             let place = queued.firstIndex(where: { outcome in

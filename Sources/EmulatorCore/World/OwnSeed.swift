@@ -3,13 +3,14 @@ import JOSE
 import JSON
 import Worlds
 
-/// A seed, its providers, and the endpoints that the providers and the daemon serve.
+/// A seed together with the providers that use it, and the endpoints that these providers and the daemon serve.
 package final class PlayedSeed: Sendable {
     package let seed: Seed
     let providers: [any Provider]
     let endpoints: EndpointTable
 
-    /// `own` and `controlRefusal` are those of ``Dispatcher``, `refusePage` is ``EndpointTable``'s.
+    /// Makes the endpoints for a seed. `own` and `controlRefusal` are those of ``Dispatcher``, `refusePage` is that of
+    /// ``EndpointTable``.
     package init(
         _ seed: Seed, providers: [any Provider], own: [Endpoint],
         controlRefusal: @escaping ControlRefusal.Check = { _, _ in nil },
@@ -22,9 +23,9 @@ package final class PlayedSeed: Sendable {
     }
 }
 
-/// Functions that give a world a seed of its own while the daemon runs.
+/// The functions by which a world gets a seed of its own while the daemon runs.
 package struct RuntimeSeeds: Sendable {
-    /// Merges files in order, and checks the whole.
+    /// Merges seed files in order, and checks the merged seed.
     package let check: @Sendable ([SeedSource]) throws(Issues) -> Seed
     package let play: @Sendable (Seed) -> PlayedSeed
 
@@ -36,10 +37,10 @@ package struct RuntimeSeeds: Sendable {
     }
 }
 
-/// A seed that only one world has.
+/// A seed that only one world uses, in place of the seed that the daemon was started with.
 final class OwnSeed: Sendable {
     let played: PlayedSeed
-    /// The seed's digest in a store that lasts; `nil` for worlds in memory only.
+    /// The digest of the world's own seed, as a file or database keeps it; `nil` for worlds that are only in memory.
     let digest: String?
     private let lease: SeedBudget.Lease
 
@@ -51,9 +52,9 @@ final class OwnSeed: Sendable {
 }
 
 extension WorldRegistry {
-    /// Gives a world a seed of its own. The world begins anew from it; with `addition`, which was merged into the seed,
-    /// it keeps all that it has. Returns `false`, and changes nothing, when the world has got another seed meanwhile,
-    /// or has been removed.
+    /// Gives a world a seed of its own. The world begins anew from this seed; but with `addition`, which was merged
+    /// into the seed, it keeps its state. Returns `false`, and changes nothing, when the world has been removed or has
+    /// got a different seed meanwhile.
     package func give(
         _ played: PlayedSeed, _ lease: SeedBudget.Lease, to world: World, adding addition: LocatedJSON? = nil
     ) throws(StoreFailure) -> Bool {
@@ -98,7 +99,7 @@ extension WorldRegistry {
 }
 
 extension World {
-    /// Returns whether the world's queues can take so many more outcomes and faults.
+    /// Returns whether the queues of the world have room for this many more outcomes and faults.
     package func hasRoom(outcomes: Int, faults: Int) -> Bool {
         read { tables in
             tables.value(OutcomeQueue.self).queued.count + outcomes <= OutcomeQueue.limit
@@ -106,9 +107,9 @@ extension World {
         }
     }
 
-    /// Applies the people, outcomes, faults, time and randomness of `addition`, which is merged into the seed already,
-    /// to the tables, and stores the seed as `stored`. The rest is the providers'. Returns `false`, and changes
-    /// nothing, when another replica has given the world a seed meanwhile.
+    /// Applies the people, outcomes, faults, time and random seed of `addition` to the world's tables, and stores the
+    /// extended seed as `stored`. Everything else in `addition` is left to the providers. Returns `false`, and changes
+    /// nothing, when another replica has given the world a different seed meanwhile.
     fileprivate func takeIn(
         _ addition: LocatedJSON, after world: World, keeping stored: StoredSeed?
     ) throws(StoreFailure) -> Bool {

@@ -7,20 +7,20 @@ extension Account: Row {
 
     package var key: String { id }
 
-    /// The number of people that a world may have; a seed may have more.
+    /// The largest number of people that can be added to a world. Its seed may have more.
     package static let limit = 100_000
 
     package static let byEmail = Index<Account, String>("email") { $0.email.lowercased() }
     package static let byPhoneNumber = Index<Account, String>("phoneNumber") { $0.phoneNumber }
-    /// The accounts by a provider's identifier for the person, and by the person's groups: see
+    /// The accounts by the identifiers that providers have for a person or for the person's groups: see
     /// `AccountProfile.identifiers`.
     package static let byIdentifier = Index<Account, String>("identifier", each: { $0.identifiers })
-    /// The accounts by each text with which a search for them may begin.
+    /// The accounts by each text by whose beginning a search finds the person.
     package static let names = SortedIndex<Account>("names") { account in
         Set(account.searchNames.map { $0.lowercased() }).map { "\($0)\u{0}\(account.id)" }
     }
 
-    /// Returns the first text under which a search for `prefix` finds the account.
+    /// Returns the first, in alphabetical order, of the account's texts by which a search for `prefix` finds it.
     fileprivate static func firstName(of account: Account, beginningWith prefix: String) -> String? {
         names.texts(account).filter { $0.hasPrefix(prefix) }.min()
     }
@@ -29,9 +29,9 @@ extension Account: Row {
 extension TableReading where Self: ~Copyable {
     package func account(_ id: String) -> Account? { find(Account.self, id) }
 
-    /// Returns the path in `written`, from which `account` was made, of an identifier that another person has, and that
-    /// person. Identifiers that `earlier` had already are ignored, and so are those that follow from the rest by
-    /// default.
+    /// Returns an identifier in `account` that belongs to another person already: its path in `written`, the JSON from
+    /// which `account` was made, and the ID of the other person. Identifiers that `earlier` (the account before a
+    /// change) already had are ignored, and so are identifiers that aren't in `written` but derived.
     package func takenIdentifier(
         of account: Account, written: JSONValue, before earlier: Account? = nil
     ) -> (path: String, owner: String)? {
@@ -45,16 +45,16 @@ extension TableReading where Self: ~Copyable {
         return nil
     }
 
-    /// Returns the person who signs in where no page asks: the outcome's account, the interaction's, or the first.
+    /// Returns the person who signs in when no page asks: the account of the ordered outcome, or that of the
+    /// `interaction` setting, or the first account.
     package func personSigningIn(_ interaction: Interaction, _ outcome: Outcome?) -> Account? {
         (outcome?.account ?? interaction.account).map { account($0) } ?? first(Account.self)
     }
 }
 
 extension World {
-    /// Changes rows that belong to a person, such as grants, codes and sessions. Returns `nil` when the person is gone.
-    /// A person who was looked up before is looked up again here, so that nothing is left to somebody who gets the ID
-    /// later.
+    /// Changes table rows that belong to a person, such as grants, codes and sessions. Returns `nil`, and changes
+    /// nothing, when the person has been removed meanwhile, so that no row is left for a new person with the same ID.
     package func update<Outcome: Sendable>(
         for person: String, _ body: (inout Transaction) -> Outcome
     ) throws(StoreFailure) -> Outcome? {
@@ -63,7 +63,7 @@ extension World {
 }
 
 extension Exchange {
-    /// Returns "no account …", with a guess which one was meant.
+    /// Returns the message "no account …", with a hint at the account whose ID is similar.
     package func noAccount(_ id: String) -> String {
         // Words are compared one by one, so only with a number that is quick.
         let known = world.read { $0.rows(Account.self, limit: 1_000).map(\.id) }
@@ -83,16 +83,17 @@ extension Transaction {
     }
 }
 
-/// A page of a list of people.
+/// A page of the list of a world's people.
 package struct PeoplePage: Sendable {
     package let people: [Account]
-    /// The last one's ID, which is the `after` of the next page; `nil` on the last page.
+    /// The ID of the page's last person, with which the next page is requested; `nil` on the last page.
     package let next: String?
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns at most `limit` people: those whose name, address, or a word of whose name begins with `search`, in any
-    /// case; or without a search all, in the order in which they came.
+    /// Returns at most `limit` people after the person with the ID `after`. With a `search`, these are people whose ID,
+    /// name, a word of the name, or e-mail address begins with it, in upper or lower case. Without a search, all people
+    /// are listed in the order in which they were added.
     package func people(search: String = "", after: String? = nil, limit: Int) -> PeoplePage {
         guard !search.isEmpty else {
             let found = rows(Account.self, after: after, limit: limit + 1)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The preparation of a new world: the scenarios that the daemon was started with are played before any other request
-/// is served.
+/// The preparation of a new world. The daemon plays the scenarios that it was started with (prepared test situations)
+/// before it serves any other request in the world.
 final class Preparation: Sendable {
     private enum State {
         case due
@@ -11,10 +11,10 @@ final class Preparation: Sendable {
 
     private let state = Mutex(State.due)
 
-    /// Notes that the world is new again.
+    /// Notes that the world is new again, so that its scenarios must be played.
     func begin() { state.withLock { $0 = .due } }
 
-    /// Notes that the world is new again, unless its scenarios are being played.
+    /// Notes that the world is new again, so that its scenarios must be played, unless they are being played already.
     func beginAgain() {
         state.withLock { state in
             if case .done = state { state = .due }
@@ -27,8 +27,8 @@ final class Preparation: Sendable {
         case go
     }
 
-    /// Returns `mine` to the first caller, who plays the scenarios and then calls `finish`. Returns `wait` while that
-    /// runs, and calls `then` after it.
+    /// Returns `mine` to the first caller, who plays the world's scenarios and then calls `finish`. While they are
+    /// being played, returns `wait` to other callers and calls their `then` afterwards.
     func take(then: @escaping @Sendable () -> Void) -> Turn {
         state.withLock { state in
             switch state {

@@ -2,20 +2,22 @@ import JOSE
 import JSON
 import Worlds
 
-/// The seed that a world got while the daemon ran, as archives keep it.
+/// The seed that a world got while the daemon was running, in the form in which a file or database keeps it.
 struct StoredSeed: WorldValue {
     static let name = "seed"
 
-    /// The whole seed as the text of one file; `nil` for the daemon's.
+    /// The world's whole seed, as the text of a single seed file; `nil` if the world uses the daemon's seed.
     private(set) var document: String?
-    /// The seed with whose rows the world began, before it was extended; `nil` for the daemon's.
+    /// The seed with whose rows the world began, before the seed was extended, as text; `nil` if the world began with
+    /// the daemon's seed.
     private(set) var rows: String?
-    /// A digest of both; `nil` where `document` is.
+    /// A digest of both texts, `document` and `rows`; `nil` if the world uses the daemon's seed.
     private(set) var digest: String?
 
     init() {}
 
-    /// `rows` is the seed with which the world began; `nil` for the daemon's.
+    /// Stores the seed of a world. `rows` is the seed with whose rows the world began; `nil` if that was the daemon's
+    /// seed.
     init(of seed: Seed, rows: Seed?) {
         let document = seed.document.text
         self.init(document, rows: rows.map { $0.document.text })
@@ -28,13 +30,13 @@ struct StoredSeed: WorldValue {
         digest = String(Hex.encode(Array(Digest.sha256(digests.joined()))).prefix(32))
     }
 
-    /// Returns a copy with the extended seed.
+    /// Returns a copy in which the world's seed is replaced by the extended `seed`.
     func extended(to seed: Seed) -> StoredSeed { StoredSeed(seed.document.text, rows: rows) }
 
-    /// Reads the seed, and the one with whose rows the world began, which is `nil` for the daemon's. Returns `nil` if
-    /// the world has the daemon's seed.
+    /// Reads the world's seed, and the seed with whose rows the world began (`nil` if that was the daemon's seed).
+    /// Returns `nil` if the world uses the daemon's seed.
     ///
-    /// - Throws: The mistakes in it.
+    /// - Throws: The mistakes in the stored seeds.
     func read(
         _ seeds: RuntimeSeeds, world: String
     ) throws(Issues) -> (seed: Seed, rows: Seed?, size: Int)? {
@@ -51,8 +53,8 @@ struct StoredSeed: WorldValue {
 }
 
 extension WorldRegistry {
-    /// Loads all worlds that the archive has, once, before any request is served. Shared worlds are loaded on first use
-    /// instead.
+    /// Loads all worlds that are kept in a file or database, once, before any request is served. Worlds that are shared
+    /// with other daemons are loaded on first use instead.
     ///
     /// - Throws: `Issues` if a world's seed has mistakes, or a `StoreFailure`.
     package func resume(_ seeds: RuntimeSeeds) throws {
@@ -70,15 +72,15 @@ extension WorldRegistry {
     }
 }
 
-/// A key that signs, as archives keep it.
+/// A signing key in the form in which a file or database keeps it.
 package struct StoredKey: Codable, Sendable {
     let id: String
-    /// The algorithm's name in JWTs.
+    /// The name of the key's algorithm, as in a JWT's `alg`.
     let algorithm: String
-    /// The private key in PKCS#8, as PEM.
+    /// The private key as PEM text, in PKCS#8.
     let pem: String
 
-    /// Encodes a key. Returns `nil` for a key that OpenSSL can't write.
+    /// Encodes a signing key for a file or database. Returns `nil` for a key that OpenSSL can't write.
     init?(_ named: KeyGenerator.NamedKey) {
         guard let pem = try? named.key.pem() else { return nil }
         id = named.id
@@ -86,10 +88,11 @@ package struct StoredKey: Codable, Sendable {
         self.pem = pem
     }
 
-    /// The decoded key; `nil` when it can't be read.
+    /// The decoded signing key; `nil` when the stored key can't be read.
     var named: KeyGenerator.NamedKey? { (try? KeyReader()).flatMap { named(by: $0) } }
 
-    /// Returns the decoded key. A reader that has read keys before is much quicker.
+    /// Returns the decoded signing key; `nil` when the stored key can't be read. A `reader` that has read keys before
+    /// is much quicker.
     func named(by reader: KeyReader) -> KeyGenerator.NamedKey? {
         guard let algorithm = Algorithm(rawValue: algorithm),
             let key = try? Key(pem: Array(pem.utf8), reader: reader)
@@ -98,36 +101,38 @@ package struct StoredKey: Codable, Sendable {
     }
 }
 
-/// The rotated keys of an owner for one algorithm. Only worlds in an archive have such rows.
+/// The rotated signing keys of an owner for one algorithm, as a table row. Only worlds that are kept in a file or
+/// database have such rows.
 struct StoredKeys: Row {
     static let table = Table<StoredKeys>("keys")
 
-    /// The names of the owner and of the algorithm.
+    /// The key of the row, which consists of the name of the signing keys' owner and the algorithm's name.
     let key: String
     let published: [StoredKey]
     let before: [StoredKey]
 
-    /// Returns whether all of these keys are keys of their algorithms.
+    /// Returns whether all signing keys in the row can be decoded.
     func isReadable(by reader: KeyReader) -> Bool {
         !published.isEmpty && (published + before).allSatisfy { $0.named(by: reader) != nil }
     }
 
-    /// Returns whether this value has exactly these keys, compared by their IDs.
+    /// Returns whether the row has exactly these signing keys, compared by their IDs.
     func names(_ published: [KeyGenerator.NamedKey], before: [KeyGenerator.NamedKey]) -> Bool {
         self.published.lazy.map(\.id).elementsEqual(published.lazy.map(\.id))
             && self.before.lazy.map(\.id).elementsEqual(before.lazy.map(\.id))
     }
 }
 
-/// Keys stored as shared texts: an array of `StoredKey` as JSON.
+/// Signing keys that replicas share as texts of a store: each text is a JSON array of `StoredKey`.
 extension SharedTexts {
-    /// Returns the keys with this name; `nil` if none were stored.
+    /// Returns the shared signing keys with this name; `nil` if none were stored.
     func keys(_ name: String) throws(StoreFailure) -> [KeyGenerator.NamedKey]? {
         guard let text = try text(name) else { return nil }
         return try read(text)
     }
 
-    /// Stores keys under a name, unless the name has keys already. Returns the keys that the name has afterwards.
+    /// Stores signing keys under a name, unless keys are stored under it already. Returns the keys that are stored
+    /// under the name afterwards.
     func keys(
         _ name: String, orKeep keys: [KeyGenerator.NamedKey]
     ) throws(StoreFailure) -> [KeyGenerator.NamedKey] {

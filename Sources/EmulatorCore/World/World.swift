@@ -7,17 +7,18 @@ import Synchronization
 import Time
 import Worlds
 
-/// A sandbox with its own people, grants, codes, clock, faults and recording. Its state is in tables, which only `read`
-/// and `update` reach. These hold the world's lock: for microseconds in memory, and with an archive until a change is
-/// committed. Signing and hashing happen outside of them.
+/// A world: an isolated test environment with its own people, grants, codes, clock, faults and recording of requests.
+/// Its state is in tables, which only `read` and `update` can reach. These two hold the world's lock, for microseconds
+/// in memory, and with a file or database until a change is committed. Signing and hashing happen outside of them.
 package final class World: Sendable {
     package let name: String
     package let seed: Seed
     package let keys: KeyRings
-    /// The caches of this world, whose content can be computed again. They go with the world, or with its seed.
+    /// The caches of this world, whose content can be computed again. They are dropped with the world, or when its seed
+    /// changes.
     package let caches: WorldCaches
     package let budget: ProcessBudget
-    /// The seed, providers and endpoints of its own; `nil` when they are the daemon's.
+    /// The world's own seed, with its providers and endpoints; `nil` when the world uses the daemon's.
     let own: OwnSeed?
     let state: WorldState
 
@@ -35,8 +36,8 @@ package final class World: Sendable {
         if store.isKept { resume() }
     }
 
-    /// Makes a copy of the world with the seed that it got in an earlier process or from another replica; with the
-    /// daemon's seed if there is none.
+    /// Makes a copy of the world with the seed that it got in an earlier process or from another replica. Without such
+    /// a seed, the copy has the daemon's seed.
     init(_ world: World, resuming own: OwnSeed?, or seed: Seed, generator: KeyGenerator) {
         name = world.name
         budget = world.budget
@@ -48,7 +49,7 @@ package final class World: Sendable {
         state = world.state
     }
 
-    /// Prepares for faults and changes that the archive has kept.
+    /// Prepares the world for the faults and other changes that were read from a file or database.
     private func resume() {
         state.mayHaveFaults.store(true, ordering: .relaxed)
         noteChange()
@@ -57,7 +58,8 @@ package final class World: Sendable {
         if !state.isShared { preparation.finish() }
     }
 
-    /// Makes a copy of the world with another seed. With `isAfresh`, it keeps neither rotated keys nor caches.
+    /// Makes a copy of the world with a different seed. With `isAfresh`, the copy keeps neither rotated keys nor
+    /// caches.
     init(_ world: World, with own: OwnSeed, generator: KeyGenerator, isAfresh: Bool) {
         name = world.name
         budget = world.budget
@@ -74,27 +76,27 @@ package final class World: Sendable {
     var preparation: Preparation { state.preparation }
     package var streams: OpenStreams { state.streams }
 
-    /// Reads the tables. `body` does nothing slow.
+    /// Reads the world's tables. `body` must not do anything slow, because it runs under the world's lock.
     package func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try state.store.read(body)
     }
 
-    /// Changes the tables. The changes that `body` makes are committed when this returns. `body` does nothing slow, and
-    /// only reads and writes tables: with a shared store, it may run again.
+    /// Changes the world's tables. The changes that `body` makes are committed when this returns. `body` must not do
+    /// anything slow, and must only read and write tables, because it may run again if other daemons share the store.
     ///
-    /// - Throws: The reason why the change isn't committed, as `WorldStore.update` says.
+    /// - Throws: The reason why the change isn't committed, as `WorldStore.update` describes.
     package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try state.store.update(body)
     }
 
-    /// Changes the tables, or nothing when `body` throws.
+    /// Changes the world's tables. If `body` throws, nothing is changed.
     package func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
         try state.store.update(body)
     }
 
-    /// Returns `true` once for a world that this process made, to the first who asks.
+    /// Returns `true` to the first caller if this process has made the world, and `false` afterwards.
     package func isNewToWhoeverAsks() -> Bool {
         !state.store.isKept && !state.isToldNew.exchange(true, ordering: .relaxed)
     }
@@ -102,13 +104,13 @@ package final class World: Sendable {
     /// Records that a request may have changed the world.
     package func noteChange() { state.wasChanged.store(true, ordering: .relaxed) }
 
-    /// Whether the world is as it was made: without changes, issued values and listeners.
+    /// Whether the world is unused since it was made: without changes, issued codes and tokens, and listeners.
     var isUntouched: Bool {
         !state.wasChanged.load(ordering: .relaxed) && !recording.isListenedTo && !inboxListeners.isListenedTo
             && !read { $0.value(RandomSource.self).generator.isUsed }
     }
 
-    /// Begins the world anew from its seed. Requests that are running keep what they have read.
+    /// Begins the world anew from its seed. Requests that are running continue with the state that they have read.
     package func reset() throws(StoreFailure) {
         let stored = state.store.lasts && own != nil ? StoredSeed(of: seed, rows: seed) : nil
         try state.store.reset(
@@ -133,10 +135,10 @@ package final class World: Sendable {
 
     // MARK: - Faults
 
-    /// Whether faults may be queued. In a shared world, another replica may have ordered some.
+    /// Whether there may be ordered faults in the world. In a shared world, another replica may have ordered some.
     private var mayHaveFaults: Bool { state.isShared || state.mayHaveFaults.load(ordering: .relaxed) }
 
-    /// Orders a fault. Returns `nil` when there are too many.
+    /// Adds a fault that a test orders, and returns it with its ID. Returns `nil` when there are too many.
     package func order(_ fault: Fault) throws(StoreFailure) -> Fault? {
         state.mayHaveFaults.store(true, ordering: .relaxed)
         return try update { tables in
@@ -145,7 +147,7 @@ package final class World: Sendable {
         }
     }
 
-    /// Counts the request for all matching faults, and returns the one that is due, if any.
+    /// Counts the request for all faults that match it, and returns the fault that applies to it; `nil` if none does.
     func takeFault(
         for exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client: () -> String?
     ) throws(StoreFailure) -> AppliedFault? {
@@ -180,7 +182,7 @@ package final class World: Sendable {
         }.map { AppliedFault($0, of: scenario(thatOrdered: $0)) }
     }
 
-    /// Returns the fault that is due at this step of SMTP, if there is one, and marks it as used.
+    /// Returns the fault that applies at this step of SMTP, and marks it as used; `nil` if none applies.
     package func takeFault(
         at step: SMTPStep, from sender: String?, to recipients: [String]
     ) throws(StoreFailure) -> AppliedFault? {
@@ -209,17 +211,18 @@ package final class World: Sendable {
         scenarioOrders.first { $0.value.faults.contains(fault.id) }?.key
     }
 
-    /// Counts the fault after its exchange. A failure is ignored, since the exchange's changes are committed already.
+    /// Updates the use count of a fault after its request was answered. A failure of the store is ignored, since the
+    /// request's other changes are committed already.
     func finish(_ applied: AppliedFault) {
         do throws(StoreFailure) {
             try update { $0.faults.finish(applied.fault.id, isUsed: applied.isUsed) }
         } catch {
-            budget.notices.tell(.stores, "an ordered fault isn't counted: \(error.diagnosis.line)")
+            budget.notices.tell(.stores, "the use of an ordered fault can't be counted: \(error.diagnosis.line)")
         }
     }
 }
 
-/// A value that is computed on first use.
+/// A value that is computed only once, on first use.
 private final class Once<Value> {
     private let make: () -> Value
     lazy var value = make()
@@ -227,10 +230,10 @@ private final class Once<Value> {
     init(_ make: @escaping () -> Value) { self.make = make }
 }
 
-/// The part of a world that stays when its seed is replaced or extended.
+/// The part of a world that stays the same when the world's seed is replaced or extended.
 final class WorldState: Sendable {
     let recording: Recording
-    /// The queue on which the inbox is searched, and its listeners are called.
+    /// The queue on which the world's inbox is searched, and on which the inbox's listeners are called.
     let inboxQueue = DispatchQueue(label: "understudy.inbox")
     let inboxListeners: Listeners
     let inboxSize: MailBudget.Part
@@ -238,20 +241,20 @@ final class WorldState: Sendable {
     let scenarioTurns = ScenarioTurns()
     let streams = OpenStreams()
     let store: WorldStore
-    /// Whether other daemons may change the world.
+    /// Whether other daemons that share the store may change the world.
     let isShared: Bool
     let openedPorts = Mutex<[WorldPorts.Kind: WorldPorts.Opened]>([:])
     /// The time when the world was last used, in seconds of the machine's monotonic clock.
     let lastUse = Atomic<Int>(0)
-    /// The number of the world's last use, counted over all worlds.
+    /// A number that goes up with each use of any world, as it was when this world was last used.
     let useNumber = Atomic<Int>(0)
-    /// The inbox's number: see `World.inboxNumber`.
+    /// The number of the world's inbox: see `World.inboxNumber`.
     let inboxNumber = Atomic<Int>(nextInboxNumber)
     let wasChanged = Atomic<Bool>(false)
-    /// Whether a client was told that the world is new.
+    /// Whether a client has been told already that the world is new.
     let isToldNew = Atomic<Bool>(false)
-    /// Whether a fault may be queued. Checked before the lock is taken: waiting for it would cost more than the work
-    /// under it.
+    /// Whether there may be ordered faults. This is checked before the world's lock is taken, because waiting for the
+    /// lock would cost more than the work under it.
     let mayHaveFaults: Atomic<Bool>
 
     init(_ name: String, _ seed: Seed, _ budget: ProcessBudget, _ store: WorldStore, isShared: Bool) {
@@ -271,8 +274,8 @@ final class WorldState: Sendable {
     static var nextInboxNumber: Int { inboxes.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// The caches of a world, one of each type, for results that providers can compute again. They aren't under the world's
-/// lock.
+/// The caches of a world, one of each type. They hold results that providers can compute again, and aren't protected by
+/// the world's lock.
 package final class WorldCaches: Sendable {
     private let caches = Mutex<[ObjectIdentifier: any WorldCache]>([:])
 
@@ -286,7 +289,7 @@ package final class WorldCaches: Sendable {
         }
     }
 
-    /// The caches that don't follow from the seed, such as leases.
+    /// The caches that don't depend on the world's seed, such as leases.
     var kept: WorldCaches {
         let others = WorldCaches()
         let kept = caches.withLock { $0.filter { !$1.followsSeed } }
@@ -300,7 +303,7 @@ package final class WorldCaches: Sendable {
 /// A cache that belongs to a world.
 package protocol WorldCache: AnyObject, Sendable {
     init()
-    /// Whether the cache is dropped when the world's seed is extended.
+    /// Whether the cache depends on the world's seed, so that it is dropped when the seed is extended.
     var followsSeed: Bool { get }
 }
 

@@ -3,27 +3,28 @@ import JSON
 
 /// Rules for the names of worlds.
 package enum WorldName {
-    /// The number of bytes that a name may have.
+    /// The largest number of bytes that a world's name may have.
     package static let limit = 64
-    /// The number of bytes that a label of a host name may have:
+    /// The largest number of bytes that a label of a host name may have:
     /// <https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4>.
     private static let labelLimit = 63
-    /// The number of hexadecimal digits that a made name has of its text's digest.
+    /// The number of hexadecimal digits of a text's digest at the end of the world's name that is made from the text.
     private static let digestLength = 12
 
-    /// The rule for names, as a part of a sentence.
+    /// The rule for the names of worlds, as a part of a sentence.
     package static let rule = "a world's name is 1 to 64 letters, digits, \"-\", \"_\" and \".\""
 
-    /// Returns whether a world can have this name. Names differ in case; a host name, which is always in lower case,
-    /// finds only worlds with a name in lower case.
+    /// Returns whether a world can have this name. Upper and lower case make different names. A host name, which is
+    /// always in lower case, can only lead to a world whose name is in lower case.
     package static func isValid(_ name: String) -> Bool { name.utf8.count <= limit && TextRule.identifier.holds(name) }
 
-    /// Returns a world's name for any text, such as a test's: lower-case letters, digits and single hyphens, at most
-    /// 63, so that it works in a path, in a host name and as a proxy's user. The same text always gives the same name.
+    /// Returns a world's name for any text, such as the name of a test. It has at most 63 lower-case letters, digits
+    /// and single hyphens, so that it works in a path, in a host name and as a proxy's user name. The same text always
+    /// gives the same name.
     ///
-    /// A text that is such a name stays as it is. From any other, the readable part is kept, and 12 digits of the
-    /// text's SHA-256 digest follow, so that different texts give different names. `default` is treated as such another
-    /// text, because it names the world of requests that name none.
+    /// A text that already has this form is the name. From any other text, the readable part is kept and followed by 12
+    /// digits of the text's SHA-256 digest, so that different texts give different names. The text `default` gets a
+    /// digest, too, because the world `default` is the one of requests that name no world.
     package static func made(from text: String) -> String {
         let readable = readablePart(of: text)
         if readable == text, text.utf8.count <= labelLimit, !text.isEmpty, text != WorldRegistry.defaultName {
@@ -35,7 +36,8 @@ package enum WorldName {
         return kept.isEmpty ? "world-\(digest)" : "\(kept)-\(digest)"
     }
 
-    /// Returns the text's ASCII letters in lower case and its digits, with a hyphen for anything between them.
+    /// Returns the ASCII letters of a text in lower case and its digits, with a single hyphen for anything between
+    /// them.
     private static func readablePart(of text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {

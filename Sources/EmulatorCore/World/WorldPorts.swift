@@ -1,30 +1,31 @@
 import HTTPServer
 import Synchronization
 
-/// A port that leads to one world. It is closed when the last reference to it is gone.
+/// A listening port whose requests all belong to one world. The port is closed when the last reference to this object
+/// is gone.
 package protocol WorldPort: AnyObject, Sendable {
-    /// The number of the port.
+    /// The number of the TCP port that leads to the world.
     var port: UInt16 { get }
-    /// Stops listening. When it returns, no connection is accepted any more.
+    /// Closes the world's port. When this returns, no connection is accepted any more.
     func close()
 }
 
 extension LabelledPort: WorldPort {}
 
-/// Opens ports for single worlds. The server that listens is made later than this, and given to `begin`.
+/// Opens ports that lead to single worlds. The server that listens on them is made later, and passed to `begin`.
 package final class WorldPorts: Sendable {
-    /// The number of ports that can be opened while the daemon runs.
+    /// The largest number of ports for single worlds that can be opened while the daemon runs.
     package static let limit = 128
 
     package typealias Listen = @Sendable (_ port: UInt16, _ world: String) throws(ListenError) -> any WorldPort
 
-    /// The protocol of a port.
+    /// The protocol that a world's port serves.
     package enum Kind: Sendable {
         case http
         case smtp
     }
 
-    /// A port that a world has until the world goes.
+    /// A port that was opened for a world while the daemon runs, and that stays open until the world is removed.
     final class Opened: Sendable {
         let port: any WorldPort
         private let lease: Allowance.Lease
@@ -35,12 +36,12 @@ package final class WorldPorts: Sendable {
         }
     }
 
-    /// The reason why a world gets no port.
+    /// The reason why no port is opened for a world.
     package enum Refusal: Error {
-        /// The world already has a port, and it isn't the requested one.
+        /// The world already has a port with a different number than the requested one.
         case other(UInt16)
         case tooMany
-        /// The daemon serves HTTPS only, or takes no mail.
+        /// The protocol isn't served: the daemon serves HTTPS only, or accepts no mail.
         case notServed
         case cannotListen(String)
     }
@@ -58,10 +59,11 @@ package final class WorldPorts: Sendable {
 
     package init(_ kind: Kind = .http) { self.kind = kind }
 
-    /// The server's main port; `nil` without one.
+    /// The number of the server's main port; `nil` if the server has none.
     package var main: UInt16? { state.withLock { $0.main } }
 
-    /// Starts opening ports with the server's `listen`. `main` is the server's main port.
+    /// Makes it possible to open ports for worlds. `listen` is the server's function that opens a port, and `main` is
+    /// the server's main port.
     package func begin(main: UInt16, _ listen: @escaping Listen) {
         state.withLock { state in
             state.main = main
@@ -69,19 +71,20 @@ package final class WorldPorts: Sendable {
         }
     }
 
-    /// Opens a port that stays open as long as the daemon runs, even when the world is removed.
+    /// Opens a port for the world `world` that stays open as long as the daemon runs, even when the world is removed.
     package func open(_ port: UInt16, forEver world: String) throws(ListenError) -> UInt16 {
         guard let listen = state.withLock({ $0.listen }) else {
             throw ListenError(
                 description: kind == .http
-                    ? "a world's own port is HTTP's, and only HTTPS is served" : "no mail is taken: give --smtp-port")
+                    ? "a world's own port serves HTTP, but the daemon serves only HTTPS"
+                    : "the daemon accepts no mail: give --smtp-port")
         }
         let opened = try listen(port, world)
         state.withLock { $0.fixed[world] = opened }
         return opened.port
     }
 
-    /// Closes the ports that stay open as long as the daemon runs.
+    /// Closes those ports of worlds that stay open as long as the daemon runs.
     package func end() {
         let fixed = state.withLock { state in
             defer { state.fixed = [:] }
@@ -91,7 +94,7 @@ package final class WorldPorts: Sendable {
         _ = consume fixed
     }
 
-    /// Returns the world's port that stays open as long as the daemon runs.
+    /// Returns the port of a world that stays open as long as the daemon runs; `nil` if the world has none.
     package func fixed(_ world: String) -> UInt16? { state.withLock { $0.fixed[world]?.port } }
 
     fileprivate func open(_ port: UInt16, for world: String) throws(Refusal) -> Opened {
@@ -105,10 +108,11 @@ package final class WorldPorts: Sendable {
 }
 
 extension World {
-    /// Returns the port that the world was given while the daemon runs.
+    /// Returns the port that was opened for this world while the daemon runs; `nil` if there is none.
     package func port(_ kind: WorldPorts.Kind) -> UInt16? { state.openedPorts.withLock { $0[kind]?.port.port } }
 
-    /// Opens a port for the world, 0 for any free one, until the world is removed. A world that has a port keeps it.
+    /// Opens a port for this world that stays open until the world is removed. `wanted` is the port's number, or 0 for
+    /// any free port. A world that has a port already keeps it.
     package func open(_ wanted: UInt16, by ports: WorldPorts) throws(WorldPorts.Refusal) -> UInt16 {
         try state.openedPorts.withLock { (opened) throws(WorldPorts.Refusal) -> UInt16 in
             if let port = ports.fixed(name) ?? opened[ports.kind]?.port.port {
@@ -121,12 +125,12 @@ extension World {
         }
     }
 
-    /// Closes the port that the world was given while the daemon runs.
+    /// Closes the port that was opened for this world while the daemon runs.
     package func closePort(_ kind: WorldPorts.Kind) {
         state.openedPorts.withLock { $0.removeValue(forKey: kind) }?.port.close()
     }
 
-    /// Closes all ports that the world was given while the daemon runs.
+    /// Closes all ports that were opened for this world while the daemon runs.
     func closePorts() {
         let opened = state.openedPorts.withLock { opened in
             defer { opened = [:] }

@@ -3,19 +3,20 @@ import Synchronization
 import Time
 import Worlds
 
-/// The worlds of one daemon, made on first use. When the limit is reached, unchanged worlds are evicted, the least
-/// recently used first; then those that nobody has used for a minute.
+/// The worlds (isolated test environments) of one daemon. Each is made on first use. When there are too many, worlds
+/// without changes are removed, the least recently used first, and then worlds that nobody has used for a minute.
 package final class WorldRegistry: Sendable {
-    /// The number of worlds that there may be.
+    /// The largest number of worlds that can exist at the same time.
     package static let limit = 10_000
-    /// Seconds without use after which a world is dropped, except that of requests that name none.
+    /// The number of seconds without use after which a world is removed. The world of requests that name no world is
+    /// never removed.
     package static let idleLimit = 3_600
-    /// Seconds without use after which a world may be evicted for a new one.
+    /// The number of seconds without use after which a world may be removed to make room for a new one.
     package static let evictionLimit = 60
-    /// The number of worlds that are evicted at once, so that evictions are rare.
+    /// The number of worlds that are removed at once when there are too many, so that this happens rarely.
     private static let evictionCount = limit / 16
     package static let defaultName = "default"
-    /// The name of the world of requests that name none. It is never dropped.
+    /// The name of the world that is used for requests that name no world. It is never removed.
     package let unnamed: String
 
     struct State {
@@ -23,9 +24,9 @@ package final class WorldRegistry: Sendable {
         var lastSweep: Int
         var counts = Counts()
         var uses = 0
-        /// The time when no world could be evicted for a new one.
+        /// The last time when no world could be removed to make room for a new one.
         var fullAt: Int?
-        /// The state that only shared worlds need.
+        /// The part of the registry's state that only worlds shared with other daemons need.
         var sharing = Sharing()
 
         mutating func use(_ world: World, _ now: Int) {
@@ -36,15 +37,15 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// The number of worlds that were dropped, by reason.
+    /// The numbers of worlds that were removed, by reason.
     package struct Counts: Sendable {
-        /// Worlds that nobody had used for an hour.
+        /// The number of worlds that were removed because nobody had used them for an hour.
         package var idle = 0
-        /// Unchanged worlds that were evicted.
+        /// The number of worlds without changes that were removed to make room for new ones.
         package var untouched = 0
-        /// Changed worlds that were evicted.
+        /// The number of worlds with changes that were removed to make room for new ones.
         package var changed = 0
-        /// Requests for new worlds that were refused, because all others were in use.
+        /// The number of requests for a new world that were refused, because all existing worlds were in use.
         package var refused = 0
     }
 
@@ -53,15 +54,15 @@ package final class WorldRegistry: Sendable {
     private let keys: [(SeededKeys, [KeyGenerator.NamedKey])]
     let state: Mutex<State>
     private let first: World
-    /// The locks for loading shared worlds; empty where worlds aren't shared.
+    /// The locks that are held while worlds are loaded which several daemons share; empty where worlds aren't shared.
     let turns: [Turn]
     package let budget: ProcessBudget
-    /// The archive; `nil` where worlds are in memory only.
+    /// The archive (the file or database) that keeps the worlds; `nil` where worlds are only in memory.
     package let archive: (any Archive)?
-    /// The machine's monotonic clock, in seconds.
+    /// A function that returns the seconds of the machine's monotonic clock.
     let now: @Sendable () -> Int
 
-    /// Makes a registry of worlds that are in memory only.
+    /// Makes a registry of worlds that are only in memory.
     package convenience init(
         seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
         unnamed: String = WorldRegistry.defaultName, now: @escaping @Sendable () -> Int = { MachineClock.uptime }
@@ -69,7 +70,8 @@ package final class WorldRegistry: Sendable {
         self.init(seed, generator, budget, unnamed, nil, WorldStore(unnamed, seed), now)
     }
 
-    /// Makes a registry of worlds that are kept in an archive, if there is one.
+    /// Makes a registry of worlds that are kept in an archive (a file or database), or only in memory if `archive` is
+    /// `nil`.
     package convenience init(
         seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
         unnamed: String = WorldRegistry.defaultName, archive: (any Archive)?,
@@ -97,16 +99,16 @@ package final class WorldRegistry: Sendable {
         turns = archive?.isShared == true ? (0..<Turn.count).map { _ in Turn() } : []
     }
 
-    /// Whether other daemons may read and change the same worlds.
+    /// Whether other daemons may read and change the same worlds as this one.
     package var isShared: Bool { archive?.isShared ?? false }
 
-    /// The health of the store.
+    /// The health of the store that keeps the worlds.
     package var health: StoreHealth { archive?.health ?? StoreHealth(kind: "memory") }
 
-    /// The world of requests that name none, as this daemon holds it.
+    /// The world that is used for requests that name no world, as this daemon holds it in memory.
     package var main: World { held(unnamed) ?? first }
 
-    /// Returns a world as the store has it, or a new one.
+    /// Returns the world of this name as the store has it, or a new world.
     func made(_ name: String, makes: Bool = true) throws(StoreFailure) -> World {
         World(
             name: name, seed: seed, keys: keys, generator: generator, budget: budget,
@@ -117,8 +119,8 @@ package final class WorldRegistry: Sendable {
 
     package var counts: Counts { state.withLock { $0.counts } }
 
-    /// The worlds that this daemon holds, by name, with the seconds since each was last used here. If worlds are
-    /// shared, there may be others: see ``list``.
+    /// The worlds that this daemon holds in memory, sorted by name, with the seconds since each was last used by this
+    /// daemon. If several daemons share their worlds, there may be more: see ``list``.
     package var all: [(world: World, idle: Int)] {
         let now = now()
         let (worlds, gone) = state.withLock { state in
@@ -132,8 +134,9 @@ package final class WorldRegistry: Sendable {
         return worlds.sorted { $0.world.name < $1.world.name }
     }
 
-    /// Returns the world of this name, made if necessary; `nil` for an invalid name, and when too many worlds are in
-    /// use. If worlds are shared and `refreshing`, it has all changes that other daemons have made before.
+    /// Returns the world of this name, and makes it if necessary. Returns `nil` for an invalid name, or when too many
+    /// worlds are in use. With `refreshing`, a world that several daemons share includes all changes that the others
+    /// have committed before.
     package func world(_ name: String, refreshing: Bool = true) throws(StoreFailure) -> World? {
         guard WorldName.isValid(name) else { return nil }
         if isShared { return try shared(name, makes: true, refreshing: refreshing) }
@@ -165,17 +168,17 @@ package final class WorldRegistry: Sendable {
         return world
     }
 
-    /// Returns the world of this name, if this or another daemon has made it.
+    /// Returns the world of this name if this daemon, or another one that shares it, has made it; otherwise `nil`.
     package func existing(_ name: String, refreshing: Bool = true) throws(StoreFailure) -> World? {
         guard isShared, WorldName.isValid(name) else { return held(name) }
         return try shared(name, makes: false, refreshing: refreshing)
     }
 
-    /// Returns the world of this name, if this daemon holds it.
+    /// Returns the world of this name if this daemon holds it in memory; otherwise `nil`.
     func held(_ name: String) -> World? { state.withLock { $0.worlds[name] } }
 
-    /// Removes all worlds from memory after the server has stopped. The endpoints of worlds with a seed of their own
-    /// refer to the registry, which would never be freed otherwise.
+    /// Removes all worlds from memory after the server has stopped. Otherwise the registry of worlds would never be
+    /// freed, because endpoints of worlds with a seed of their own refer to it.
     package func removeAll() {
         let worlds = state.withLock { state in
             defer { (state.worlds, state.sharing) = ([:], Sharing(hasEnded: true)) }
@@ -187,7 +190,7 @@ package final class WorldRegistry: Sendable {
         archive?.close()
     }
 
-    /// Replaces a world by another. Returns `false` when the first isn't there any more.
+    /// Replaces a world by a changed copy. Returns `false` when the registry doesn't have the world any more.
     func replace(_ world: World, with other: World) -> Bool {
         state.withLock { state in
             guard state.worlds[world.name] === world else { return false }
@@ -196,8 +199,8 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Drops a world and closes its ports; on next use it is made anew. Returns `false` when there is none, or it is
-    /// the one of requests that name none.
+    /// Removes a world and closes its ports. On next use it is made anew. Returns `false` when there is no such world,
+    /// or when it is the world of requests that name none.
     package func drop(_ name: String) throws(StoreFailure) -> Bool {
         guard name != unnamed else { return false }
         guard !isShared else { return try dropShared(name) }
@@ -208,12 +211,13 @@ package final class WorldRegistry: Sendable {
         return true
     }
 
-    /// Drops a world that was made for a refused call, unless somebody has used it meanwhile.
+    /// Removes a world that was made for a call that was then refused, unless another request has used the world
+    /// meanwhile.
     package func dropUntouched(_ world: World) throws(StoreFailure) {
         if world.isUntouched { _ = try drop(world.name) }
     }
 
-    /// Removes a world, so that another can have its name. Returns `false` when it was removed before.
+    /// Removes a world, so that a new one can have its name. Returns `false` when the world was removed before.
     private func remove(_ world: World) throws(StoreFailure) -> Bool {
         try state.withLock { (state) throws(StoreFailure) -> Bool in
             guard try world.state.store.remove() else { return false }
@@ -222,7 +226,7 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Removes idle worlds, and returns them.
+    /// Removes the worlds that nobody has used for an hour, and returns them.
     func sweep(_ state: inout State, _ now: Int) -> [World] {
         state.lastSweep = now
         let gone = state.worlds.values.filter { world in
@@ -239,7 +243,7 @@ package final class WorldRegistry: Sendable {
         return removed
     }
 
-    /// Removes worlds, and returns those that were removed: one that the archive can't remove stays.
+    /// Removes these worlds, and returns those that were removed. A world that the archive can't remove stays.
     private func remove(_ worlds: [World], from state: inout State) -> [World] {
         worlds.filter { world in
             do throws(StoreFailure) { try world.state.store.remove() } catch {
@@ -251,7 +255,7 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Evicts worlds to make room for new ones, and returns them.
+    /// Removes some worlds to make room for new ones, and returns the removed worlds.
     private func evict(_ state: inout State, _ now: Int) -> [World] {
         let others = leastUsed(state)
         let untouched = Array(others.lazy.filter { $0.isUntouched }.prefix(WorldRegistry.evictionCount))
@@ -267,14 +271,15 @@ package final class WorldRegistry: Sendable {
         return gone
     }
 
-    /// Returns all worlds but the one that is never dropped, the least recently used first.
+    /// Returns all worlds except the one that is never removed, the least recently used first.
     private func leastUsed(_ state: State) -> [World] {
         state.worlds.values.filter { $0.name != unnamed }
             .map { (world: $0, number: $0.state.useNumber.load(ordering: .relaxed)) }
             .sorted { $0.number < $1.number }.map(\.world)
     }
 
-    /// Removes shared worlds from memory when too many are held; they stay in the archive. Returns them.
+    /// Removes worlds from memory when too many are held, and returns them. They are shared with other daemons and stay
+    /// in the archive.
     func unload(_ state: inout State) -> [World] {
         guard state.worlds.count >= WorldRegistry.limit else { return [] }
         let gone = leastUsed(state).lazy.filter { !$0.isNeededHere }.prefix(WorldRegistry.evictionCount)
@@ -282,7 +287,8 @@ package final class WorldRegistry: Sendable {
         return Array(gone)
     }
 
-    /// Logs how many worlds were evicted or refused since `before`.
+    /// Logs how many worlds were removed to make room, and how many were refused, since the numbers in `before` were
+    /// read.
     func tell(_ before: Counts) {
         let counts = counts
         if counts.changed > before.changed {
@@ -294,7 +300,7 @@ package final class WorldRegistry: Sendable {
             budget.notices.tell(.worlds, "there are \(WorldRegistry.limit) worlds, all in use: no more are made")
         } else if counts.untouched > before.untouched {
             budget.notices.tell(
-                .worlds, "there are \(WorldRegistry.limit) worlds: those that were only looked at make way for new ones"
+                .worlds, "there are \(WorldRegistry.limit) worlds: unchanged ones are removed to make room for new ones"
             )
         }
     }

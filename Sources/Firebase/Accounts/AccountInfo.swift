@@ -22,7 +22,7 @@ extension FirebaseProvider {
 
     // MARK: - Update
 
-    /// The changes that a caller asks for, each field checked by itself.
+    /// The changes that a user asks for in accounts:update, with each field checked by itself.
     private struct Change: Sendable {
         var email: String?
         var password: String?
@@ -31,7 +31,7 @@ extension FirebaseProvider {
         var deletedAttributes: [String] = []
         var deletedProviders: [String] = []
         var link: User.Link?
-        /// Whether sessions that began earlier end.
+        /// Whether the change ends all of the user's earlier sessions.
         var endsSessions = false
         var deletedPasskeys: [String] = []
 
@@ -51,8 +51,9 @@ extension FirebaseProvider {
             if let password { try call.project.passwordPolicy.check(password) }
         }
 
-        /// Refuses fields that only administrators may send. Their other fields are ignored; the official emulator
-        /// ignores these, too, and links the provider.
+        /// Refuses three fields of accounts:update that only administrators may send; all other fields for
+        /// administrators are ignored. The official emulator ignores `customAttributes` and `disableUser`, and carries
+        /// out `linkProviderUserInfo`.
         private static func refuseForeign(_ call: FirebaseCall) throws(FirebaseError) {
             if call.has("customAttributes") {
                 throw FirebaseError("INSUFFICIENT_PERMISSION", because: "only administrators set customAttributes")

@@ -55,7 +55,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// Checks the claims that a service account makes about the token itself.
+    /// Checks the claims of a custom token about the token itself: the service account that issued it, and the times.
     private func checkAssertion(_ claims: JSONObject, _ call: FirebaseCall) throws(FirebaseError) {
         func invalid(_ reason: String) -> FirebaseError { FirebaseError("INVALID_CUSTOM_TOKEN", because: reason) }
         let issuer = claims["iss"]?.string ?? ""
@@ -78,7 +78,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// Checks a custom token's claims. Returns the user's ID and the claims for the user's tokens.
+    /// Checks the claims of a custom token. Returns the user's ID, and the claims that the user's ID tokens get.
     private func check(
         _ claims: JSONObject, _ call: FirebaseCall
     ) throws(FirebaseError) -> (uid: String, custom: JSONObject) {

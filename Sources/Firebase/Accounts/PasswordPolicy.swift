@@ -12,13 +12,15 @@ import JSON
 struct PasswordPolicy: Sendable {
     /// A requirement that a password doesn't meet.
     struct Unmet: Sendable {
-        /// The code in a sign-in's `userNotifications`, such as `MISSING_NUMERIC_CHARACTER`.
+        /// The code of the unmet requirement in `userNotifications` of a sign-in's answer, such as
+        /// `MISSING_NUMERIC_CHARACTER`.
         let code: String
-        /// The sentence in errors and notifications.
+        /// The sentence about the unmet requirement in errors and in `userNotifications`.
         let message: String
     }
 
-    /// The characters that count as non-alphanumeric. `+` and `=` don't (`policy/enforce-custom#sign-up-plus-symbol`).
+    /// The characters of a password that count as non-alphanumeric. `+` and `=` don't count (recorded as
+    /// `policy/enforce-custom#sign-up-plus-symbol`).
     private static let symbols = "^$*.[]{}()?\"!@#%&/\\,><':;|_~`-"
     /// The kinds of character that a policy can require. That only ASCII letters and digits count isn't documented.
     private static let kinds: [(option: String, code: String, name: String, holds: @Sendable (UInt8) -> Bool)] = [
@@ -28,7 +30,7 @@ struct PasswordPolicy: Sendable {
         ("containsNonAlphanumericCharacter", "NON_ALPHANUMERIC", "a non-alphanumeric", { symbols.utf8.contains($0) }),
     ]
     private static let states = ["OFF", "ENFORCE"]
-    /// The limits of `minPasswordLength` and `maxPasswordLength`:
+    /// The ranges that `minPasswordLength` and `maxPasswordLength` of a password policy may have:
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/PasswordPolicyConfig>
     private static let limits: [(option: String, range: ClosedRange<Int64>)] = [
         ("minPasswordLength", 6...30), ("maxPasswordLength", 6...4096),
@@ -36,7 +38,7 @@ struct PasswordPolicy: Sendable {
 
     private let state: String
     private let options: JSONObject
-    /// Whether a weak password is refused at sign-in.
+    /// Whether a password that doesn't meet the policy is refused at sign-in (`forceUpgradeOnSignin`).
     let upgradesAtSignIn: Bool
 
     init(_ config: JSONValue?) {
@@ -46,10 +48,12 @@ struct PasswordPolicy: Sendable {
     }
 
     private var isEnforced: Bool { state == "ENFORCE" }
-    /// The least length that the policy enforces, in UTF-16 code units; `nil` if it has none.
+    /// The least length of a password that the policy enforces, in UTF-16 code units; `nil` if the policy sets no least
+    /// length.
     private var minimum: Int64? { isEnforced ? options["minPasswordLength"]?.integer : nil }
 
-    /// Returns the requirements that a password doesn't meet; none if the policy isn't enforced.
+    /// Returns the requirements of the policy that a password doesn't meet. The list is empty if the policy isn't
+    /// enforced.
     func unmet(by password: String) -> [Unmet] {
         guard isEnforced else { return [] }
         var unmet: [Unmet] = []
@@ -71,7 +75,8 @@ struct PasswordPolicy: Sendable {
         return unmet
     }
 
-    /// Checks a password against the policy, or against the least length of a project without one.
+    /// Checks a new password against the password policy. If the policy sets no least length, the default of six
+    /// characters applies.
     ///
     /// - Throws: `PASSWORD_DOES_NOT_MEET_REQUIREMENTS`, `WEAK_PASSWORD`.
     func check(_ password: String) throws(FirebaseError) {
@@ -83,10 +88,10 @@ struct PasswordPolicy: Sendable {
             because: "the password has \(password.utf16.count) characters")
     }
 
-    /// Checks the password of somebody who signs in.
+    /// Checks the password with which a user signs in against the password policy.
     ///
-    /// - Returns: the requirements that it doesn't meet, for the answer.
-    /// - Throws: `PASSWORD_DOES_NOT_MEET_REQUIREMENTS` if there are some and the policy has `forceUpgradeOnSignin`.
+    /// - Returns: The requirements that the password doesn't meet, which the sign-in's answer lists.
+    /// - Throws: `PASSWORD_DOES_NOT_MEET_REQUIREMENTS` if the password fails and the policy has `forceUpgradeOnSignin`.
     func checkAtSignIn(_ password: String) throws(FirebaseError) -> [Unmet] {
         let unmet = unmet(by: password)
         if upgradesAtSignIn { try PasswordPolicy.refuse(unmet) }
@@ -103,7 +108,8 @@ struct PasswordPolicy: Sendable {
                 + "passwordPolicyEnforcementState to OFF")
     }
 
-    /// The policy as apps read it. A new project's requires 6 to 4,096 characters.
+    /// The password policy in the form in which apps read it. The policy of a new project requires 6 to 4,096
+    /// characters.
     var document: JSONObject {
         let hasNone = options.isEmpty
         let strength: JSONValue =
@@ -117,7 +123,8 @@ struct PasswordPolicy: Sendable {
         return body
     }
 
-    /// Checks a policy that an administrator sets. Production's words aren't documented.
+    /// Checks a password policy that an administrator wants to set. The error texts are our own, because production's
+    /// aren't documented.
     static func check(setting config: JSONValue) throws(FirebaseError) {
         let field = "passwordPolicyConfig"
         if let state = config["passwordPolicyEnforcementState"], !state.isNull,
@@ -148,9 +155,9 @@ struct PasswordPolicy: Sendable {
     }
 }
 
-/// The password policy of a project or tenant in the seed.
+/// The password policy that the seed gives to a project or tenant.
 struct SeededPasswordPolicy: SchemaObject {
-    /// The value of `passwordPolicyConfig`.
+    /// The policy in the form of `passwordPolicyConfig` in Google's API.
     let config: JSONValue
 
     init(_ fields: inout Fields) {

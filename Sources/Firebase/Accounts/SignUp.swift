@@ -133,10 +133,10 @@ extension FirebaseProvider {
     }
 }
 
-/// The permissions that end users lack in a project or tenant, in the seed. Administrators keep them.
-/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/ClientConfig#permissions>
+/// The permissions that the seed takes from the end users of a project or tenant. Administrators keep these
+/// permissions. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/ClientConfig#permissions>
 struct SeededClientPermissions: SchemaObject {
-    /// The value of `client.permissions`.
+    /// The permissions in the form of `client.permissions` in Google's API.
     let permissions: JSONObject
 
     init(_ fields: inout Fields) {
@@ -152,12 +152,12 @@ struct SeededClientPermissions: SchemaObject {
 // Recorded in September 2026 as `config/client-permissions`, `client-permissions` and `tenant/settings`:
 // https://github.com/t-k/fireemu, conformance.
 extension FirebaseCall {
-    /// Checks that an end user may create an account.
+    /// Checks that the project or tenant lets end users create accounts.
     ///
     /// - Throws: `ADMIN_ONLY_OPERATION`.
     func requireSignUp() throws(FirebaseError) { try requirePermission(without: "disabledUserSignup") }
 
-    /// Checks that end users may delete their accounts.
+    /// Checks that the project or tenant lets end users delete their accounts.
     ///
     /// - Throws: `ADMIN_ONLY_OPERATION`.
     func requireDeletion() throws(FirebaseError) { try requirePermission(without: "disabledUserDeletion") }

@@ -33,7 +33,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Returns the tenant of the session that a refresh token continues.
+    /// Returns the tenant to which the session of a refresh token belongs; `nil` if the token is unknown or its user
+    /// has no tenant.
     private static func tenantID(
         ofRefreshTokenIn body: JSONObject, of project: Project, in exchange: Exchange
     ) -> String? {
@@ -80,7 +81,7 @@ extension FirebaseProvider {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the reason why a refresh token without a session is refused.
+    /// Returns the error for a refresh token that has no session, with the reason.
     fileprivate func refusal(ofRefreshToken token: String, _ call: FirebaseCall) -> FirebaseError {
         guard let ended = find(EndedSession.self, token), ended.user.pool == call.pool else {
             return FirebaseError(
@@ -100,20 +101,21 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
-/// A sign-in, whose refresh token can be used.
+/// A session of a signed-in Firebase user, which lasts as long as its refresh token works.
 struct Session: Row {
     static let table = Table<Session>("firebase.session", indexes: [byUser])
     static let byUser = Index<Session, User.Key>("user") { $0.user }
 
     let refreshToken: String
     let user: User.Key
-    /// The claim `sign_in_provider`.
+    /// The value of the claim `sign_in_provider` in the session's ID tokens.
     let provider: String
     let authTime: Instant
     var secondFactor: SecondFactorUse?
-    /// The claims of the custom token that began the session.
+    /// The claims of the custom token with which the session began. The session's ID tokens get them.
     var customClaims = CustomClaims()
-    /// The claim `sign_in_attributes`: the claims of an OpenID provider that aren't standard.
+    /// The value of the claim `sign_in_attributes` in the session's ID tokens: the non-standard claims of an OpenID
+    /// provider.
     var attributes = CustomClaims()
 
     var key: String { refreshToken }
@@ -133,7 +135,7 @@ struct EndedSession: Row {
 /// their order.
 struct CustomClaims: Codable, Sendable {
     let object: JSONObject
-    /// The custom claims as JSON text, as they were sent; `nil` if nobody has set any.
+    /// The custom claims as JSON text, unchanged from the request that set them; `nil` if there are none.
     let text: String?
 
     init(_ object: JSONObject = JSONObject()) {
@@ -141,7 +143,7 @@ struct CustomClaims: Codable, Sendable {
         text = object.isEmpty ? nil : JSONValue.object(object).text
     }
 
-    /// Parses a text; `nil` if it isn't a JSON object.
+    /// Parses the JSON text of custom claims. Returns `nil` if the text isn't a JSON object.
     init?(parsing text: String) {
         guard let object = (try? JSONValue(parsing: text))?.object else { return nil }
         self.object = object

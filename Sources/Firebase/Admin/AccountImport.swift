@@ -49,15 +49,16 @@ extension FirebaseProvider {
     }
 }
 
-/// The options of an import.
+/// The options of a request that imports users (`accounts:batchCreate`).
 private struct AccountImport: Sendable {
-    /// The field `sanityCheck`.
+    /// Whether the import looks for duplicate addresses and identities (the request's field `sanityCheck`).
     let isChecked: Bool
-    /// The field `allowOverwrite`, which production ignores: the last of two accounts stays.
+    /// Whether an imported user replaces an existing one with the same ID. In production that is always so, whatever
+    /// the request's field `allowOverwrite` says.
     let overwrites: Bool
     let oneAccountPerEmail: Bool
 
-    /// Checks the types of a message's fields. A wrong type fails the whole request.
+    /// Checks the types of the fields of a user to import. One wrong type fails the whole import.
     static func checkTypes(_ item: MessageFields) throws(FirebaseError) {
         for name in ["createdAt", "lastLoginAt", "validSince"] { _ = try item.integer(name) }
         for (name, field) in [("passwordHash", "password"), ("salt", "salt")] {
@@ -66,10 +67,9 @@ private struct AccountImport: Sendable {
         }
     }
 
-    /// Checks the list for accounts that can't be beside one another.
+    /// Checks the list of users to import for duplicate addresses, identities and IDs.
     ///
-    /// - Throws: `DUPLICATE_EMAIL`, `DUPLICATE_RAW_ID` or `DUPLICATE_LOCAL_ID`; then no account of the list is
-    ///   imported.
+    /// - Throws: `DUPLICATE_EMAIL`, `DUPLICATE_RAW_ID` or `DUPLICATE_LOCAL_ID`. Then no user of the list is imported.
     func checkDuplicates(_ list: [MessageFields]) throws(FirebaseError) {
         var (emails, identities, ids) = (Set<String>(), Set<[String]>(), Set<String>())
         for item in list {
@@ -101,13 +101,15 @@ private struct AccountImport: Sendable {
                 let identity = User.Identity(pool: user.pool, providerId: link.providerId, rawId: link.rawId)
                 guard let owner = tables.user(identity), owner.key != user.key else { continue }
                 throw FirebaseError(
-                    "raw id exists in other account in database", because: "user \"\(owner.localId)\" has it")
+                    "raw id exists in other account in database",
+                    because: "the user \"\(owner.localId)\" has this identity already")
             }
             if oneAccountPerEmail, let email = user.email, let owner = tables.user(email: email, in: user.pool),
                 owner.key != user.key
             {
                 throw FirebaseError(
-                    "email exists in other account in database", because: "user \"\(owner.localId)\" has it")
+                    "email exists in other account in database",
+                    because: "the user \"\(owner.localId)\" has this address already")
             }
         }
         guard overwrites || tables.find(User.self, user.key) == nil else {
@@ -117,7 +119,8 @@ private struct AccountImport: Sendable {
         tables.put(user)
     }
 
-    /// Returns the message for the list of errors, which has a sentence in place of three of the codes.
+    /// Returns the message of an error in an import's list of errors. In this list, three of the error codes are
+    /// replaced by sentences.
     static func message(of error: FirebaseError) -> String {
         switch error.code {
         case "INVALID_CLAIMS": "Invalid custom claims provided."
@@ -128,21 +131,20 @@ private struct AccountImport: Sendable {
     }
 }
 
-/// The origin of imported accounts.
+/// The place from which imported users come. It decides which of their fields are accepted.
 enum ImportOrigin: Sendable {
-    /// A request to production, where hashes in the official emulator's form are like all others.
+    /// A request to a real host. Password hashes in the official emulator's form are treated like all other hashes.
     case production
-    /// A request to an emulator, with whose hashes users can sign in.
+    /// A request to an emulator's address. Users whose password hash has the official emulator's form can sign in.
     case emulator
-    /// A file that an emulator wrote. Accounts are accepted as the emulator had them, such as with a second factor, but
-    /// without a verified address.
+    /// A file that an emulator exported. Its users are accepted as they were in that emulator, even with a second
+    /// factor but no verified address.
     case export
 }
 
 extension User {
-    /// Reads a user in the form `UserInfo`:
+    /// Reads an imported user from the API's form `UserInfo`:
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/UserInfo>
-    ///
     init(
         importing item: MessageFields, in pool: UserPool, now: Instant, from origin: ImportOrigin,
         hashed scheme: ImportedHash? = nil, _ random: inout Randomness
@@ -247,7 +249,7 @@ extension User {
 }
 
 extension User {
-    /// Reads `authenticatorApps`: second factors with their secrets.
+    /// Reads the field `authenticatorApps` of an exported user: the user's authenticator apps with their secrets.
     private mutating func readApps(_ item: MessageFields, now: Instant) throws(FirebaseError) {
         var known = Set(factors.map(\.id))
         let apps = try item.list("authenticatorApps")

@@ -13,7 +13,8 @@ extension FirebaseProvider {
         try call.checkRoom()
         let wanted = try call.text("localId")
         guard wanted == nil || !call.has("idToken") else {
-            throw FirebaseError("UNEXPECTED_PARAMETER", "User ID", because: "idToken says already whose account it is")
+            throw FirebaseError(
+                "UNEXPECTED_PARAMETER", "User ID", because: "idToken already names the user: leave localId out")
         }
         let change = try AdminChange(call)
         let user = try call.update { tables -> User in
@@ -96,7 +97,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: user.changed)
     }
 
-    /// Ends a user's sessions: `signOutUser` of version 3.
+    /// Ends all sessions of a user, for the API method `signOutUser` of version 3.
     func signOut(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let localId = try call.required("localId")
         try call.update { tables in
@@ -126,7 +127,7 @@ extension FirebaseError {
     }
 }
 
-/// The fields that an administrator sets, each checked by itself.
+/// The changes to a user that an administrator asks for, with each field checked by itself.
 struct AdminChange: Sendable {
     private let email: String?
     private let password: Password?
@@ -134,7 +135,7 @@ struct AdminChange: Sendable {
     private let photoUrl: String?
     private let phoneNumber: String?
     private let emailVerified: Bool?
-    /// Whether a new address counts as unverified, as in the official emulator.
+    /// Whether setting a new address marks it as unverified, as in the official emulator. In production it doesn't.
     private let unverifiesEmail: Bool
     private let disabled: Bool?
     private let validSince: Instant?
@@ -171,8 +172,8 @@ struct AdminChange: Sendable {
         self.password = try password.map { try call.hashed($0) }
     }
 
-    /// Refuses what the official emulator's schema of the request refuses before it looks for the user. For production,
-    /// null is the same as a missing field.
+    /// Refuses `null` for the list of second factors (`mfa.enrollments`), as the official emulator does before it looks
+    /// for the user. In production, `null` is the same as a missing field.
     static func checkSchema(_ call: FirebaseCall) throws(FirebaseError) {
         guard call.isInEmulatorMode, let mfa = try call.nested("mfa"), mfa.isNull("enrollments") else { return }
         throw FirebaseError(
@@ -180,7 +181,8 @@ struct AdminChange: Sendable {
             because: "mfa.enrollments is null: send a list, which may be empty")
     }
 
-    /// Parses custom claims. `explains` says whether the refusal has more detail than the official emulator's.
+    /// Parses the JSON text of custom claims. With `explains`, the refusal of a text that isn't an object has more
+    /// detail, as in production.
     static func claims(_ text: String?, explains: Bool = false) throws(FirebaseError) -> CustomClaims? {
         guard let text else { return nil }
         guard text.utf8.count <= 1000 else {
@@ -201,7 +203,8 @@ struct AdminChange: Sendable {
         return claims
     }
 
-    /// Changes `user`, unless another user has the address, the number or the identity already.
+    /// Makes the administrator's changes to `user`. Throws an error if the new address, phone number or identity
+    /// belongs to a different user.
     func apply(to user: inout User, _ tables: inout Transaction) throws(FirebaseError) {
         if let email, email != user.email {
             // This holds even if users may share addresses: shared ones come from providers and imports.
@@ -242,7 +245,7 @@ struct AdminChange: Sendable {
 }
 
 extension FirebaseCall {
-    /// Returns the attributes in `deleteAttribute`, given by name or number.
+    /// Returns the names or numbers of the attributes that a request deletes from a user (`deleteAttribute`).
     func deletedAttributes() throws(FirebaseError) -> [String] {
         let names = try texts("deleteAttribute")
         let known = [
@@ -259,7 +262,7 @@ extension FirebaseCall {
         return names
     }
 
-    /// Returns `linkProviderUserInfo`: an identity at a provider that is to be linked.
+    /// Returns the identity at a provider that the request links to a user (`linkProviderUserInfo`).
     func linkedProvider() throws(FirebaseError) -> User.Link? {
         guard let info = try nested("linkProviderUserInfo") else { return nil }
         if !isInEmulatorMode {
@@ -286,7 +289,8 @@ extension FirebaseCall {
 }
 
 extension User.Link {
-    /// Reads a `ProviderUserInfo`: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/ProviderUserInfo>
+    /// Reads a user's identity at a provider from the API's form `ProviderUserInfo`:
+    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/ProviderUserInfo>
     init(_ info: MessageFields, providerId: String, rawId: String) throws(FirebaseError) {
         self.init(
             providerId: providerId, rawId: rawId, displayName: try info.text("displayName"),
@@ -296,9 +300,9 @@ extension User.Link {
 }
 
 extension User {
-    /// Links an identity, which replaces the user's identity at the same provider.
+    /// Links an identity at a provider to the user. It replaces the user's identity at the same provider.
     ///
-    /// - Throws: `FEDERATED_USER_ID_ALREADY_LINKED` if another user has it.
+    /// - Throws: `FEDERATED_USER_ID_ALREADY_LINKED` if the identity is linked to a different user.
     mutating func add(_ link: Link, _ tables: borrowing Transaction) throws(FirebaseError) {
         let identity = Identity(pool: pool, providerId: link.providerId, rawId: link.rawId)
         if let owner = tables.user(identity), owner.key != key {

@@ -68,7 +68,7 @@ extension FirebaseProvider {
 // Users with equal sort values come in the order of their IDs, whatever the direction. A negative offset is answered as
 // a failure of the service itself.
 
-/// An administrator's search for users.
+/// An administrator's search for users with `accounts:query`.
 private struct AccountQuery: Sendable {
     enum Field: String, CaseIterable, Sendable {
         // The cases are in the order of their numbers, which begin with 1.
@@ -86,9 +86,10 @@ private struct AccountQuery: Sendable {
         case userId(String)
     }
 
-    /// The greatest number of users in an answer.
+    /// The greatest number of users in one answer of the user search.
     static let limit: Int64 = 500
-    /// An offset past the end of any world's users.
+    /// The greatest offset of a user search. It is more than the number of users that a world (an isolated test
+    /// environment) can have.
     private static let largestOffset: Int64 = 1_000_000
 
     let condition: Condition
@@ -141,7 +142,7 @@ private struct AccountQuery: Sendable {
     private static func count(_ call: FirebaseCall, _ name: String) throws(FirebaseError) -> Int64? {
         let number = try call.integer(name)
         guard let number, number < 0 else { return number }
-        throw .internalError(because: "\(name) is \(number), and less than nothing can't be counted")
+        throw .internalError(because: "\(name) is \(number): send 0 or more")
     }
 
     // MARK: - Answering
@@ -151,7 +152,8 @@ private struct AccountQuery: Sendable {
         return matches(tables, in: pool).count
     }
 
-    /// Returns the users of the page. If they must be sorted, that is done outside the world's lock.
+    /// Returns the page of users that the search asks for. Users are sorted after the lock of the world (an isolated
+    /// test environment) is released.
     func users(_ call: FirebaseCall) -> [User] {
         if case .everybody = condition, field == .userId, isAscending {
             let users = call.read { $0.users(of: call.pool, after: "", limit: offset + limit) }

@@ -65,7 +65,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// The list of paths and methods, without schemas, as in the Emulator Suite's `apiSpec`.
+    /// The list of all paths and methods of the Firebase API in OpenAPI's form, without schemas, as in the Emulator
+    /// Suite's `apiSpec`.
     private var specification: Response {
         let endpoints = endpoints
         var paths = JSONObject()

@@ -14,11 +14,12 @@ import JSON
 struct OtherSettings: Codable, Sendable {
     /// The greatest number of bytes of JSON in the settings of a project or tenant.
     private static let limit = 64 << 10
-    /// The greatest number of names in a path of a mask. Each level costs stack, and no resource has as many.
+    /// The greatest number of names in one path of an update mask. Each level costs stack, and no resource has as many
+    /// levels.
     private static let depthLimit = 32
 
-    /// The unions. A message has at most one of a union's members, and setting one removes the others.
-    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig>
+    /// The unions among the settings, by field. A message has at most one member of a union, and setting one member
+    /// removes the others. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig>
     private static let unions = [
         "smsRegionConfig": (
             place: "sms_region_config", name: "sms_region_policy", members: ["allowByDefault", "allowlistOnly"]
@@ -63,7 +64,8 @@ struct OtherSettings: Codable, Sendable {
 
     subscript(name: String) -> JSONValue? { kept.object[name] }
 
-    /// Refuses a body with two members of a union, in the words that <https://github.com/t-k/fireemu> recorded.
+    /// Refuses a request's body that sets two members of a union. The error text is the one that
+    /// <https://github.com/t-k/fireemu> recorded.
     private static func checkUnions(_ given: JSONObject, of message: String) throws(FirebaseError) {
         for (field, union) in unions {
             let set = (given[field]?.object?.members ?? []).filter {
@@ -78,7 +80,8 @@ struct OtherSettings: Codable, Sendable {
         }
     }
 
-    /// Sets the fields at `fields` that are named by the mask. The request's body is a message of the type `message`.
+    /// Sets those of the settings named in `fields` that the update mask names. Errors name the type of the request's
+    /// body as `message`.
     mutating func change(
         _ call: FirebaseCall, of message: String, _ mask: UpdateMask, fields: [String], now: String
     ) throws(FirebaseError) {
@@ -140,7 +143,7 @@ struct OtherSettings: Codable, Sendable {
         try SettingType.settings[field]?.read(value, at: "\(message).\(MessageFields.snakeCase(field))") ?? value
     }
 
-    /// Removes the members that can't be beside the one at this path.
+    /// Removes the other members of a union when the member at `path` has been set.
     private static func endOthers(of path: [String], in object: inout JSONObject) {
         guard path.count > 1, let union = unions[path[0]]?.members, union.contains(path[1]),
             case .object(var message)? = object[path[0]]
@@ -174,7 +177,8 @@ struct OtherSettings: Codable, Sendable {
         object[first] = .object(inner)
     }
 
-    /// Returns the value without the members that protobuf leaves out; `nil` if it is left out itself.
+    /// Returns a setting's value without the members that protobuf's JSON leaves out (false, zero and empty ones).
+    /// Returns `nil` if the whole value is left out.
     private static func told(_ value: JSONValue, withFalse: Bool) -> JSONValue? {
         switch value {
         case .bool(false): withFalse ? value : nil
@@ -191,15 +195,15 @@ struct OtherSettings: Codable, Sendable {
     }
 }
 
-/// The parameter `updateMask`: the paths of the fields that a PATCH sets, such as `signIn.allowDuplicateEmails`.
-/// <https://google.aip.dev/134>
+/// The query parameter `updateMask` of a PATCH request: the paths of the fields that the request sets, such as
+/// `signIn.allowDuplicateEmails`. <https://google.aip.dev/134>
 ///
-/// A field that the mask names and the body lacks is set to its default. What production does with the path of an
-/// unknown field isn't documented: here it is ignored.
+/// A field that is named by the mask and missing in the body is set to its default. A path of an unknown field is
+/// ignored; what production does with such a path isn't documented.
 struct UpdateMask: Sendable {
     private let paths: [String]
 
-    /// Reads the mask in the request's query, in camel case or with underscores.
+    /// Reads the update mask from a request's query. Its names are in camel case or have underscores.
     init(_ exchange: Exchange) {
         let query = exchange.request.queryForm
         self.init(query["updateMask"] ?? query["update_mask"] ?? "")
@@ -211,26 +215,27 @@ struct UpdateMask: Sendable {
         }
     }
 
-    /// Makes a mask of these fields, in camel case.
+    /// Makes an update mask of the names of fields, which are in camel case.
     init(named fields: [String]) { paths = fields }
 
-    /// The greatest number of paths: more than any resource has fields.
+    /// The greatest number of paths in an update mask. No resource has as many fields.
     private static let limit = 100
 
-    /// Whether the mask is empty, which means all fields.
+    /// Whether the update mask is empty, which means that the request sets all fields.
     var isFullUpdate: Bool { paths.isEmpty }
 
-    /// Whether the field at this path is to be set: the mask is empty, or names it or a message that it is part of.
+    /// Whether the update mask sets the field at `path`: the mask is empty, names the field, or names a message that
+    /// contains the field.
     func names(_ path: String) -> Bool {
         isFullUpdate || paths.contains { $0 == path || path.hasPrefix("\($0).") }
     }
 
-    /// Returns the paths in the mask that are this field or a part of it.
+    /// Returns the paths in the update mask that are `field` or one of its subfields.
     func paths(below field: String) -> [String] {
         if names(field) { return [field] }
         return paths.filter { $0.hasPrefix("\(field).") }
     }
 
-    /// Whether the mask names the message at this path, or any field of it.
+    /// Whether the update mask sets the message at `path` or any field of the message.
     func touches(_ path: String) -> Bool { names(path) || paths.contains { $0.hasPrefix("\(path).") } }
 }

@@ -16,8 +16,8 @@ extension FirebaseProvider {
         FirebaseAnswer(body: call.isInEmulatorMode ? emulatedConfig(call) : productionConfig(call))
     }
 
-    /// Returns the configuration in emulator mode. For a project that isn't in a seed, the official emulator returns
-    /// only what can be changed there.
+    /// Returns a project's configuration in emulator mode. For a project that isn't in a seed, this is only what a
+    /// request to the official emulator can change.
     private func emulatedConfig(_ call: FirebaseCall) -> JSONObject {
         let project = call.project
         var signIn = JSONObject([("allowDuplicateEmails", .bool(!project.oneAccountPerEmail))])
@@ -82,7 +82,8 @@ extension FirebaseProvider {
         return body
     }
 
-    /// Returns `signIn.email`, `phoneNumber` and `anonymous`.
+    /// Returns `email`, `phoneNumber` and `anonymous` of the configuration's `signIn`: the sign-in methods of a
+    /// project.
     private func signInMethods(_ project: Project, inEmulatorMode isInEmulatorMode: Bool) -> JSONObject {
         let providers = project.providers
         func object(_ members: (String, Bool)...) -> JSONObject {
@@ -101,8 +102,9 @@ extension FirebaseProvider {
         ])
     }
 
-    /// Changes the configuration. Without a mask, the fields in the body are set, and `signIn` and `emailPrivacyConfig`
-    /// are reset first, as in the official emulator: what production does then isn't documented.
+    /// Changes a project's configuration. A request without `updateMask` sets the fields in its body, and first resets
+    /// `signIn` and `emailPrivacyConfig`, as in the official emulator. What production does without `updateMask` isn't
+    /// documented.
     func updateConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let settings = try change(call, UpdateMask(call.exchange))
         return try config(
@@ -110,13 +112,14 @@ extension FirebaseProvider {
                 call.exchange, project: settings.apply(to: call.project), isAdmin: true, body: JSONObject()))
     }
 
-    /// The fields that are stored as they are written.
+    /// The fields of a project's configuration that are stored and returned unchanged.
     private static let otherFields = [
         "autodeleteAnonymousUsers", "quota", "monitoring", "client", "recaptchaConfig", "smsRegionConfig",
         "passwordPolicyConfig", "mobileLinksConfig",
     ]
 
-    /// Sets the fields that the mask names; without a mask (`nil`), those that the body has.
+    /// Sets the fields of a project's configuration that the update mask names. If `mask` is `nil`, it sets the fields
+    /// in the request's body.
     func change(_ call: FirebaseCall, _ mask: UpdateMask?) throws -> ProjectSettings {
         let signIn = try call.nested("signIn")
         let duplicates = try signIn?.flag("allowDuplicateEmails")
@@ -159,7 +162,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// Returns the new domains; `nil` if `authorizedDomains` isn't changed.
+    /// Returns the authorized domains that the request sets; `nil` if it doesn't change `authorizedDomains`.
     private func changedDomains(_ call: FirebaseCall, _ mask: UpdateMask?) throws(FirebaseError) -> [String]? {
         let isMeant = mask.map { !$0.isFullUpdate && $0.names("authorizedDomains") } ?? false
         guard isMeant || call.has("authorizedDomains") && (mask?.isFullUpdate ?? true) else { return nil }
@@ -174,7 +177,7 @@ extension FirebaseProvider {
         return domains
     }
 
-    /// Returns the new mail settings; `nil` if `notification` isn't changed.
+    /// Returns the mail settings that the request sets; `nil` if it doesn't change `notification`.
     private func changedNotification(
         of project: Project, _ call: FirebaseCall, _ mask: UpdateMask?
     ) throws(FirebaseError) -> NotificationSettings? {
@@ -183,8 +186,8 @@ extension FirebaseProvider {
         return try project.notification.changed(by: given, mask)
     }
 
-    /// Returns the new functions; `nil` if `blockingFunctions` isn't changed. An update without a mask removes them in
-    /// the official emulator.
+    /// Returns the blocking functions that the request sets; `nil` if it doesn't change `blockingFunctions`. In the
+    /// official emulator, an update without `updateMask` removes the functions.
     private func changedFunctions(
         of project: Project, _ call: FirebaseCall, _ mask: UpdateMask?, at now: Instant
     ) throws(FirebaseError) -> BlockingFunctions? {
@@ -208,7 +211,7 @@ extension FirebaseProvider {
         return try project.blockingFunctions.changed(by: given, at: now) { mask.names($0) }
     }
 
-    /// Returns the new settings of second factors; `nil` if `mfa` isn't changed.
+    /// Returns the multi-factor settings that the request sets; `nil` if it doesn't change `mfa`.
     private func changedMFA(
         of project: Project, _ call: FirebaseCall, _ mask: UpdateMask?
     ) throws(FirebaseError) -> MFAConfig? {
@@ -220,7 +223,7 @@ extension FirebaseProvider {
         return config
     }
 
-    /// Returns the Emulator Suite's shorter form.
+    /// Returns a project's configuration in the shorter form of the Emulator Suite's own addresses.
     static func emulatorConfig(of project: Project) -> JSONObject {
         JSONObject([
             ("signIn", ["allowDuplicateEmails": .bool(!project.oneAccountPerEmail)]),

@@ -11,11 +11,11 @@ import Worlds
 // Quirks: a certificate is stored unread. Recorded in September 2026: https://github.com/t-k/fireemu,
 // conformance/auth-federation-production.json, programs provider-config/default-supported and provider-config/saml.
 
-/// A provider of a project or tenant as an administrator has configured it: one that Firebase knows by name, or a SAML
-/// provider. A configuration of `google.com` or another provider that is played decides who signs in; a SAML provider's
-/// is stored and returned.
+/// An administrator's configuration of an identity provider in a project or tenant. The provider is one that Firebase
+/// knows by name, or a SAML provider. If Understudy plays the provider, such as `google.com`, the configuration decides
+/// who can sign in; other configurations are only stored and returned.
 struct ProviderConfig: PoolRow {
-    /// The collection that a configuration is in; the raw value is its name in paths.
+    /// The API's collection to which a provider configuration belongs. The raw value is the collection's name in paths.
     enum Kind: String, CaseIterable, Codable, Sendable {
         case known = "defaultSupportedIdpConfigs"
         case saml = "inboundSamlConfigs"
@@ -27,7 +27,7 @@ struct ProviderConfig: PoolRow {
             }
         }
 
-        /// The query parameter with a new configuration's ID.
+        /// The name of the query parameter with the ID of a new provider configuration.
         fileprivate var idParameter: String { self == .known ? "idpId" : "inboundSamlConfigId" }
     }
 
@@ -43,7 +43,8 @@ struct ProviderConfig: PoolRow {
     static let byPool = Index<ProviderConfig, UserPool>("pool") { $0.pool }
     static let order = SortedIndex<ProviderConfig>("order") { [place($0.kind, in: $0.pool) + $0.id] }
 
-    /// The providers that Firebase knows by name: `provider-config/default-supported#list-supported`.
+    /// The IDs of the identity providers that Firebase knows by name. Recorded as
+    /// `provider-config/default-supported#list-supported`.
     static let knownIDs = [
         "apple.com", "facebook.com", "gc.apple.com", "github.com", "google.com", "linkedin.com", "microsoft.com",
         "playgames.google.com", "twitter.com", "yahoo.com",
@@ -54,16 +55,16 @@ struct ProviderConfig: PoolRow {
     let kind: Kind
     let id: String
     fileprivate(set) var settings = OtherSettings()
-    /// Whether an administrator has deleted the provider. The row then hides the one in the seed.
+    /// Whether an administrator has deleted the provider. The provider that the seed has with this ID is then ignored.
     fileprivate(set) var isDeleted = false
 
     var key: Key { Key(pool: pool, kind: kind, id: id) }
     var isEnabled: Bool { settings["enabled"]?.bool ?? false }
 
-    /// Returns the common prefix of the index texts of the configurations in a collection.
+    /// Returns the prefix by which the sorted index finds all provider configurations of a collection.
     static func place(_ kind: Kind, in pool: UserPool) -> String { "\(pool.keyText)\0\(kind.rawValue)\0" }
 
-    /// Returns the source of identities that the configuration describes; `nil` for a provider that isn't played.
+    /// Returns the identity provider that the configuration describes; `nil` for one that Understudy doesn't play.
     var source: (any KnownSource)? {
         guard kind == .known, !isDeleted, let type = IdentitySources.source(id) else { return nil }
         return ProviderConfig.source(type, settings.members, isEnabled: isEnabled)
@@ -83,10 +84,10 @@ struct ProviderConfig: PoolRow {
         return LocatedJSON(.object(seed), file: "")
     }
 
-    /// Checks that a provider can be made of the settings.
+    /// Checks that the settings of an administrator are complete and valid for the provider.
     private static func check<Source: KnownSource>(_ type: Source.Type, _ config: JSONObject) throws(FirebaseError) {
         guard let issue = Source.schema.issues(in: seed(type, config)).first else { return }
-        throw FirebaseError("INVALID_CONFIG", because: "the seed would have \(issue.description)")
+        throw FirebaseError("INVALID_CONFIG", because: "the settings aren't valid: \(issue.description)")
     }
 
     fileprivate func document(in call: FirebaseCall) throws -> JSONObject {
@@ -101,7 +102,8 @@ struct ProviderConfig: PoolRow {
         return body
     }
 
-    /// Sets the fields that the mask names, and checks that the settings are complete.
+    /// Sets the fields of a provider configuration that the update mask names, and checks that the settings are
+    /// complete.
     fileprivate mutating func change(_ call: FirebaseCall, _ mask: UpdateMask, now: String) throws(FirebaseError) {
         try settings.change(call, of: kind.rawValue, mask, fields: kind.fields, now: now)
         switch kind {
@@ -125,7 +127,8 @@ struct ProviderConfig: PoolRow {
 }
 
 extension Transaction {
-    /// Adds a new configuration. `kinds` and `detail` are words of the refusals.
+    /// Adds a new provider configuration. The refusals name the kind of configuration as `kinds`; `detail` is the text
+    /// behind `CONFIGURATION_EXISTS`.
     ///
     /// - Throws: `CONFIGURATION_EXISTS`, `QUOTA_EXCEEDED`.
     fileprivate mutating func add<Config: PoolRow>(
@@ -139,24 +142,25 @@ extension Transaction {
         guard count(Config.byPool, config.pool) < FirebaseCall.configLimit else {
             throw .quotaExceeded(
                 "Exceeded quota for \(kinds).",
-                Diagnosis("there are \(FirebaseCall.configLimit) providers here: delete some"))
+                Diagnosis("the project or tenant has \(FirebaseCall.configLimit) providers already: delete some"))
         }
         put(config)
     }
 }
 
 extension FirebaseCall {
-    /// The greatest number of configurations of a kind in a project or tenant, beside the seeded ones. Production's
-    /// quota isn't documented.
+    /// The greatest number of provider configurations of one kind in a project or tenant, not counting the seed's.
+    /// Production's quota isn't documented.
     fileprivate static let configLimit = 100
 
-    /// The number of configurations in a page: 20 or `pageSize`, at most 100. Neither number is documented.
+    /// The number of provider configurations in one page of a list: `pageSize` of the request, at most 100, or 20.
+    /// Neither number is documented.
     fileprivate var pageSize: Int {
         min(100, max(1, exchange.request.queryForm["pageSize"].flatMap { Int($0) } ?? 20))
     }
 
-    /// Returns a page of a list of configurations. `configs` are those that follow the page before, and `id` returns a
-    /// configuration's ID.
+    /// Returns one page of a list of provider configurations. `configs` are all that follow the previous page, and `id`
+    /// returns the ID of a configuration.
     fileprivate func page<Config>(
         _ configs: [Config], in list: String, id: (Config) -> String, _ document: (Config) throws -> JSONObject
     ) rethrows -> FirebaseAnswer {
@@ -178,7 +182,7 @@ extension FirebaseCall {
 }
 
 extension FirebaseProvider {
-    /// The methods for the configurations of a project or tenant, in version 2.
+    /// The API's methods for the provider configurations of a project or tenant, in version 2.
     var providerConfigMethods: [(method: String, path: String, run: Method)] {
         ProviderConfig.Kind.allCases.flatMap { kind -> [(method: String, path: String, run: Method)] in
             [
@@ -191,7 +195,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// The answer to `v2/defaultSupportedIdps`, which is the same for all projects.
+    /// The list of the providers that Firebase knows by name, for `v2/defaultSupportedIdps`. It is the same for all
+    /// projects.
     static var supportedProviders: Response {
         let list = ProviderConfig.knownIDs.map { id -> JSONValue in ["idpId": .string(id)] }
         return json(["defaultSupportedIdps": .array(list)])
@@ -201,7 +206,8 @@ extension FirebaseProvider {
         FirebaseAnswer(body: try config.document(in: call))
     }
 
-    /// Returns a provider of the seed as an administrator would have configured it.
+    /// Returns a provider of the seed in the form of an administrator's configuration; `nil` if the seed doesn't have
+    /// it.
     private func seeded(_ id: String, _ call: FirebaseCall) -> ProviderConfig? {
         guard let source = call.project.providers.source(id) else { return nil }
         var members = source.config
@@ -209,7 +215,7 @@ extension FirebaseProvider {
         return ProviderConfig(pool: call.pool, kind: .known, id: id, settings: OtherSettings(members))
     }
 
-    /// Returns the configuration that the path names.
+    /// Returns the provider configuration that the request's path names.
     private func knownConfig(_ kind: ProviderConfig.Kind, _ call: FirebaseCall) throws(FirebaseError) -> ProviderConfig
     {
         let id = call.exchange.parameters["config"] ?? ""
@@ -236,7 +242,7 @@ extension FirebaseProvider {
         return try answer(made, call)
     }
 
-    /// Checks a new configuration's ID. Production's words aren't documented.
+    /// Checks the ID of a new provider configuration. Production's error texts aren't documented.
     private static func check(_ id: String, _ kind: ProviderConfig.Kind) throws(FirebaseError) {
         switch kind {
         case .known:
@@ -253,7 +259,7 @@ extension FirebaseProvider {
             guard !isID else { return }
             throw FirebaseError(
                 "INVALID_CONFIG_ID",
-                because: "inboundSamlConfigId is \(Diagnosis.quote(id)), not such as \"saml.corp\"")
+                because: "inboundSamlConfigId is \(Diagnosis.quote(id)): send an ID such as \"saml.corp\"")
         }
     }
 
@@ -310,7 +316,7 @@ extension FirebaseProvider {
 //
 // Quirks: exactly one of the two response types is true. A tenant doesn't have the project's providers.
 
-/// The settings with which people sign in to a project or tenant at an OpenID provider.
+/// An OpenID provider of a project or tenant: its issuer, client ID and secret, and whether people may sign in with it.
 struct OAuthIdpConfig: PoolRow {
     struct Key: TableKey {
         let pool: UserPool
@@ -331,15 +337,16 @@ struct OAuthIdpConfig: PoolRow {
     var issuer = ""
     var clientID = ""
     var clientSecret: String?
-    /// Whether the web flow asks for a code instead of an ID token.
+    /// Whether a browser's sign-in requests an authorization code of the provider instead of an ID token.
     var usesCode = false
 
     var key: Key { Key(pool: pool, id: id) }
 
-    /// Returns the common prefix of the index texts of a pool's providers.
+    /// Returns the prefix by which the sorted index finds all OpenID providers of a project or tenant.
     static func place(in pool: UserPool) -> String { "\(pool.keyText)\0" }
 
-    /// Whether a text is a valid ID. Production's limit of its length isn't documented.
+    /// Whether a text is a valid ID of an OpenID provider, such as `oidc.corp`. Production's limit of the length isn't
+    /// documented.
     static func isID(_ id: String) -> Bool {
         id.hasPrefix(prefix) && id != prefix && id.utf8.count <= 128 && TextRule.identifier.holds(id)
     }
@@ -349,7 +356,7 @@ struct OAuthIdpConfig: PoolRow {
         return address.scheme == "https" && !address.rest.contains("?") && !address.hasFragment
     }
 
-    /// Returns the resource. As in production, members that are false are left out. Recorded as
+    /// Returns the OpenID provider in the API's form. In production, members that are false are left out. Recorded as
     /// `third-party-refusals#create-disabled`.
     func document(in call: FirebaseCall) -> JSONObject {
         let parent = call.resourceName + (pool.tenant.map { "/tenants/\($0)" } ?? "")
@@ -368,7 +375,8 @@ extension OAuthIdpConfig {
             clientID: seeded.clientID, clientSecret: seeded.clientSecret, usesCode: seeded.usesCode)
     }
 
-    /// Sets the fields that `isNamed` names to the body's values. A named field that the body lacks is cleared.
+    /// Sets the fields of an OpenID provider for which `isNamed` is true to the values in the request's body. Such a
+    /// field is cleared if the body lacks it.
     fileprivate mutating func change(_ call: FirebaseCall, _ isNamed: (String) -> Bool) throws(FirebaseError) {
         if isNamed("displayName") { displayName = try call.text("displayName") }
         if isNamed("enabled") { isEnabled = try call.flag("enabled") ?? false }
@@ -391,9 +399,9 @@ extension OAuthIdpConfig {
         try check()
     }
 
-    /// Checks that the settings are complete. Recorded as `provider-config/oidc`: https://github.com/t-k/fireemu,
-    /// conformance/auth-federation-production.json. Production's text behind `MISSING_ISSUER`, which Admin SDKs know,
-    /// isn't documented.
+    /// Checks that the settings of an OpenID provider are complete. Recorded as `provider-config/oidc`
+    /// (https://github.com/t-k/fireemu, conformance/auth-federation-production.json). Admin SDKs know the code
+    /// `MISSING_ISSUER`; the text that production sends with it isn't documented.
     private func check() throws(FirebaseError) {
         guard !clientID.isEmpty else {
             throw FirebaseError(
@@ -415,7 +423,7 @@ extension OAuthIdpConfig {
 }
 
 extension FirebaseProvider {
-    /// Returns the provider that the path names.
+    /// Returns the OpenID provider that the request's path names.
     private func openIDConfig(_ call: FirebaseCall) throws(FirebaseError) -> OAuthIdpConfig {
         let id = call.exchange.parameters["config"] ?? ""
         let config = call.read { $0.find(OAuthIdpConfig.self, OAuthIdpConfig.Key(pool: call.pool, id: id)) }
@@ -426,7 +434,7 @@ extension FirebaseProvider {
     static func noConfig(_ id: String) -> FirebaseError {
         FirebaseError(
             "CONFIGURATION_NOT_FOUND", status: 404, named: "NOT_FOUND",
-            because: "there is no provider \(Diagnosis.quote(id)) here")
+            because: "the project or tenant has no provider \(Diagnosis.quote(id))")
     }
 
     func createOAuthIdpConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
@@ -438,7 +446,7 @@ extension FirebaseProvider {
                 "Oauth_idp_config_id must start with 'oidc.' and can only have alphanumeric characters, hyphens, underscores "
                     + "or periods. The part after 'oidc.' must also start with a lowercase letter, end with an alphanumeric "
                     + "character, and have at least 2 characters.",
-                because: "oauthIdpConfigId is \(Diagnosis.quote(id)), not such as \"oidc.corp\"")
+                because: "oauthIdpConfigId is \(Diagnosis.quote(id)): send an ID such as \"oidc.corp\"")
         }
         var config = OAuthIdpConfig(pool: call.pool, id: id)
         try config.change(call) { _ in true }
@@ -455,7 +463,8 @@ extension FirebaseProvider {
         FirebaseAnswer(body: try openIDConfig(call).document(in: call))
     }
 
-    /// Changes a provider. Without `updateMask`, the fields in the body are changed, which isn't documented.
+    /// Changes an OpenID provider. A request without `updateMask` changes the fields in its body, which isn't
+    /// documented.
     func patchOAuthIdpConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let key = try openIDConfig(call).key
         let query = call.exchange.request.queryForm

@@ -1,21 +1,24 @@
 import JSON
 
-/// The type of a setting, by which Google's API reads a body before it does anything else. A number may be written as a
-/// text, and a single value counts as a list of one: <https://protobuf.dev/programming-guides/json/>
+/// The type of a setting in a project's configuration. Google's API checks the types of a request's body before
+/// anything else. A number may be written as a text, and a single value counts as a list with one item:
+/// <https://protobuf.dev/programming-guides/json/>
 ///
-/// A member that a message doesn't have here is kept as it is written, because the API gets new ones.
+/// A member without a type in this table is stored unchanged, because the API gets new members.
 enum SettingType: Sendable {
     case flag
     case text
     case integer
     case number
-    /// An enumeration, and its values; none if any is taken. How the API calls it isn't documented: its name follows from
-    /// its unspecified value. Recorded as `recaptcha#unknown-state`.
+    /// An enumeration with its type name and its values; an empty list takes any value. The type names aren't
+    /// documented. They are derived from the enumeration's `…_UNSPECIFIED` value. Recorded as
+    /// `recaptcha#unknown-state`.
     case choice(String, [String] = [])
     case message(String, [String: SettingType])
     indirect case list(SettingType)
 
-    /// Returns the value as it is stored. `field` is its path in the request, as refusals name it.
+    /// Returns the value of a setting in the form in which it is stored. Errors name the setting by `field`, its path
+    /// in the request.
     func read(_ value: JSONValue, at field: String) throws(FirebaseError) -> JSONValue {
         if value.isNull { return value }
         if case .list(let type) = self {
@@ -79,7 +82,7 @@ enum SettingType: Sendable {
 }
 
 extension SettingType {
-    /// The types of the settings that are stored as they are written:
+    /// The types of those settings of a project or tenant that are stored and returned unchanged:
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config>.
     static let settings: [String: SettingType] = [
         "autodeleteAnonymousUsers": .flag,

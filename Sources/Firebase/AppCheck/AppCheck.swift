@@ -13,7 +13,7 @@ import Worlds
 // App Attest, Play Integrity) is believed, because only Apple and Google can judge it; order an error for a refusal.
 // The signature of a custom token isn't checked, as in Firebase Authentication.
 
-/// App Check in a project of the seed.
+/// The settings of Firebase App Check for a project in the seed: its apps, and whether tokens are required.
 struct AppCheck: SchemaObject {
     struct App: SchemaObject {
         let id: String
@@ -41,14 +41,14 @@ struct AppCheck: SchemaObject {
 
     static let issuerPrefix = "https://firebaseappcheck.googleapis.com/"
     static let header = "X-Firebase-AppCheck"
-    /// The lifetime of a token that is to be used once.
+    /// The lifetime of a limited-use App Check token, and of a challenge.
     static let limitedLifetime = TimeSpan.minutes(5)
-    /// The least score of a token of reCAPTCHA:
+    /// The least score that a reCAPTCHA token needs to be exchanged for an App Check token:
     /// <https://firebase.google.com/docs/reference/appcheck/rest/v1/projects.apps.recaptchaV3Config>
     static let leastScore = 0.5
 }
 
-/// A challenge that was given out and not used.
+/// A challenge of App Check that an app has received and not used yet.
 struct AppCheckChallenge: Row {
     static let table = Table<AppCheckChallenge>("firebase.appCheckChallenge", limit: 10_000, droppedAt: { $0.expires })
 
@@ -80,7 +80,8 @@ extension Project {
 }
 
 extension FirebaseError {
-    /// Returns the refusal of something that attests an app: https://github.com/firebase/flutterfire/issues/6957
+    /// Returns the error for an app whose attestation App Check doesn't accept:
+    /// https://github.com/firebase/flutterfire/issues/6957
     fileprivate static func notAttested(because reason: String) -> FirebaseError {
         FirebaseError("App attestation failed.", status: 403, named: "PERMISSION_DENIED", because: reason)
     }
@@ -89,10 +90,10 @@ extension FirebaseError {
 // MARK: - Enforcement
 
 extension FirebaseCall {
-    /// Checks the token of App Check, if the project enforces it. Administrators need none.
+    /// Checks the App Check token of a request if the project enforces App Check. Administrators need no token.
     ///
-    /// - Throws: the answer of https://github.com/firebase/firebase-ios-sdk/issues/13636. That it is the same for a missing
-    ///   token isn't documented.
+    /// - Throws: The error in https://github.com/firebase/firebase-ios-sdk/issues/13636. A missing token gets the same
+    ///   error, which isn't documented.
     func checkApp() throws(FirebaseError) {
         guard !isAdmin, project.enforcesAppCheck else { return }
         let fault: String
@@ -107,7 +108,7 @@ extension FirebaseCall {
             because: fault)
     }
 
-    /// Returns what is wrong with a token of App Check; `nil` if it is good.
+    /// Returns the reason why an App Check token isn't valid; `nil` if it is valid.
     fileprivate func appCheckFault(of text: String) -> String? {
         let token: JWS
         do { token = try JWS(parsing: text) } catch { return "the token can't be read: \(error.description)" }
@@ -116,9 +117,9 @@ extension FirebaseCall {
         }
         guard token.claims["iss"]?.string == project.appCheckIssuer,
             token.claims["aud"]?.array?.contains(.string("projects/\(project.id)")) ?? false
-        else { return "the token is for another project" }
+        else { return "the App Check token is for another project" }
         let age = (token.claims["exp"]?.numericDate).map { exchange.world.now - $0 }
-        guard let age, age < .seconds(0) else { return "the token is over: the SDK gets another one" }
+        guard let age, age < .seconds(0) else { return "the App Check token has expired: the SDK gets a new one" }
         return nil
     }
 }
@@ -126,7 +127,8 @@ extension FirebaseCall {
 // MARK: - The service
 
 extension FirebaseProvider {
-    /// The service's hosts. The web SDK uses the second: firebase-js-sdk, packages/app-check/src/constants.ts.
+    /// The hosts of Firebase App Check. The web SDK uses the second host: firebase-js-sdk,
+    /// packages/app-check/src/constants.ts.
     static let appCheckHosts = ["firebaseappcheck.googleapis.com", "content-firebaseappcheck.googleapis.com"]
 
     var appCheckEndpoints: [Endpoint] {
@@ -157,7 +159,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// Reads a call of an app, which has an API key, or of an administrator.
+    /// Reads a call of the App Check API, which an app sends with an API key, or an administrator with credentials.
     private func appCheckCall(_ exchange: Exchange) throws -> FirebaseCall {
         let isAdmin = FirebaseProvider.isAdministrator(exchange)
         if !isAdmin { _ = try project(of: exchange) }
@@ -212,7 +214,7 @@ extension FirebaseProvider {
         return try call.appCheckToken(for: app)
     }
 
-    /// The method projects.verifyAppCheckToken, by which Admin SDKs consume a token.
+    /// Handles `projects.verifyAppCheckToken`, by which Admin SDKs consume an App Check token.
     private func consumeToken(_ call: FirebaseCall) throws -> FirebaseAnswer {
         guard call.isAdmin else { throw FirebaseError.notAdministrator(call.exchange) }
         let text = try call.required("appCheckToken")
@@ -228,13 +230,13 @@ extension FirebaseProvider {
         return FirebaseAnswer(["alreadyConsumed": isConsumed ? true : nil])
     }
 
-    /// The methods projects.services.get and patch: the enforcement at Identity Toolkit.
+    /// Handles `projects.services.get` and `patch` of App Check: whether Identity Toolkit requires App Check tokens.
     private func appCheckService(_ call: FirebaseCall) throws -> FirebaseAnswer {
         guard call.isAdmin else { throw FirebaseError.notAdministrator(call.exchange) }
         let service = call.exchange.parameters["service"] ?? ""
         guard service == FirebaseProvider.host else {
             throw FirebaseError.invalidArgument(
-                "only \(FirebaseProvider.host) is played, not \(Diagnosis.quote(service))")
+                "App Check is enforced only for \(FirebaseProvider.host) here, not for \(Diagnosis.quote(service))")
         }
         var project = call.project
         if call.exchange.request.method == "PATCH" {
@@ -262,7 +264,8 @@ extension FirebaseProvider {
 }
 
 extension FirebaseCall {
-    /// Returns a token for an app, as Admin SDKs verify it: firebase-admin-python, firebase_admin/app_check.py.
+    /// Returns a new App Check token for an app, with the claims that Admin SDKs verify: firebase-admin-python,
+    /// firebase_admin/app_check.py.
     fileprivate func appCheckToken(for app: AppCheck.App) throws -> FirebaseAnswer {
         let lifetime = try flag("limitedUse") ?? false ? AppCheck.limitedLifetime : app.lifetime
         let (id, now) = try update { (Base64URL.encode($0.random.bytes(32)), $0.now) }
@@ -280,17 +283,19 @@ extension FirebaseCall {
         }
     }
 
-    /// Judges a token of reCAPTCHA. It works once, unless the seed lists it.
+    /// Checks the reCAPTCHA token that an app exchanges for an App Check token. A reCAPTCHA token works once, unless
+    /// the seed lists it.
     fileprivate func attest(byRecaptcha token: String) throws {
         let (found, now) = try update { ($0.pop(RecaptchaToken.self, token), $0.now) }
         let score = found.map { $0.expires > now ? $0.score ?? project.recaptchaScore : 0 }
         guard let score = project.recaptchaTokens[token] ?? score else {
             throw FirebaseError.notAttested(
-                because: "reCAPTCHA has given out no such token, or it was used: our script gives them out")
+                because: "the reCAPTCHA token is unknown or was used already: the daemon's own script makes tokens")
         }
         guard score >= AppCheck.leastScore else {
             throw FirebaseError.notAttested(
-                because: "the token's score is \(score), less than \(AppCheck.leastScore), or it is two minutes old")
+                because: "the reCAPTCHA token's score is \(score), less than \(AppCheck.leastScore), or the token is "
+                    + "older than two minutes")
         }
     }
 
@@ -303,7 +308,7 @@ extension FirebaseCall {
         return FirebaseAnswer(["challenge": challenge, "ttl": "\(AppCheck.limitedLifetime.seconds)s"])
     }
 
-    /// Takes the challenge of the request, which works once.
+    /// Uses up the App Check challenge that the request names. A challenge works once.
     fileprivate func spendChallenge() throws {
         let challenge = try required("challenge")
         let found = try update { tables in
@@ -311,7 +316,8 @@ extension FirebaseCall {
             return tables.pop(AppCheckChallenge.self, challenge) { $0.expires > now }
         }
         guard found != nil else {
-            throw FirebaseError.notAttested(because: "the challenge wasn't given out, was used, or is five minutes old")
+            throw FirebaseError.notAttested(
+                because: "the challenge is unknown, was used already, or is older than five minutes")
         }
     }
 }

@@ -15,7 +15,7 @@ import Worlds
 // `change-email`).
 
 extension FirebaseCall {
-    /// Returns a code that is still valid.
+    /// Returns the mail to which a code (`oobCode`) belongs, if the code is still valid and of one of the given kinds.
     ///
     /// - Throws: `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE`.
     func mail(_ code: String?, _ kinds: [OutOfBandCode.Kind]) throws(FirebaseError) -> OutOfBandCode {
@@ -25,7 +25,8 @@ extension FirebaseCall {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns a code that is still valid.
+    /// Returns the mail to which a code (`oobCode`) of a project or tenant belongs, if the code is still valid and of
+    /// one of the given kinds.
     ///
     /// - Throws: `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE`.
     fileprivate func mail(
@@ -33,7 +34,7 @@ extension TableReading where Self: ~Copyable {
     ) throws(FirebaseError) -> OutOfBandCode {
         let found = find(OutOfBandCode.self, code)
         guard let mail = found, mail.pool == pool else {
-            throw FirebaseError("INVALID_OOB_CODE", because: "no such code was given out, or the world was reset")
+            throw FirebaseError("INVALID_OOB_CODE", because: "no mail has this code, or the world was reset")
         }
         guard kinds.contains(mail.kind) else {
             throw FirebaseError("INVALID_OOB_CODE", because: "the code is for \(mail.kind.rawValue)")
@@ -52,12 +53,14 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension OutOfBandCode.Kind {
-    /// The kinds that take effect without further input.
+    /// The kinds of mailed codes (`oobCode`) that take effect without further input. A password reset, for example,
+    /// needs a new password.
     static let applied: [OutOfBandCode.Kind] = [
         .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
     ]
 
-    /// The error of production for a code whose user has another address by now; `nil` if the code works all the same.
+    /// Production's error code for a mailed code whose user has changed the address since; `nil` for kinds of codes
+    /// that still work then.
     fileprivate var errorAfterMove: String? {
         switch self {
         case .passwordReset: "USER_NOT_FOUND"
@@ -68,7 +71,7 @@ extension OutOfBandCode.Kind {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the second factor that a code removes, if the user still has it.
+    /// Returns the second factor that a mailed code removes; `nil` if the user doesn't have the factor any more.
     fileprivate func factor(of mail: OutOfBandCode) -> SecondFactor? {
         guard let id = mail.factor, let localId = mail.localId else { return nil }
         return user(localId, in: mail.pool)?.factors.first { $0.id == id }
@@ -76,7 +79,7 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Marks a code as used. A code works once.
+    /// Marks a mailed code (`oobCode`) as used, because it works once.
     fileprivate mutating func use(_ code: String, _ kind: OutOfBandCode.Kind, in pool: UserPool) throws(FirebaseError) {
         var mail = try mail(code, [kind], in: pool)
         mail.isUsed = true
@@ -115,7 +118,8 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// Applies a code of `accounts:update`: it verifies, changes or recovers the address, or removes a second factor.
+    /// Applies a mailed code (`oobCode`) of `accounts:update`. The code verifies, changes or recovers the user's
+    /// address, or removes a second factor.
     func applyCode(_ call: FirebaseCall, _ code: String) throws -> FirebaseAnswer {
         let mail = try call.mail(code, OutOfBandCode.Kind.applied)
         let user = try apply(mail, call) { user, tables in
@@ -144,7 +148,8 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// Uses a code up, and makes its change to its user. A code that can't be applied is used up, too.
+    /// Marks a mailed code (`oobCode`) as used, and makes the code's change to its user. The code is used up even if
+    /// the change fails.
     private func apply(
         _ mail: OutOfBandCode, _ call: FirebaseCall,
         _ change: (inout User, borrowing Transaction) throws -> Void
@@ -152,7 +157,7 @@ extension FirebaseProvider {
         try call.update { tables in try tables.use(mail.code, mail.kind, in: call.pool) }
         return try call.update { tables -> User in
             guard var user = mail.localId.flatMap({ tables.user($0, in: call.pool) }) else {
-                throw FirebaseError("INVALID_OOB_CODE", because: "the user is gone")
+                throw FirebaseError("INVALID_OOB_CODE", because: "the user was deleted")
             }
             // The official emulator applies the code even then.
             guard !user.disabled || call.isInEmulatorMode else { throw FirebaseError.userIsDisabled(user) }
@@ -167,7 +172,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Mails the user's first address how to undo a change of it.
+    /// Sends a mail to the user's first address when the address was changed. The mail has a link that restores the
+    /// first address.
     func offerRecovery(_ call: FirebaseCall, of user: User, to address: String) async throws -> Diagnosis? {
         let mail = try call.update { tables in
             let mail = call.code(.recoverEmail, for: address, newEmail: user.email, owner: user.localId, &tables)
@@ -177,8 +183,9 @@ extension FirebaseProvider {
         return try await call.mail(mail)
     }
 
-    /// Mails the user that a second factor was added, and how to remove it. Nothing is documented for one that was
-    /// removed. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SendEmail>
+    /// Sends a mail to the user when a second factor was added. The mail has a link that removes the factor. No mail is
+    /// documented for the removal of a factor.
+    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SendEmail>
     func tell(_ call: FirebaseCall, of factor: SecondFactor, _ user: User) async throws -> Diagnosis? {
         guard let email = user.email else { return nil }
         let mail = try call.update { tables in

@@ -93,7 +93,8 @@ extension FirebaseProvider {
 
     private static let placeholder = "NEW_PASSWORD_HERE"
 
-    /// Tells a program how to continue, as the official emulator does.
+    /// Answers a program that follows a password reset link: the JSON says how to send the new password, as in the
+    /// official emulator.
     private func passwordTemplate(of mail: OutOfBandCode, isPlaceholder: Bool) -> Response {
         let fault =
             isPlaceholder
@@ -107,7 +108,7 @@ extension FirebaseProvider {
                 "urlTemplate": .string("\(mail.link)&newPassword=\(FirebaseProvider.placeholder)"),
             ]
         ]
-        return FirebaseProvider.json(body, status: 400).diagnosed(Diagnosis("the link wants newPassword"))
+        return FirebaseProvider.json(body, status: 400).diagnosed(Diagnosis("newPassword is missing in the query"))
             .known(by: FirebaseProvider.inEmulator)
     }
 

@@ -5,7 +5,7 @@ import Worlds
 
 // The messages that production would send by e-mail or text. The Emulator Suite's addresses list them.
 
-/// A code in the link of an e-mail.
+/// A mail with a one-time code (`oobCode`) in its link.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode>
 struct OutOfBandCode: PoolRow {
     static let table = Table<OutOfBandCode>("firebase.outOfBandCode", indexes: [byPool, byUser])
@@ -20,14 +20,15 @@ struct OutOfBandCode: PoolRow {
         case emailSignIn = "EMAIL_SIGNIN"
         case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
         case recoverEmail = "RECOVER_EMAIL"
-        /// A link in the mail about a new second factor.
+        /// The link removes a second factor. The mail about a new second factor has it.
         case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
 
-        /// The kinds that a client may ask for.
+        /// The kinds of mails with a code that a client may request.
         static let requested: [Kind] = allCases.filter { $0 != .revertSecondFactorAddition }
 
-        /// Reads a kind, given by its name, or by its number, as the Android SDK sends it: in JSON a protobuf
-        /// enumeration may be either. <https://protobuf.dev/programming-guides/json/>
+        /// Reads the kind of mail in a request. It is given by its name or by its number, because protobuf's JSON
+        /// allows both for an enumeration, and the Android SDK sends numbers.
+        /// <https://protobuf.dev/programming-guides/json/>
         init?(request text: String) {
             let numbers: [String: Kind] = [
                 "1": .passwordReset, "4": .verifyEmail, "5": .recoverEmail, "6": .emailSignIn,
@@ -37,7 +38,7 @@ struct OutOfBandCode: PoolRow {
             self = kind
         }
 
-        /// The parameter `mode` of the link.
+        /// The query parameter `mode` of the mail's link, which says what the code does.
         var mode: String {
             switch self {
             case .passwordReset: "resetPassword"
@@ -49,7 +50,7 @@ struct OutOfBandCode: PoolRow {
             }
         }
 
-        /// The time for which the code works. That of a sign-in link isn't documented.
+        /// The time for which a mailed code works. The time for a sign-in link isn't documented.
         var lifetime: TimeSpan {
             switch self {
             case .passwordReset: .hours(1)
@@ -64,14 +65,14 @@ struct OutOfBandCode: PoolRow {
     let kind: Kind
     let email: String
     var newEmail: String?
-    /// The user for whom the code was made, who may have another address when it is used; `nil` for a sign-in link,
-    /// which is for the user who has the address then.
+    /// The ID of the user for whom the code was made; `nil` for a sign-in link that works for any user with the
+    /// address. The code stops working when this user is deleted.
     var localId: String?
-    /// The second factor that the code removes.
+    /// The ID of the second factor that the code removes.
     var factor: String?
     var link: String
     let expires: Instant
-    /// The mail server's answer, if a provider relays the message: relays refuse unknown senders.
+    /// The mail server's answer, if a provider's relay address is the recipient. Relays refuse unknown senders.
     var delivery: String?
     var isUsed = false
 
@@ -86,12 +87,12 @@ struct OutOfBandCode: PoolRow {
     }
 }
 
-/// A code in a text message.
+/// A text message with a one-time code.
 struct PhoneCode: PoolRow {
     static let table = Table<PhoneCode>("firebase.phoneCode", indexes: [byPool])
     static let byPool = Index<PhoneCode, UserPool>("pool") { $0.pool }
 
-    /// The `sessionInfo` with which the client says which code it enters.
+    /// The `sessionInfo` that the client sends back with the code.
     let session: String
     let pool: UserPool
     let phoneNumber: String
@@ -107,7 +108,8 @@ struct PhoneCode: PoolRow {
 }
 
 extension Transaction {
-    /// Marks the earlier codes of this kind for the address as used: in production only the latest one works.
+    /// Marks the earlier codes of this kind that were mailed to an address as used. In production only the latest code
+    /// works.
     mutating func retire(_ kind: OutOfBandCode.Kind, of email: String, in pool: UserPool) {
         for var code in rows(OutOfBandCode.byPool, pool)
         where code.kind == kind && code.email == email && !code.isUsed {
@@ -116,7 +118,8 @@ extension Transaction {
         }
     }
 
-    /// Puts a message into its pool's outbox, which keeps the latest thousand of each kind.
+    /// Stores a sent mail or text message, so that tests can read its code. Per project or tenant, the latest thousand
+    /// of each kind are kept.
     mutating func send<Message: PoolRow>(_ message: Message) {
         put(message)
         guard count(Message.byPool, message.pool) > 1_000 else { return }

@@ -11,14 +11,14 @@ import Worlds
 // their own. Linking a number that another user has is answered with a temporary proof, with which the SDK signs in as
 // that user.
 
-/// The purpose of a code by text message, as `beforeSendSms` gets it.
+/// The purpose for which a code is sent by text message, as the blocking function `beforeSendSms` gets it.
 /// <https://firebase.google.com/docs/reference/functions/2nd-gen/node/firebase-functions.identity>
 enum TextPurpose: String, Sendable {
     case signIn = "SIGN_IN_OR_SIGN_UP"
     case secondFactor = "MULTI_FACTOR_SIGN_IN"
     case enrollment = "MULTI_FACTOR_ENROLLMENT"
 
-    /// The action of the request's reCAPTCHA token.
+    /// The action for which the request's reCAPTCHA token must have been made.
     var action: Recaptcha.Action {
         switch self {
         case .signIn: .text
@@ -29,10 +29,10 @@ enum TextPurpose: String, Sendable {
 }
 
 extension FirebaseCall {
-    /// The time for which a sign-in code works; it isn't documented.
+    /// The time for which a code that was sent by text message works at sign-in. It isn't documented.
     static let lifetimeOfText = TimeSpan.minutes(10)
 
-    /// Puts a code for the number into the outbox, and returns its session.
+    /// Sends a code to a phone number: puts it into the outbox, where tests read it. Returns the code's `sessionInfo`.
     func sendCode(
         to phoneNumber: String, for purpose: TextPurpose, lifetime: TimeSpan = FirebaseCall.lifetimeOfText
     ) async throws -> String {
@@ -43,7 +43,8 @@ extension FirebaseCall {
             // That a test number needs no token isn't documented.
             let part = try nested("phoneEnrollmentInfo") ?? nested("phoneSignInInfo")
             if let note = try assess(purpose.action, part) {
-                exchange.log("a text for \(phoneNumber) has no good reCAPTCHA token", detail: note.line)
+                exchange.log(
+                    "a text message to \(phoneNumber) was requested without a valid reCAPTCHA token", detail: note.line)
             }
             try await ask(
                 .beforeSendSms,
@@ -67,15 +68,15 @@ extension FirebaseCall {
         return session
     }
 
-    /// Returns the phone number to which a valid code was sent. The code works once. As in production, the code of a
-    /// test number works again for a second factor.
+    /// Checks a code that was sent by text message, and returns the phone number to which it was sent. A code works
+    /// once. In production, the code of a test number works again for a second factor.
     func verifyCode(session: String?, code: String?, isSecondFactor: Bool = false) throws -> String {
         guard let session else { throw FirebaseError.missing("sessionInfo") }
         guard let code else { throw FirebaseError.missing("code") }
         return try update { tables -> String in
             guard var sent = tables.find(PhoneCode.self, session), sent.pool == pool else {
                 throw FirebaseError(
-                    "INVALID_SESSION_INFO", because: "no such session was given out, or the world was reset")
+                    "INVALID_SESSION_INFO", because: "no text message has this sessionInfo, or the world was reset")
             }
             guard !sent.isUsed, sent.expires > tables.now else {
                 let reason =
@@ -156,17 +157,18 @@ extension FirebaseProvider {
     }
 }
 
-/// A request to sign in with a verified number, or to add it to the signed-in user.
+/// A request to sign in with a verified phone number, or to add the number to the signed-in user.
 private struct PhoneSignIn: Sendable {
     enum Decision: Sendable {
-        /// A different user has the number. The answer contains a token which proves that the caller owns the number.
+        /// The phone number belongs to a different user. The answer contains a token that proves that the caller owns
+        /// the number.
         case numberIsTaken(proof: String)
         case done(User, isNew: Bool)
     }
 
     let phoneNumber: String
     let signedIn: FirebaseCall.SignedIn?
-    /// Whether a temporary proof shows that the number was verified earlier.
+    /// Whether the request has a temporary proof, which shows that the caller verified the phone number earlier.
     let hasProof: Bool
     let isReauthentication: Bool
 
@@ -204,7 +206,8 @@ private struct PhoneSignIn: Sendable {
         return .done(user, isNew: true)
     }
 
-    /// Checks that the number isn't both factors of one user. <https://cloud.google.com/identity-platform/docs/web/mfa>
+    /// Checks that a user whose second factor is a phone number doesn't also sign in with a phone number.
+    /// <https://cloud.google.com/identity-platform/docs/web/mfa>
     static func check(_ user: User?) throws(FirebaseError) {
         guard let user, user.factors.contains(where: { $0.claim == "phone" }) else { return }
         throw FirebaseError(
@@ -213,7 +216,7 @@ private struct PhoneSignIn: Sendable {
     }
 }
 
-/// The proof of a verified number that belongs to another user.
+/// The proof that a caller owns a phone number that is linked to a different user.
 struct TemporaryProof: TokenRow {
     static let table = Table<TemporaryProof>(
         "firebase.temporaryProof", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })
@@ -228,9 +231,9 @@ struct TemporaryProof: TokenRow {
 /// Reads phone numbers as people write them: separators are skipped, and letters stand for the digits of their keys.
 /// <https://www.itu.int/rec/T-REC-E.161>
 enum PhoneNumber {
-    /// Returns the number in E.164.
+    /// Returns a phone number in E.164's form.
     ///
-    /// - Throws: `INVALID_PHONE_NUMBER` for a text that isn't a number.
+    /// - Throws: `INVALID_PHONE_NUMBER` for a text that isn't a phone number.
     static func checked(_ text: String) throws(FirebaseError) -> String {
         guard let number = normalized(text) else {
             throw FirebaseError(
@@ -256,22 +259,23 @@ enum PhoneNumber {
         return number
     }
 
-    /// The greatest length of a number with its separators: longer than any that exists.
+    /// The greatest length of a phone number with its separators. No real number is as long.
     private static let longest = 64
-    /// The digits on whose keys the letters from A to Z are.
+    /// The digits of a telephone's keys on which the letters from A to Z are printed.
     private static let keys = Array("22233344455566677778889999".utf8)
 }
 
-/// The regions to whose numbers a project or tenant sends text messages, as in `smsRegionConfig` of its configuration.
-/// Test numbers are held to it, too. Recorded in September 2026 as `other-fields#send-us-under-allowlist` and
-/// `#send-us-under-denylist`: https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json.
+/// The regions to whose phone numbers a project or tenant sends text messages, as in `smsRegionConfig` of its
+/// configuration. Phone numbers for tests must be in these regions, too. Recorded in September 2026 as
+/// `other-fields#send-us-under-allowlist` and `#send-us-under-denylist`: https://github.com/t-k/fireemu,
+/// conformance/auth-config-sdk-production.json.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig>
 struct SMSRegions: Sendable {
     private let config: JSONValue?
 
     init(_ config: JSONValue?) { self.config = config }
 
-    /// Checks that text messages may be sent to a number in E.164.
+    /// Checks that the project or tenant sends text messages to the region of a phone number in E.164's form.
     ///
     /// - Throws: `OPERATION_NOT_ALLOWED`.
     func check(_ number: String) throws(FirebaseError) {
@@ -291,13 +295,13 @@ struct SMSRegions: Sendable {
     }
 }
 
-/// The regions to whose numbers a project or tenant sends text messages, in the seed.
+/// The regions to whose phone numbers the seed lets a project or tenant send text messages.
 struct SeededSMSRegions: SchemaObject {
     private static let region = TextRule(about: "a region of ISO 3166, two capital letters", pattern: "[A-Z]{2}") {
         $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x41...0x5A).contains($0) }
     }
 
-    /// The value of `smsRegionConfig`.
+    /// The regions for text messages, in the form of `smsRegionConfig` in Google's API.
     let config: JSONValue
 
     init(_ fields: inout Fields) {
@@ -318,10 +322,11 @@ extension Project {
     var smsRegions: SMSRegions { SMSRegions(otherSettings["smsRegionConfig"]) }
 }
 
-/// The regions of country calling codes: <https://www.itu.int/pub/T-SP-E.164D>, and the area codes of North America by
-/// <https://nationalnanpa.com>.
+/// The table of country calling codes and their regions: <https://www.itu.int/pub/T-SP-E.164D>, and the area codes of
+/// North America by <https://nationalnanpa.com>.
 private enum CallingCodes {
-    /// Returns the region in ISO 3166 of a number in E.164; `nil` if its code isn't assigned to a region.
+    /// Returns the region (as in ISO 3166) of a phone number in E.164's form; `nil` if the calling code isn't assigned
+    /// to a region.
     static func region(of number: String) -> String? {
         let digits = number.dropFirst()
         for length in stride(from: 7, through: 1, by: -1) {
@@ -330,7 +335,8 @@ private enum CallingCodes {
         return nil
     }
 
-    /// The region for each prefix. The longest prefix counts: `1` is the United States, `1416` is in Canada.
+    /// The region for each prefix of a phone number. The longest prefix counts: `1` is the United States, `1416` is in
+    /// Canada.
     private static let regions: [String: String] = {
         var regions: [String: String] = [:]
         for entry in table.split(whereSeparator: { $0 == " " || $0 == "\n" }) {

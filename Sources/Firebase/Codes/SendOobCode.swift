@@ -81,7 +81,7 @@ extension FirebaseProvider {
                 throw .wrongType(
                     "req_type", "type.googleapis.com/google.cloud.identitytoolkit.v1.OobReqType", .string(text))
             }
-            throw FirebaseError("INVALID_REQ_TYPE", because: "requestType says nothing")
+            throw FirebaseError("INVALID_REQ_TYPE", because: "requestType is unspecified: send a kind of mail")
         }
         throw FirebaseError(
             "MISSING_REQ_TYPE",
@@ -96,9 +96,9 @@ extension FirebaseProvider {
 
     private struct Recipient: Sendable {
         let email: String
-        /// The user with this address.
+        /// The user who has the recipient's address; `nil` if there is none.
         let user: User?
-        /// Whether a message is to be sent there.
+        /// Whether a mail is sent to the address. It is `false` for an unknown address whose absence the answer hides.
         var isKnown = true
     }
 
@@ -165,7 +165,7 @@ extension FirebaseProvider {
 }
 
 extension FirebaseCall {
-    /// Makes a code, and the link in the message with it.
+    /// Makes a one-time code (`oobCode`) for a mail, with the link that contains the code.
     func code(
         _ kind: OutOfBandCode.Kind, for email: String, newEmail: String? = nil, owner: String?,
         continueURL: String? = nil, apiKey: String? = nil, _ tables: inout Transaction
@@ -185,8 +185,8 @@ extension FirebaseCall {
 }
 
 extension OutOfBandCode.Kind {
-    /// The kind's name for `beforeSendEmail`; `nil` for a mail about which no function is asked. Recorded as
-    /// `blocking/send#verify-mail-echo`.
+    /// The mail's kind as the blocking function `beforeSendEmail` gets it; `nil` for a kind about which the function
+    /// isn't called. Recorded as `blocking/send#verify-mail-echo`.
     /// <https://firebase.google.com/docs/reference/functions/2nd-gen/node/firebase-functions.identity>
     fileprivate var askedAs: String? {
         switch self {
@@ -203,18 +203,19 @@ extension OutOfBandCode.Kind {
 // `mobile-links` (https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json). The official emulator
 // knows no such links. That a browser without the app is led on to the link isn't documented.
 
-/// The settings of a request for a link that opens an app.
+/// The settings in a request for a mail whose link opens an app.
 struct MobileLink {
-    /// The domain of the wrapped link.
+    /// The domain of the link that opens the app.
     private let domain: String
-    /// Whether the app, rather than a page, applies the code.
+    /// Whether the app applies the code in the mail's link. Otherwise a web page applies it, and the app opens
+    /// afterwards.
     private let opensInApp: Bool
     private let hasApp: Bool
 
-    /// Reads the settings of a request.
+    /// Reads the app's link settings from a request.
     ///
-    /// - Throws: `INVALID_HOSTING_LINK_DOMAIN` if `linkDomain` isn't among the project's; `DYNAMIC_LINK_NOT_ACTIVATED` if
-    ///   the project still asks for links of Firebase Dynamic Links.
+    /// - Throws: `INVALID_HOSTING_LINK_DOMAIN` if `linkDomain` isn't a link domain of the project;
+    ///   `DYNAMIC_LINK_NOT_ACTIVATED` if the project still uses links of Firebase Dynamic Links.
     init(_ call: FirebaseCall) throws(FirebaseError) {
         opensInApp = try call.flag("canHandleCodeInApp") ?? false
         let apps = [try call.given("iOSBundleId"), try call.given("androidPackageName")]
@@ -236,11 +237,12 @@ struct MobileLink {
         }
     }
 
-    /// Returns the continue URL of the link: one that opens the app where a page applies the code first.
-    /// Production writes it into that link as it is.
+    /// Returns the continue URL for the mail's link. If a web page applies the code, the continue URL opens the app
+    /// afterwards. In production the URL contains `url` without escapes.
     func continueURL(_ url: String) -> String { hasApp && !opensInApp ? "\(opening)?link=\(url)" : url }
 
-    /// Returns the link as it is mailed.
+    /// Returns the link that the mail contains. If the app is to apply the link's one-time code, the link is wrapped
+    /// into one that opens the app.
     func link(_ link: String) -> String {
         guard hasApp, opensInApp else { return link }
         return "\(opening)?\(Form(fields: [Form.Field(name: "link", value: link)]).encoded)"
@@ -260,7 +262,8 @@ extension FirebaseProvider {
         ]
     }
 
-    /// Leads a browser on to the link inside, where that is one of the project's own.
+    /// Redirects a browser without the app to the URL in the query parameter `link`, if the URL is on a domain of the
+    /// project.
     private func openLink(_ exchange: Exchange) throws -> Response {
         do {
             let project = try project(id: client(of: exchange) ?? "", in: exchange)

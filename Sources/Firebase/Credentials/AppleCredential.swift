@@ -10,7 +10,7 @@ import Time
 // Quirks: an access_token that is present but empty is an "Invalid OAuth response". The name is sent by the client, the
 // first time only; there is never a photo.
 
-/// The provider apple.com of a project.
+/// The identity provider apple.com as a Firebase project has configured it.
 struct AppleSource: KnownSource {
     static let id = "apple.com"
     static let title = "Apple"
@@ -27,7 +27,7 @@ struct AppleSource: KnownSource {
     let teamID: String?
     let keyID: String?
     let revokesNativeCodes: Bool
-    /// The private key as PEM.
+    /// The private key that signs client secrets for Apple, as PEM.
     let privateKey: String?
 
     init(_ fields: inout Fields) {
@@ -79,7 +79,8 @@ struct AppleSource: KnownSource {
         }
     }
 
-    /// Returns the URL for an ID. Only older documentation has it.
+    /// Returns the URL that stands for a user ID of Apple in `federatedId` of Firebase's answers. Only older
+    /// documentation has the URL.
     static func federatedID(_ rawID: String) -> String { "https://appleid.apple.com/\(rawID)" }
 
     static func isTrusted(email: String?, isVerified: Bool) -> Bool { true }
@@ -146,7 +147,8 @@ struct AppleSource: KnownSource {
 
     // MARK: - The token endpoint
 
-    /// Redeems a code at Apple's token endpoint, as Firebase's servers do, with a client secret that it signs itself.
+    /// Redeems an authorization code at Apple's token endpoint, as Firebase's servers do, with a client secret made
+    /// from the project's private key.
     func tokens(
         code: String, redirectURI: String?, client: String? = nil,
         phrase: String = "https://appleid.apple.com, OAuth2 redirect uri is:", in call: FirebaseCall
@@ -157,7 +159,7 @@ struct AppleSource: KnownSource {
             .tokens(code: code, redirectURI: redirectURI, client: clientID, secret: secret, in: call)
     }
 
-    /// Makes a client secret:
+    /// Makes a client secret for Apple, a JWT signed with the project's private key:
     /// <https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret>
     func clientSecret(_ clientID: String, _ call: FirebaseCall) throws(FirebaseError) -> String {
         guard let teamID, let keyID, let privateKey, let key = call.exchange.world.seed.keys[privateKey]

@@ -43,8 +43,8 @@ extension AppleSource: RevokingSource {
         for client in clients { try await post(token, type: type, client: client, call) }
     }
 
-    /// Posts a token to the revocation endpoint. Apple answers 200 to any token, so trying several clients does no
-    /// harm.
+    /// Sends a token to Apple's revocation endpoint. Apple answers 200 to any token, so repeating this with several
+    /// client IDs does no harm.
     private func post(_ token: String, type: String, client: String, _ call: FirebaseCall) async throws(FirebaseError) {
         let secret = try clientSecret(client, call)
         let answer = await call.exchange.fetch(

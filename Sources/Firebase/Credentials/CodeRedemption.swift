@@ -3,19 +3,20 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// A provider's token endpoint, with the rules by which Firebase's servers redeem a code there.
+/// The way in which Firebase's servers redeem an authorization code at an identity provider's token endpoint.
 struct CodeRedemption: Sendable {
     let host: String
     let path: String
     var headers: [(name: String, value: String)] = []
-    /// Whether `grant_type` is sent. Some token endpoints redeem nothing but codes, and don't take it.
+    /// Whether the token request has the field `grant_type`. Some token endpoints redeem only codes, and don't accept
+    /// the field.
     var sendsGrantType = true
     /// Whether the client is authenticated by a header (`client_secret_basic`) instead of by fields of the form.
     var authenticatesByHeader = false
-    /// The endpoint's name in refusals, if that isn't its URL.
+    /// The name of the token endpoint in Firebase's error texts; `nil` if the texts contain its URL.
     var phrase: String?
 
-    /// Redeems a code, and returns the token endpoint's answer.
+    /// Redeems an authorization code at the token endpoint, and returns the endpoint's answer.
     func tokens(
         code: String, redirectURI: String?, client: String, secret: String, in call: FirebaseCall
     ) async throws(FirebaseError) -> JSONObject {
@@ -32,13 +33,15 @@ struct CodeRedemption: Sendable {
         return body
     }
 
-    /// Returns the header for HTTP Basic authentication: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1>
+    /// Returns the `Authorization` header that authenticates a client by HTTP Basic:
+    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1>
     private static func basic(_ client: String, _ secret: String) -> (name: String, value: String) {
         let credentials = [client, secret].map { PercentCoding.encode(Array($0.utf8)) }.joined(separator: ":")
         return (name: "Authorization", value: "Basic \(Base64.encode(Array(credentials.utf8)))")
     }
 
-    /// Returns the refusal in production's words, which show how its servers store an answer.
+    /// Returns Firebase's error for a code that the token endpoint refused. The text is production's, which prints how
+    /// its servers store the endpoint's answer.
     private func refusal(
         _ answer: Response, _ body: JSONObject, _ redirectURI: String, _ client: String
     ) -> FirebaseError {
@@ -59,6 +62,7 @@ extension FirebaseError {
 }
 
 extension Response {
-    /// A colon and the provider's diagnosis of its refusal, to append to Firebase's own; empty if there is none.
+    /// The reason why a provider refused Firebase's request, after a colon, to append to Firebase's own diagnosis;
+    /// empty if the provider gave no reason.
     var becauseOfDiagnosis: String { header(Diagnosis.headerName).map { ": \($0)" } ?? "" }
 }

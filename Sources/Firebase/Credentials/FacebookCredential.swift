@@ -6,7 +6,7 @@ import EmulatorCore
 // A credential of facebook.com: an access token; from Limited Login an ID token with the raw nonce; or a code from the web
 // flow. https://firebase.google.com/docs/auth/ios/facebook-login
 
-/// The provider facebook.com of a project.
+/// The identity provider facebook.com as a Firebase project has configured it.
 struct FacebookSource: ClientSource {
     static let id = "facebook.com"
     static let title = "Facebook"
@@ -117,7 +117,7 @@ struct FacebookSource: ClientSource {
         return JSONValue.object(info).text
     }
 
-    /// Judges a token of Limited Login:
+    /// Checks an ID token of Facebook's Limited Login, and returns the person's identity:
     /// <https://firebase.google.com/docs/auth/ios/facebook-login#implement_facebook_limited_login>
     private func limitedIdentity(
         _ text: String, _ credential: Credential, _ call: FirebaseCall

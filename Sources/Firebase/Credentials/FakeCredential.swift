@@ -11,7 +11,8 @@ import EmulatorCore
 // daemon's own address without a look at its signature, as in the official emulator.
 
 extension FirebaseProvider {
-    /// Reads a fake credential; `nil` for a credential that isn't fake.
+    /// Reads a credential of the official emulator's "fake" kind: an unsigned token, or claims as JSON. Returns `nil`
+    /// for any other credential.
     func fakeIdentity(
         _ credential: Credential, _ call: FirebaseCall, isConfigured: Bool
     ) throws(FirebaseError) -> FederatedIdentity? {
@@ -64,13 +65,13 @@ extension FirebaseProvider {
     }
 }
 
-/// Returns a token up to its last dot.
+/// Returns a JWT without its signature, up to and including the last dot.
 private func withoutSignature(_ token: String) -> String {
     token.lastIndex(of: ".").map { String(token[...$0]) } ?? token
 }
 
 extension FederatedIdentity {
-    /// Sets the members of Google's own profile.
+    /// Sets the members that a profile from Google itself has, from the claims of a fake credential.
     fileprivate mutating func setGoogleProfile(_ claims: JSONObject) {
         firstName = claims["given_name"]?.string
         lastName = claims["family_name"]?.string
@@ -83,7 +84,8 @@ extension FederatedIdentity {
         rawUserInfo = JSONValue.object(raw).text
     }
 
-    /// Reads `SAMLResponse`, a JSON text: `{"assertion":{"subject":{"nameId":…},"attributeStatements":{…}}}`.
+    /// Reads the fake credential's field `SAMLResponse`, which is JSON:
+    /// `{"assertion":{"subject":{"nameId":…},"attributeStatements":{…}}}`.
     fileprivate mutating func readSAML(_ credential: Credential) throws(FirebaseError) {
         guard let text = credential["SAMLResponse"] else { return }
         guard let response = (try? JSONValue(parsing: text))?.object else {

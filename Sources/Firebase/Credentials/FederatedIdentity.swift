@@ -2,41 +2,45 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-/// A person's identity at a provider, as a credential showed it.
+/// A person's identity at an identity provider, read from a verified credential such as an ID token.
 struct FederatedIdentity: Codable, Sendable {
     let providerId: String
-    /// The provider's own ID of the person.
+    /// The person's user ID at the identity provider.
     let rawId: String
     var email: String?
-    /// Whether the provider says that the address is verified.
+    /// Whether the identity provider says that the person's address is verified.
     var isEmailVerified = false
     var displayName: String?
     var firstName: String?
     var lastName: String?
     var photoUrl: String?
     var screenName: String?
-    /// The provider's claims, as a JSON text.
+    /// The identity provider's claims about the person, as a JSON text.
     var rawUserInfo: String = "{}"
     var accessToken: String?
     var idToken: String?
-    /// The refresh token in the answer to a code. Firebase gives it only to functions.
+    /// The refresh token that the identity provider issued for an authorization code. Firebase passes it only to
+    /// blocking functions.
     private(set) var refreshToken: String?
-    /// The lifetime of the access token in seconds, if the provider gave it.
+    /// The lifetime of the identity provider's access token, in seconds; `nil` if the provider didn't say.
     private(set) var expiresIn: Int64?
-    /// The token's nonce.
+    /// The nonce in the identity provider's ID token.
     var nonce: String?
-    /// The claim `firebase.sign_in_attributes` of the sessions that this identity opens.
+    /// The non-standard claims of the identity provider. They become the claim `firebase.sign_in_attributes` of the
+    /// user's ID tokens.
     var attributes = CustomClaims()
-    /// Whether the credential was one of the official emulator's "fake" ones, in which every claim is believed.
+    /// Whether the credential was one of the official emulator's "fake" ones, whose claims are believed without a
+    /// signature.
     var isFake = false
 
-    /// Whether Firebase believes that the address is this person's.
+    /// Whether Firebase believes that the address belongs to this person, because the identity provider is trusted to
+    /// verify addresses.
     var isTrusted: Bool {
         guard email != nil else { return false }
         return isFake ? isEmailVerified : User.isTrusted(providerId, email: email, isVerified: isEmailVerified)
     }
 
-    /// The URL that stands for the identity in answers.
+    /// The URL or ID of this identity for the member `federatedId` of answers.
     var federatedId: String {
         IdentitySources.source(providerId)?.federatedID(rawId) ?? (isFake ? rawId : "\(providerId)/\(rawId)")
     }
@@ -47,13 +51,13 @@ struct FederatedIdentity: Codable, Sendable {
             screenName: screenName)
     }
 
-    /// Stores the further members of a token endpoint's answer.
+    /// Stores the refresh token and the lifetime from the answer of the identity provider's token endpoint.
     mutating func keep(_ answer: JSONObject) {
         refreshToken = answer["refresh_token"]?.string
         expiresIn = answer["expires_in"]?.integer
     }
 
-    /// The members that every answer about the identity has.
+    /// The members about the identity that every answer to a sign-in with an identity provider has.
     var document: JSONObject {
         var body = JSONObject([
             "kind": "identitytoolkit#VerifyAssertionResponse", "federatedId": federatedId, "providerId": providerId,
@@ -81,25 +85,27 @@ struct FederatedIdentity: Codable, Sendable {
     }
 }
 
-/// A credential from a client: the fields of `postBody`, or of the URL at the end of a web flow.
+/// A credential of an identity provider that a client sends to Firebase: the fields in `postBody`, or in the URL at the
+/// end of a sign-in in the browser.
 struct Credential: Sendable {
     let providerId: String
     let fields: [String: String]
-    /// The redirect URI to which a code of the web flow was sent.
+    /// The redirect URI to which the provider sent the authorization code, after a sign-in in the browser.
     var redirectURI: String?
-    /// The nonce that Firebase itself sent to the provider.
+    /// The nonce that Firebase itself sent to the identity provider, in a sign-in in the browser.
     var flowNonce: String?
 
     subscript(name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// The name in Apple's `user`, `{"name":{"firstName":…,"lastName":…}}`, which the SDK sends the first time.
+    /// The person's name in Apple's field `user`, `{"name":{"firstName":…,"lastName":…}}`. The SDK sends the field at
+    /// the first sign-in only.
     var name: Account.Name? {
         guard let text = self["user"], let name = (try? JSONValue(parsing: text))?["name"] else { return nil }
         return Account.Name(given: name["firstName"]?.string ?? "", family: name["lastName"]?.string ?? "")
     }
 
-    /// Reads `postBody`. The Apple SDK sends it raw, other SDKs percent-encoded; `user` is last and may have any
-    /// content.
+    /// Reads the fields of the form in `postBody`. The Apple SDK sends the form raw, other SDKs percent-encode it. The
+    /// field `user` is last and may contain any characters.
     static func fields(of postBody: String) -> [String: String] {
         var fields: [String: String] = [:]
         let bytes = Array(postBody.utf8)
@@ -117,7 +123,7 @@ struct Credential: Sendable {
         return fields
     }
 
-    /// Returns the index of `user={` at the start or behind an ampersand.
+    /// Returns the index of the field `user={…}` in a form, at the start or after an ampersand.
     private static func nameStart(in bytes: [UInt8]) -> Int? {
         let name = Array("user={".utf8)
         return bytes.indices.first { place in

@@ -9,7 +9,7 @@ import EmulatorCore
 // Quirks: GitHub's own check of the token comes first, with the project's client ID and secret, so a token of another
 // app, an expired one and an authorization code all end in GitHub's 404.
 
-/// The provider github.com of a project.
+/// The identity provider github.com as a Firebase project has configured it.
 struct GitHubSource: ClientSource {
     static let id = "github.com"
     static let title = "GitHub"
@@ -38,11 +38,12 @@ struct GitHubSource: ClientSource {
             "OAuth app", in: " in github.oauthApps")
     }
 
-    /// Returns the URL for an ID. Only older documentation has it.
+    /// Returns the URL that stands for a user ID of GitHub in `federatedId` of Firebase's answers. Only older
+    /// documentation has the URL.
     static func federatedID(_ rawID: String) -> String { "http://github.com/\(rawID)" }
 
-    /// Returns the authorization endpoint with its fields. The scopes that Firebase adds itself aren't documented; it
-    /// needs the addresses.
+    /// Returns GitHub's authorization endpoint with the fields of the request. Without `scopes`, Firebase asks for the
+    /// person's addresses (`user:email`), which isn't documented.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
         WebAuthorization(
             host: "github.com", path: "/login/oauth/authorize",

@@ -9,7 +9,7 @@ import EmulatorCore
 // Quirks: Google's own tokeninfo checks the tokens. As far as is documented, a nonce in a Google ID token isn't
 // compared with anything.
 
-/// The provider google.com of a project.
+/// The identity provider google.com as a Firebase project has configured it.
 struct GoogleSource: KnownSource {
     static let id = "google.com"
     static let title = "Google"
@@ -159,7 +159,8 @@ struct GoogleSource: KnownSource {
                 code: code, redirectURI: redirectURI, client: client?.id ?? "", secret: client?.secret ?? "", in: call)
     }
 
-    /// Returns the client of the web flow: the first of the project's clients that is seeded.
+    /// Returns the OAuth client with which Firebase signs people in to Google in the browser: the first of the
+    /// project's client IDs whose secret is in the seed.
     private func webClient(_ seed: Seed) -> (id: String, secret: String)? {
         let section = seed.section(named: "google")
         return clientIDs.lazy.compactMap { id in section?.secret(ofClient: id).map { (id: id, secret: $0) } }.first

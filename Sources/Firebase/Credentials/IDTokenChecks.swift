@@ -9,26 +9,27 @@ import Worlds
 // The checks that Firebase makes of a provider's ID token, in order: form, signature, issuer, audience, subject,
 // expiry, then the nonce. The messages are production's; the relative order of the middle checks isn't documented.
 
-/// The demands on a provider's ID token.
+/// The requirements that an identity provider's ID token must meet: its keys, issuers, audiences and algorithms.
 struct IDTokenRule: Sendable {
-    /// The address of the keys: host and path.
+    /// The host and the path at which the identity provider publishes its signing keys.
     let keys: (host: String, path: String)
     let issuers: [String]
-    /// The accepted audiences; the first is named in refusals.
+    /// The audiences that an ID token may have. Error texts name the first.
     let audiences: [String]
-    /// The accepted algorithms.
+    /// The signature algorithms that an ID token may have.
     var algorithms: [Algorithm] = [.rs256]
 }
 
-/// The parsed key sets of a world's providers with their texts, so that an unchanged set isn't parsed again.
+/// A cache of the signing keys that identity providers publish. A key set is parsed again only if its text has changed.
 final class KeySetCache: WorldCache {
     var count: Int { sets.withLock { $0.count } }
 
-    /// The greatest number of sets: more than publish keys in most tests.
+    /// The greatest number of key sets in the cache. It is more than the number of identity providers in most tests.
     private static let limit = 16
     private let sets = Mutex<[String: (text: [UInt8], keys: KeySet)]>([:])
 
-    /// Returns the parsed keys. `text` is the document at `place`, a host and a path.
+    /// Returns the keys of the JSON document `text`, from the cache if possible. `place` is the document's host and
+    /// path.
     func keys(_ place: String, _ text: [UInt8]) -> KeySet {
         if let known = sets.withLock({ $0[place] }), known.text == text { return known.keys }
         let keys = KeySet((try? JSONValue(parsing: text, limits: .answer)) ?? .null)
@@ -41,7 +42,7 @@ final class KeySetCache: WorldCache {
 }
 
 extension FirebaseCall {
-    /// The time by which a provider's clock may be ahead. It isn't documented.
+    /// The time by which an identity provider's clock may be ahead. It isn't documented.
     private static let tolerance = TimeSpan.minutes(5)
 
     func verify(_ text: String, _ rule: IDTokenRule) async throws(FirebaseError) -> JWS {
@@ -100,7 +101,7 @@ extension FirebaseCall {
         throw .invalidIdP("ID Token issued at \(claims["iat"]?.integer ?? 0) is stale to sign-in.", Diagnosis(reason))
     }
 
-    /// Returns the reason why the token's times aren't valid; `nil` if they are.
+    /// Returns the reason why `iat` or `exp` of an ID token isn't valid at present; `nil` if both are.
     private func staleness(_ claims: JSONObject, _ now: Instant) -> String? {
         let issued = claims["iat"]?.numericDate
         guard issued != nil || claims["iat"] == nil else {
@@ -115,8 +116,8 @@ extension FirebaseCall {
         return expires > now ? nil : "the ID token expired \((now - expires).inWords) ago: get a new one"
     }
 
-    /// Checks the nonce, after everything else: the request must have one, it must not have been used, and it must
-    /// match. A nonce that doesn't match counts as used, too.
+    /// Checks the nonce of an ID token, after all other checks. The request must contain the raw nonce, the nonce must
+    /// not have been used, and both must match. A nonce that doesn't match counts as used.
     func checkNonce(
         of token: JWS, provider id: String, called title: String, subject: String, rawNonce: String?
     ) throws -> String? {
@@ -152,7 +153,7 @@ extension FirebaseCall {
         return nonce
     }
 
-    /// Checks the nonce of a provider that Firebase knows by name.
+    /// Checks the nonce in an ID token of an identity provider that Firebase knows by name, such as Apple.
     func checkNonce(
         of token: JWS, from source: any KnownSource.Type, subject: String, rawNonce: String?
     ) throws -> String? {
@@ -160,7 +161,7 @@ extension FirebaseCall {
     }
 }
 
-/// A nonce that a request has presented. It stays used when the user is deleted.
+/// A nonce of an ID token that was used in a sign-in. It stays used even if the user is deleted.
 struct SpentNonce: PoolRow {
     struct Key: TableKey {
         let pool: UserPool
@@ -175,7 +176,7 @@ struct SpentNonce: PoolRow {
     static let byPool = Index<SpentNonce, UserPool>("pool") { $0.pool }
 
     let key: Key
-    /// The exchange ID of the request that presented it.
+    /// The ID of the request that used the nonce.
     let request: String
 
     var pool: UserPool { key.pool }

@@ -2,46 +2,49 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// A provider whose credentials Firebase checks, as a project has configured it. It asks the provider over its
-/// endpoints.
+/// An identity provider as a Firebase project has configured it. It checks credentials by requests to the provider's
+/// own endpoints.
 protocol IdentitySource: Sendable {
     var isEnabled: Bool { get }
 
-    /// Returns the address at which the web flow begins. `scopes` are asked for beside those that Firebase needs
-    /// itself.
+    /// Returns the identity provider's authorization endpoint with the fields of the request. `scopes` are added to the
+    /// scopes that Firebase needs itself.
     func authorization(scopes: [String], in exchange: Exchange) async throws -> WebAuthorization
-    /// Returns the person's identity that a credential shows.
+    /// Checks a credential of the identity provider, and returns the person's identity.
     func identity(of credential: Credential, in call: FirebaseCall) async throws -> FederatedIdentity
 }
 
-/// A provider that Firebase knows by name. A project has each at most once, in the seed.
+/// An identity provider that Firebase knows by name, such as Apple. The seed can give it to a project once.
 protocol KnownSource: IdentitySource, SchemaObject {
-    /// Firebase's name of the provider, and that of its part of the seed, such as `github.com`.
+    /// The ID of the identity provider in Firebase, such as `github.com`. Its settings in the seed have the same name.
     static var id: String { get }
-    /// The provider's name, as people write it.
+    /// The identity provider's name in texts, such as "GitHub".
     static var title: String { get }
-    /// A sentence about the part for the seed's reference.
+    /// The sentence about the identity provider's settings in the reference of seeds.
     static var about: String { get }
-    /// The owner of the signing keys with which the provider's tokens are checked.
+    /// The owner, in the daemon's key ring, of the keys that sign the identity provider's tokens.
     static var keyOwner: KeyOwner? { get }
-    /// The apps in which people sign in natively. Sign-ins from the web return to no other apps. Empty if the seed
-    /// doesn't list any.
+    /// The bundle IDs of the apps in which people sign in natively. If there are any, a sign-in in the browser returns
+    /// only to these apps.
     var bundleIDs: [String] { get }
 
-    /// Checks the part's references to other parts of the seed.
+    /// Checks that the seed defines the clients, apps and keys to which the identity provider's settings refer.
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences)
-    /// Returns the URL that stands for an ID in answers.
+    /// Returns the URL that stands for a user ID of the identity provider in `federatedId` of Firebase's answers.
     static func federatedID(_ rawID: String) -> String
-    /// Whether Firebase trusts the provider to have verified an address.
+    /// Whether Firebase trusts the identity provider to have verified the given address.
     /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>
     static func isTrusted(email: String?, isVerified: Bool) -> Bool
-    /// Has the provider forward a message to one of its relay addresses; `nil` for other addresses.
+    /// Sends a mail through the identity provider's mail relay. Returns `nil` if the recipient's address isn't one of
+    /// the relay.
     static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async throws -> RelayedMessage?
-    /// The provider's members in `defaultSupportedIdpConfigs`, without `enabled`.
+    /// The settings of the identity provider in the form of Google's resource `defaultSupportedIdpConfigs`, without
+    /// `enabled`.
     var config: JSONObject { get }
-    /// Returns the part of the seed for the members of `defaultSupportedIdpConfigs`.
+    /// Returns the settings of a resource `defaultSupportedIdpConfigs` in the form that they have in the seed.
     static func seed(of config: JSONObject) -> JSONObject
-    /// Returns the address at which the web flow begins, for a provider whose authorization endpoint is fixed.
+    /// Returns the identity provider's authorization endpoint, which is the same for all projects, with the fields of
+    /// the request.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization
 }
 
@@ -59,9 +62,9 @@ extension KnownSource {
     static func isTrusted(email: String?, isVerified: Bool) -> Bool { false }
 }
 
-/// A known provider at which a project has one client.
+/// An identity provider that Firebase knows by name and at which a project has one OAuth client.
 protocol ClientSource: KnownSource {
-    /// The provider's section of the seed.
+    /// The name of the seed's section that defines the identity provider's clients, such as `github`.
     static var section: String { get }
     var clientID: String { get }
     var clientSecret: String? { get }
@@ -74,7 +77,8 @@ extension ClientSource {
         JSONObject(["clientID": config["clientId"], "clientSecret": config["clientSecret"]])
     }
 
-    /// Returns the project's client secret, or the one that the client has in the provider's section of the seed.
+    /// Returns the OAuth client secret from the Firebase project's settings, or else from the identity provider's own
+    /// section of the seed.
     func secret(in call: FirebaseCall) -> String {
         let section = call.exchange.world.seed.section(named: Self.section)
         return clientSecret ?? section?.secret(ofClient: clientID) ?? ""
@@ -82,45 +86,48 @@ extension ClientSource {
 }
 
 extension Response {
-    /// The body of a provider's answer as JSON; `nil` if it isn't.
+    /// The response body of an identity provider as JSON; `nil` if the body isn't JSON.
     var document: JSONValue? { try? JSONValue(parsing: body, limits: .answer) }
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// A provider's authorization endpoint and the fields that Firebase sends there.
+/// The request that begins a sign-in in the browser: the identity provider's authorization endpoint and the fields that
+/// Firebase sends.
 struct WebAuthorization: Sendable {
     let host: String
     let path: String
     let fields: [(String, String)]
-    /// Whether the ID token must have a nonce that Firebase makes.
+    /// Whether Firebase sends a nonce to the identity provider, which the ID token must contain.
     var needsNonce = false
 }
 
-/// A provider that revokes its tokens when Firebase asks for it.
+/// An identity provider whose tokens Firebase can revoke.
 protocol RevokingSource: KnownSource {
-    /// Redeems an authorization code, and revokes the grant.
+    /// Redeems an authorization code at the identity provider, and revokes the grant that the code belongs to.
     func revoke(code: String, in call: FirebaseCall) async throws
-    /// Revokes an access or refresh token; `type` is OAuth's `token_type_hint`.
+    /// Revokes an access or refresh token at the identity provider; `type` is OAuth's `token_type_hint`.
     func revoke(_ token: String, type: String, in call: FirebaseCall) async throws
 }
 
-/// The outcome of a message to a provider's relay address.
+/// The result of sending a mail to an address of an identity provider's mail relay.
 struct RelayedMessage: Sendable {
-    /// The person's own address, unless the message was refused.
+    /// The person's own address, to which the relay forwarded the mail; `nil` if the relay refused the mail.
     let forwardedTo: String?
-    /// The sender of the forwarded message.
+    /// The sender's address in the forwarded mail.
     let sender: String?
-    /// The relay's answer, or a description of what it did.
+    /// The relay's answer to a mail that it refused; `nil` if it forwarded the mail.
     let refusal: String?
-    /// The reason for the refusal, with advice.
+    /// The reason why the relay refused the mail, and what to do.
     let reason: String?
 
-    /// A description of the outcome: the address to which it was forwarded, or the refusal.
+    /// A description of what the relay did with the mail: the address to which it forwarded the mail, or the refusal.
     var outcome: String { forwardedTo.map { "forwarded to \($0)" } ?? refusal ?? "refused" }
 }
 
 extension FirebaseProvider {
-    /// Returns the provider of a project or tenant with this ID, if it is enabled.
+    /// Returns the identity provider with this ID in a project or tenant.
+    ///
+    /// - Throws: An error if the provider isn't configured or isn't enabled.
     func source(_ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange)
         throws(FirebaseError) -> any IdentitySource
     {
@@ -135,7 +142,8 @@ extension FirebaseProvider {
         return source
     }
 
-    /// Returns the provider of a project or tenant with this ID, enabled or not.
+    /// Returns the identity provider with this ID in a project or tenant, whether it is enabled or not; `nil` if it
+    /// isn't configured.
     func configuredSource(
         _ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange
     ) -> (any IdentitySource)? {
@@ -144,7 +152,8 @@ extension FirebaseProvider {
             .map { OpenIDSource($0) }
     }
 
-    /// Returns a provider that Firebase knows by name: as an administrator has configured it, or as the seed has.
+    /// Returns an identity provider that Firebase knows by name, with an administrator's settings, or else with the
+    /// seed's.
     func knownSource(_ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange) -> (any KnownSource)? {
         let key = ProviderConfig.Key(pool: pool, kind: .known, id: id)
         guard let config = exchange.world.read({ $0.find(ProviderConfig.self, key) }) else {
@@ -154,19 +163,20 @@ extension FirebaseProvider {
     }
 }
 
-/// The list of the providers that Firebase knows by name.
+/// The list of the identity providers that Firebase knows by name and Understudy plays.
 enum IdentitySources {
     static let all: [any KnownSource.Type] = [
         AppleSource.self, GitHubSource.self, GoogleSource.self, FacebookSource.self, MicrosoftSource.self,
     ]
 
-    /// The suffix of iOS clients' IDs. Turned around, such an ID is the URL scheme of the app.
+    /// The suffix of Google's client IDs for iOS apps. The client ID with its parts in reverse order is the app's URL
+    /// scheme.
     static let appClientSuffix = GoogleSource.appClientSuffix
 
     static var revoking: [any RevokingSource.Type] { all.compactMap { $0 as? any RevokingSource.Type } }
 
     static func source(_ id: String) -> (any KnownSource.Type)? { all.first { $0.id == id } }
 
-    /// The owners of the keys that a sign-in may need.
+    /// The owners of the signing keys that a sign-in with an identity provider may need.
     static var keyOwners: [KeyOwner] { all.compactMap { $0.keyOwner } }
 }

@@ -10,7 +10,7 @@ import JSON
 // address is the user principal name (https://github.com/firebase/firebase-js-sdk/issues/9229), and never verified.
 // There is no photo.
 
-/// The provider microsoft.com of a project.
+/// The identity provider microsoft.com as a Firebase project has configured it.
 struct MicrosoftSource: ClientSource {
     static let id = "microsoft.com"
     static let title = "Microsoft"
@@ -23,7 +23,7 @@ struct MicrosoftSource: ClientSource {
     let isEnabled: Bool
     let clientID: String
     let clientSecret: String?
-    /// The tenant in the address of the sign-in. Apps give it as a custom parameter.
+    /// The tenant in the path of Microsoft's sign-in. In production, the app sends it as a custom parameter.
     let tenant: String
 
     init(_ fields: inout Fields) {
@@ -41,11 +41,12 @@ struct MicrosoftSource: ClientSource {
         references.expect(settings["clientID"], among: clients, "client", in: " in microsoft.clients")
     }
 
-    /// Returns the URL for an ID, which isn't documented.
+    /// Returns the URL that stands for a user ID of Microsoft in `federatedId` of Firebase's answers. The URL isn't
+    /// documented.
     static func federatedID(_ rawID: String) -> String { "http://microsoft.com/\(rawID)" }
 
-    /// Returns the authorization endpoint with its fields. The scopes that Firebase adds itself aren't documented; it
-    /// reads the profile from Microsoft Graph.
+    /// Returns Microsoft's authorization endpoint with the fields of the request. The scopes that Firebase itself needs
+    /// aren't documented; it reads the profile from Microsoft Graph.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
         let own = ["openid", "email", "profile", "https://graph.microsoft.com/User.Read"]
         return WebAuthorization(

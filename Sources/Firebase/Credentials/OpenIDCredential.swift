@@ -9,7 +9,7 @@ import EmulatorCore
 //
 // Quirks: the issuer's discovery document is fetched each time. In the web flow Firebase sends a nonce of its own.
 
-/// An OpenID provider in a project or tenant.
+/// An OpenID provider (`oidc.…`) that a Firebase project or tenant has configured.
 struct OpenIDSource: IdentitySource {
     private let config: OAuthIdpConfig
 
@@ -19,16 +19,17 @@ struct OpenIDSource: IdentitySource {
 
     // MARK: - The issuer
 
-    /// The issuer's metadata: <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
+    /// The discovery document of an OpenID provider's issuer:
+    /// <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
     private struct Issuer {
         let metadata: JSONObject
 
-        /// Returns the address of an endpoint: host, and path with query.
+        /// Returns the host, and the path with the query, of an endpoint that the issuer's discovery document names.
         func endpoint(_ name: String) -> (host: String, path: String)? {
             metadata[name]?.string.flatMap { WebAddress($0) }.map { (host: $0.host, path: $0.rest) }
         }
 
-        /// Returns the texts of a list; `fallback` if the metadata has none.
+        /// Returns a list of texts in the issuer's discovery document; `fallback` if the document lacks the list.
         func list(_ name: String, default fallback: [String] = []) -> [String] {
             metadata[name]?.array?.compactMap(\.string) ?? fallback
         }
@@ -74,8 +75,8 @@ struct OpenIDSource: IdentitySource {
         return WebAuthorization(host: endpoint.host, path: endpoint.path, fields: fields, needsNonce: true)
     }
 
-    /// Redeems a code at the token endpoint. Firebase's method of client authentication isn't documented: here it is
-    /// Basic if the issuer takes that.
+    /// Redeems an authorization code at the issuer's token endpoint. The client authenticates by HTTP Basic if the
+    /// issuer allows that. Production's method of client authentication isn't documented.
     private func tokens(
         code: String, redirectURI: String, from issuer: Issuer, in call: FirebaseCall
     ) async throws(FirebaseError) -> JSONObject {
@@ -133,8 +134,9 @@ struct OpenIDSource: IdentitySource {
         return identity
     }
 
-    /// The claims that aren't attributes of the sign-in. Production's list of standard claims isn't documented: these
-    /// are OpenID Connect's. <https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims>
+    /// The claims of an ID token that don't become `sign_in_attributes`, because they are standard. Production's list
+    /// isn't documented, so this is OpenID Connect's.
+    /// <https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims>
     private static let standardClaims: Set<String> = [
         "iss", "sub", "aud", "exp", "iat", "nbf", "jti", "auth_time", "nonce", "acr", "amr", "azp", "at_hash", "c_hash",
         "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "profile", "picture",
@@ -142,7 +144,8 @@ struct OpenIDSource: IdentitySource {
         "phone_number_verified", "address", "updated_at",
     ]
 
-    /// Returns the checked nonce: in the web flow the one that Firebase sent, else the hash of the client's.
+    /// Checks the nonce of an ID token, and returns it. In a sign-in in the browser it must be the nonce that Firebase
+    /// sent to the issuer, otherwise the hash of the raw nonce that the client sends.
     private func nonce(
         of token: JWS, _ credential: Credential, _ subject: String, _ call: FirebaseCall
     ) throws -> String? {
@@ -163,7 +166,7 @@ struct OpenIDSource: IdentitySource {
     }
 }
 
-/// An OpenID provider in a project's seed.
+/// An OpenID provider that the seed gives to a Firebase project or tenant.
 struct SeededOpenIDProvider: SchemaObject {
     let isEnabled: Bool
     let displayName: String?

@@ -11,35 +11,37 @@ import Worlds
 // Quirks: it has the users of one project, and doesn't name the project. A tenant is known only by the file of its
 // users: its settings aren't exported, and the import makes it with everything enabled.
 
-/// The users and settings of an exported project.
+/// The users and settings of a Firebase project, read from an export of the official emulator.
 struct AccountExport: ExportedData {
-    /// The project that gets them: the default one.
+    /// The ID of the project into which the export is read: the default project.
     let project: String
-    /// The users of the project and of its tenants.
+    /// The exported users of the project and of its tenants.
     let users: [User]
     let tenants: [String]
     let settings: ProjectSettings
     let digest: String
 
-    /// The file at the root of an export, which names the folders of its parts.
+    /// The name of the file in an export's directory that names the folders of the exported parts.
     static let metadataName = "firebase-export-metadata.json"
-    /// The name of the folder that the official emulator writes.
+    /// The name of the folder into which the official emulator exports users.
     static let folder = "auth_export"
     static let configName = "config.json"
 
-    /// Returns the name of the file with the users of a tenant, or of the project itself.
+    /// Returns the name of the exported file with the users of a tenant; with the project's own users if `tenant` is
+    /// `nil`.
     static func accountsName(tenant: String?) -> String { tenant.map { "accounts-\($0).json" } ?? "accounts.json" }
 
-    /// Whether a file in the folder of the accounts belongs to the export.
+    /// Whether a file in an export's folder is one that an export of users writes.
     static func isPart(_ name: String) -> Bool { name == configName || isAccounts(name) }
 
     private static func isAccounts(_ name: String) -> Bool {
         name == accountsName(tenant: nil) || name.hasPrefix("accounts-") && name.hasSuffix(".json")
     }
 
-    /// Reads an export: its root, with or without the metadata, or the folder with the accounts.
+    /// Reads an export of the official emulator. The directory is the export's root, or the folder with the users
+    /// inside it.
     ///
-    /// - Throws: Everything that is wrong, each with its file and path.
+    /// - Throws: All errors in the files, each with its file and path.
     init(at directory: String, for seed: Seed) throws(Issues) {
         let section = seed[FirebaseSection.self]
         guard let project = section.defaultProject ?? section.projects.first?.id else {
@@ -70,7 +72,7 @@ struct AccountExport: ExportedData {
         settings = reader.settings
     }
 
-    /// Returns a digest of the files' contents and names, and of the project that gets them.
+    /// Returns a digest of the exported files' names and contents, and of the project into which they are read.
     private static func digest(of folder: String, project: String) throws(Issues) -> String {
         do throws(File.Failure) {
             var text = project
@@ -83,7 +85,7 @@ struct AccountExport: ExportedData {
         }
     }
 
-    /// Puts the users and settings into a world, over the seed's.
+    /// Writes the exported users and settings into a world (an isolated test environment), over those of the seed.
     func put(_ tables: inout Transaction) {
         for id in tenants where tables.find(Tenant.self, UserPool(project: project, tenant: id)) == nil {
             tables.put(Tenant(unconfigured: id, of: project))
@@ -92,7 +94,7 @@ struct AccountExport: ExportedData {
         tables.put(settings)
     }
 
-    /// Returns the folder with the accounts.
+    /// Returns the folder with the exported users inside an export's directory.
     private static func folder(of directory: String) throws(Issues) -> String {
         let metadata = "\(directory)/\(metadataName)"
         guard File.exists(metadata) else {
@@ -110,10 +112,10 @@ struct AccountExport: ExportedData {
     }
 }
 
-/// Reads the files of an export, and collects what is wrong with them.
+/// Reads the files of an export, and collects their errors.
 private struct AccountFiles {
     let project: String
-    /// The time of a user's creation, if the file has none.
+    /// The creation time for exported users without `createdAt`.
     let now: Instant
     var random: Randomness
     var users: [User] = []
@@ -141,7 +143,7 @@ private struct AccountFiles {
         return LocatedJSON(value, file: path)
     }
 
-    /// Returns the file's fields; `nil`, after recording an issue, if it can't be read.
+    /// Returns the fields of an exported file. If the file can't be read, it stores the error and returns `nil`.
     private mutating func fields(of path: String) -> (json: LocatedJSON, fields: MessageFields)? {
         do throws(Issues) {
             let json = try AccountFiles.json(at: path)
@@ -190,7 +192,8 @@ private struct AccountFiles {
     }
 }
 
-/// The values that only one user of a project or tenant may have.
+/// The IDs, addresses, phone numbers and identities that only one user of a project or tenant may have, to find
+/// duplicates in an export.
 private struct KnownUsers {
     let oneAccountPerEmail: Bool
     private var ids: Set<String> = []
@@ -200,7 +203,8 @@ private struct KnownUsers {
 
     init(oneAccountPerEmail: Bool) { self.oneAccountPerEmail = oneAccountPerEmail }
 
-    /// Adds a user, and returns those of the user's values that an earlier user has, too, or that the user has twice.
+    /// Adds a user to the known ones. Returns those of the user's values that a user before has, too, or that this user
+    /// has twice.
     mutating func insert(_ user: User) -> [String] {
         var found: [String] = []
         if !ids.insert(user.localId).inserted { found.append("the localId \"\(user.localId)\"") }
@@ -265,9 +269,9 @@ extension FirebaseProvider {
             ], body: archive.bytes)
     }
 
-    /// Writes the default project's users and settings to the folder that the directory's metadata names. A reader sees
-    /// the former export or this one, never a part. The exports of other emulators stay, and so do files beside the
-    /// accounts that exports don't have.
+    /// Exports the default project's users and settings into a folder of the directory. A program that reads the folder
+    /// sees the old export or the new one, never a mixture. Files of other emulators and files that aren't part of an
+    /// export stay.
     package func export(_ world: World, to directory: String) throws -> Bool {
         guard let project = projects.defaultProject else { return false }
         try File.makeDirectory(directory, mode: 0o777)
@@ -280,9 +284,9 @@ extension FirebaseProvider {
         return true
     }
 
-    /// Returns the metadata of a directory, without members if there is none.
+    /// Returns the metadata file of an export's directory; empty if the file doesn't exist.
     ///
-    /// - Throws: An error if it can't be parsed, because writing it back would drop other emulators' entries.
+    /// - Throws: An error if the file can't be parsed, because replacing it would lose the entries of other emulators.
     private static func metadata(in directory: String) throws(File.Failure) -> JSONObject {
         let path = "\(directory)/\(AccountExport.metadataName)"
         guard try File.isThere(.file, at: path) else { return JSONObject() }
@@ -297,9 +301,9 @@ extension FirebaseProvider {
         return object
     }
 
-    /// Returns the folder with the accounts.
+    /// Returns the name of the folder for exported users, as the export's metadata names it.
     ///
-    /// - Throws: An error if it could be outside the directory.
+    /// - Throws: An error if the folder could be outside the export's directory.
     private static func folder(named metadata: JSONObject, in directory: String) throws(File.Failure) -> String {
         guard let auth = metadata["auth"] else { return AccountExport.folder }
         guard let path = auth.object?["path"]?.string, !["", ".", ".."].contains(path),
@@ -312,7 +316,7 @@ extension FirebaseProvider {
         return path
     }
 
-    /// Returns `known` with the folder of the accounts.
+    /// Returns the metadata of an export with the folder of the exported users added. `known` are the existing entries.
     private static func metadata(over known: JSONObject, folder: String) -> JSONValue {
         var metadata = known
         if metadata["version"] == nil { metadata["version"] = "understudy" }
@@ -320,7 +324,7 @@ extension FirebaseProvider {
         return .object(metadata)
     }
 
-    /// Returns the files in the folder of the accounts.
+    /// Returns the names and contents of the files in an export of a project's users and settings.
     private func files(of project: Project, in world: World) throws -> [(name: String, bytes: [UInt8])] {
         if project.hasContents { try world.populate(project) }
         let settings = world.read { $0.find(ProjectSettings.self, project.id) }
@@ -336,7 +340,7 @@ extension FirebaseProvider {
 }
 
 extension World {
-    /// Returns the IDs of a project's tenants.
+    /// Returns the IDs of all tenants of a project.
     fileprivate func tenants(of project: Project) -> [String] {
         let place = Tenant.place(of: project.id)
         var ids: [String] = []
@@ -349,8 +353,8 @@ extension World {
         }
     }
 
-    /// Returns a pool's users in the form of `accounts:batchGet`. They are read in batches, so that other requests
-    /// don't have to wait for long.
+    /// Returns the users of a project or tenant as JSON, in the form of `accounts:batchGet`. The users are read in
+    /// batches, so that other requests don't wait for long.
     fileprivate func exportedUsers(of pool: UserPool) -> [UInt8] {
         var text = Array(#"{"kind":"identitytoolkit#DownloadAccountResponse","users":["#.utf8)
         var last: String?
@@ -367,8 +371,8 @@ extension World {
 }
 
 extension User {
-    /// The user in the form of exports. The official emulator can't read authenticator apps among `mfaInfo`, and skips
-    /// unknown fields.
+    /// The user as JSON for an export. Authenticator apps are in a field of our own, because the official emulator
+    /// can't read them among `mfaInfo` and skips unknown fields.
     fileprivate var exported: JSONValue {
         guard case .object(var user) = document(.shown, inEmulatorMode: true) else { return [:] }
         let phones = factors.filter { $0.claim == "phone" }

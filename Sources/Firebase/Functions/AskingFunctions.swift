@@ -12,37 +12,39 @@ import Worlds
 // in, even an administrator's, but not before a text to a test number. Production's answers were recorded in September
 // 2026: https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json, programs blocking/….
 
-/// The draft of a new user, with the ID and the changes of a function that was asked about it.
+/// The draft of a new user, for a transaction that creates one: the ID that the blocking function was told, and the
+/// function's changes.
 struct Creation: Sendable {
     fileprivate var localId: String?
     fileprivate var change = FunctionChange()
 
-    /// Returns a new user, with the ID that the function was given.
+    /// Returns a new user with the ID that the blocking function was told; with a random ID if no function was called.
     func user(in pool: UserPool, _ tables: inout Transaction) -> User {
         User(localId: localId ?? User.randomID(&tables.random), in: pool, now: tables.now)
     }
 
-    /// Makes the function's changes.
+    /// Makes the changes to the new user that the blocking function has answered.
     func finish(_ user: inout User) { change.apply(to: &user) }
 }
 
-/// The user of a sign-in to which the functions have agreed.
+/// A user whose sign-in the project's blocking functions have allowed, with the changes that the functions made.
 struct AgreedSignIn: Sendable {
     let user: User
-    /// The function's claims for the session's tokens.
+    /// The claims that the blocking function adds to the session's ID tokens.
     var claims = JSONObject()
 }
 
 extension FirebaseCall {
-    /// The seconds in which a function must answer.
+    /// The number of seconds in which a blocking function must answer.
     private static let patience = 7
 
-    /// Decides in a transaction who signs in, and asks the project's functions about it. If there is a function, the
-    /// decision is made twice: first to learn the user, without changing anything, and then with the function's answer.
+    /// Runs the transaction `body`, which decides who signs in, and calls the project's blocking functions about that
+    /// user. If there is a function, `body` runs twice: first without keeping its changes, to learn the user, and then
+    /// with the function's answer.
     ///
     /// - Parameters:
-    ///   - asksForFactor: whether a user with a second factor must pass it before the sign-in counts.
-    ///   - who: returns the user of a decision; `nil` if nobody signs in.
+    ///   - asksForFactor: Whether a user with a second factor must pass it before the sign-in counts.
+    ///   - who: Returns the user of a decision; `nil` if nobody signs in.
     func decide<Decision: Sendable>(
         _ event: SignInEvent, asksForFactor: Bool = true,
         _ body: (inout Transaction, Creation) throws -> Decision,
@@ -69,7 +71,7 @@ extension FirebaseCall {
             let decision = try body(&tables, approved)
             guard expected == nil || expected?.localId == who(decision)?.user.localId else {
                 throw FirebaseError(
-                    "USER_NOT_FOUND", because: "while the function was asked, other requests changed who signs in")
+                    "USER_NOT_FOUND", because: "other requests changed who signs in while the function was called")
             }
             if who(decision)?.isNew ?? false {
                 try requireSignUp()
@@ -88,7 +90,8 @@ extension FirebaseCall {
         return (decision, try agreed(user, change))
     }
 
-    /// Asks the function about a user with a correct first factor, unless a second factor is needed.
+    /// Calls the blocking function `beforeSignIn` about a user who has passed the first factor, unless a second factor
+    /// must follow.
     func agreeing(_ user: User, _ event: SignInEvent) async throws -> AgreedSignIn {
         guard project.blockingFunctions.uri(of: .beforeSignIn) != nil,
             event.secondFactor != nil || secondFactors(of: user, after: event.method).isEmpty
@@ -96,7 +99,7 @@ extension FirebaseCall {
         return try agreed(user, try await ask(.beforeSignIn, about: user, event))
     }
 
-    /// Returns what the transaction would decide, without changing anything.
+    /// Returns what the transaction `body` decides, without keeping its changes.
     private func draft<Decision: Sendable>(
         _ body: (inout Transaction, Creation) throws -> Decision
     ) throws -> Decision {
@@ -131,7 +134,8 @@ extension FirebaseCall {
         return try FunctionChange(answer, to: event, inEmulatorMode: isInEmulatorMode)
     }
 
-    /// Asks a function before a message is sent. The function's answer, which is about reCAPTCHA, has no effect here.
+    /// Calls a blocking function before a mail or text message is sent. The function can only refuse: its answer about
+    /// reCAPTCHA has no effect.
     func ask(_ event: BlockingFunctions.Event, aboutMessage claims: JSONObject) async throws {
         guard let uri = project.blockingFunctions.uri(of: event) else { return }
         _ = try await ask(uri) { try functionToken(event, for: uri, aboutMessage: claims) }
@@ -163,8 +167,8 @@ extension FirebaseCall {
         }
     }
 
-    /// Returns the function's refusal, which SDKs show to the app: Apple's reads the `error.message` of the object in
-    /// it. <https://github.com/firebase/firebase-js-sdk/issues/5386>
+    /// Returns the error for a blocking function that refused. SDKs show the function's answer to the app; Apple's SDK
+    /// reads `error.message` in it. <https://github.com/firebase/firebase-js-sdk/issues/5386>
     private func refusal(_ uri: String, _ answer: OutgoingMessage.Answer) -> FirebaseError {
         // Recorded as `blocking/refusal#create-unavailable`, `#create-resource-exhausted` and `#create-unhandled`.
         if !isInEmulatorMode, answer.status >= 500 || answer.status == 429 {
@@ -191,7 +195,7 @@ extension Transaction {
     }
 }
 
-/// A transaction's decision, thrown so that none of its changes is kept.
+/// The result of a transaction, thrown as an error so that the transaction's changes aren't kept.
 private struct Undone<Decision: Sendable>: Error {
     let decision: Decision
 }

@@ -4,8 +4,8 @@ import JSON
 import OAuth
 import Time
 
-/// The functions that are asked before a project's user is created or signs in, in the form of the administrator's
-/// `blockingFunctions`.
+/// A project's blocking functions, which are called before a user is created or signs in and before messages are sent.
+/// They have the form of `blockingFunctions` in the project's configuration.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#blockingfunctionsconfig>
 struct BlockingFunctions: SchemaObject, Codable {
     enum Event: String, CaseIterable, Codable {
@@ -42,7 +42,7 @@ struct BlockingFunctions: SchemaObject, Codable {
         }
     }
 
-    /// The provider's tokens that are sent to the functions.
+    /// The choice of an identity provider's tokens that are sent to the blocking functions.
     struct Forwarding: SchemaObject, Codable {
         var accessToken = false
         var idToken = false
@@ -58,11 +58,11 @@ struct BlockingFunctions: SchemaObject, Codable {
     }
 
     private var uris: [Event: String] = [:]
-    /// The times when an administrator changed a trigger.
+    /// The time when an administrator last changed the URL of the blocking function, by event.
     private var updates: [Event: Instant] = [:]
     private(set) var forwarding = Forwarding()
-    /// The hosts that may be called. Only a seed can name them, so that nobody else makes the daemon call other
-    /// machines.
+    /// The hosts on other machines to which the daemon may post. Only the seed can name them, so that no request makes
+    /// the daemon call other machines.
     private let allowedHosts: [String]
 
     init(_ fields: inout Fields) {
@@ -85,7 +85,7 @@ struct BlockingFunctions: SchemaObject, Codable {
         }
     }
 
-    /// Refuses a function's address at another machine, unless its host is among `allowedHosts` of `settings`.
+    /// Checks that the URL of a function in the seed is on this machine, or at a host in `allowedHosts` of `settings`.
     static func check(_ json: LocatedJSON, hosts settings: LocatedJSON?, _ references: inout SeedReferences) {
         let hosts = settings?["allowedHosts"]?.items.compactMap(\.string) ?? []
         guard let address = json.string.flatMap({ WebAddress($0) }), !isAllowed(address, hosts) else { return }
@@ -98,9 +98,10 @@ struct BlockingFunctions: SchemaObject, Codable {
 
     // MARK: - At run time
 
-    /// Returns the functions as `getConfig` does: without members that aren't set. Production says of each trigger when
-    /// it was changed, and 1970 for a seeded one. Recorded as `blocking/config#config-blocking`
-    /// (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json).
+    /// Returns the blocking functions in the form of `getConfig`, without members that aren't set. In production each
+    /// trigger has the time of its last change; a trigger of the seed has 1970. Recorded as
+    /// `blocking/config#config-blocking` (https://github.com/t-k/fireemu,
+    /// conformance/auth-tenant-blocking-production.json).
     func document(inEmulatorMode isInEmulatorMode: Bool) -> JSONObject {
         var body = JSONObject()
         let triggers = Event.allCases.compactMap { event in
@@ -125,8 +126,8 @@ struct BlockingFunctions: SchemaObject, Codable {
         return body
     }
 
-    /// Returns the functions after an administrator's change of the members of `blockingFunctions` that `names`
-    /// selects.
+    /// Returns the blocking functions after an administrator's change. Only the members of `blockingFunctions` for
+    /// whose path `names` is true are changed.
     ///
     /// - Throws: `INVALID_BLOCKING_FUNCTION`.
     func changed(
@@ -137,7 +138,7 @@ struct BlockingFunctions: SchemaObject, Codable {
         var given: [Event: String] = [:]
         for (name, trigger) in triggers {
             guard let event = Event(rawValue: name) else {
-                throw .invalidFunction("Event type is invalid.", "\(Diagnosis.quote(name)) isn't played")
+                throw .invalidFunction("Event type is invalid.", "\(Diagnosis.quote(name)) isn't a known event")
             }
             let uri = (trigger["functionUri"] ?? trigger["function_uri"])?.string ?? ""
             // The Functions emulator registers a function that doesn't exist with an empty address.
@@ -176,16 +177,17 @@ struct BlockingFunctions: SchemaObject, Codable {
 }
 
 extension FirebaseError {
-    /// Returns a refusal in the official emulator's form; production's isn't documented.
+    /// Returns the error for an invalid blocking function, in the official emulator's form. Production's isn't
+    /// documented.
     fileprivate static func invalidFunction(_ detail: String, _ reason: String) -> FirebaseError {
         FirebaseError("INVALID_BLOCKING_FUNCTION", "((\(detail)))", because: reason)
     }
 }
 
-/// A function's changes to a user, and to the session that begins.
+/// The changes that a blocking function makes to a user, and the claims that it adds to the session.
 /// <https://cloud.google.com/identity-platform/docs/blocking-functions#modifying_a_user>
 struct FunctionChange: Sendable {
-    /// The change of a name or an address.
+    /// A blocking function's change of the user's display name or photo URL.
     private enum Text: Sendable {
         case kept
         case set(String?)
@@ -196,13 +198,14 @@ struct FunctionChange: Sendable {
     private var disabled: Bool?
     private var emailVerified: Bool?
     private var customClaims: CustomClaims?
-    /// The claims of this session only.
+    /// The claims that the blocking function adds to the ID tokens of this session only.
     private(set) var sessionClaims = JSONObject()
 
-    /// Makes a change that changes nothing.
+    /// Makes an empty change, for a blocking function that changes nothing.
     init() {}
 
-    /// Reads a function's answer: `{"userRecord": {"updateMask": "displayName,…", "displayName": …}}`, or an empty object.
+    /// Reads the JSON answer of a blocking function: `{"userRecord": {"updateMask": "displayName,…", "displayName":
+    /// …}}`, or an empty object.
     init(
         _ answer: JSONObject, to event: BlockingFunctions.Event, inEmulatorMode isInEmulatorMode: Bool
     ) throws(FirebaseError) {
@@ -235,7 +238,7 @@ struct FunctionChange: Sendable {
         }
     }
 
-    /// The greatest number of names: more than there are fields.
+    /// The greatest number of names in `updateMask` of a blocking function's answer. A user has fewer fields.
     private static let limit = 100
 
     private static func text(_ value: JSONValue, _ field: String) throws(FirebaseError) -> String? {
@@ -258,8 +261,8 @@ struct FunctionChange: Sendable {
 }
 
 extension FirebaseError {
-    /// Returns the error for a wrong answer of a function. If only the official emulator's words are known, they are
-    /// used everywhere.
+    /// Returns the error for a blocking function whose answer is wrong. If only the official emulator's text is known,
+    /// it is used at real hosts, too.
     static func function(_ detail: String, _ reason: String, status: Int = 400) -> FirebaseError {
         FirebaseError(
             "BLOCKING_FUNCTION_ERROR_RESPONSE", detail, status: status,

@@ -7,16 +7,16 @@ import Time
 // issuer are those that firebase-admin verifies: it has the same keys as ID tokens, or is unsigned in emulator mode.
 // https://cloud.google.com/identity-platform/docs/blocking-functions#getting_user_and_context_information
 
-/// The sign-in about which a function is asked.
+/// The sign-in about which a blocking function is called.
 struct SignInEvent: Sendable {
-    /// The method: `password`, `emailLink`, `phone`, `passkey`, or a provider's ID.
+    /// The sign-in method: `password`, `emailLink`, `phone`, `passkey`, or an identity provider's ID.
     let method: String
     var secondFactor: String?
     var identity: FederatedIdentity?
 }
 
 extension FirebaseCall {
-    /// The lifetime of the token, as in the official emulator.
+    /// The lifetime of the token that is sent to a blocking function, as in the official emulator.
     private static let lifetime = TimeSpan.minutes(10)
 
     func functionToken(
@@ -30,8 +30,8 @@ extension FirebaseCall {
         return try signed(event, for: uri, claims)
     }
 
-    /// Mints the token for an event about a message: it names neither the user nor the tenant. Recorded as
-    /// `blocking/send#reset-mail-echo` and `#link-mail-echo-in-tenant`.
+    /// Makes the token that a blocking function gets before a mail or text message is sent. The token names neither the
+    /// user nor the tenant. Recorded as `blocking/send#reset-mail-echo` and `#link-mail-echo-in-tenant`.
     func functionToken(
         _ event: BlockingFunctions.Event, for uri: String, aboutMessage claims: JSONObject
     ) throws -> String {

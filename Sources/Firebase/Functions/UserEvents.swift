@@ -10,7 +10,7 @@ import OAuth
 // Quirks: production has no event for a user who came by a custom token, nor for a deletion of several users at once;
 // the official emulator has one for each. Imports, and the deletion of all users, have none.
 
-/// The addresses that learn about new and deleted users of a project.
+/// The URLs to which events about a project's new and deleted users are posted.
 struct UserEvents: SchemaObject {
     enum Kind: String, CaseIterable {
         case create
@@ -18,7 +18,8 @@ struct UserEvents: SchemaObject {
     }
 
     private let urls: [Kind: String]
-    /// The Functions emulator's host and port.
+    /// The host and port of the Emulator Suite's Functions emulator, which gets the events, too; `nil` if there is
+    /// none.
     var emulator: String?
 
     init(_ fields: inout Fields) {
@@ -29,12 +30,13 @@ struct UserEvents: SchemaObject {
         self.urls = urls
     }
 
-    /// Returns the addresses for an event of the project.
+    /// Returns the URLs to which an event of this kind is posted for a project.
     func addresses(_ kind: Kind, of project: String) -> [String] {
         [emulator.map { "http://\($0)/functions/projects/\(project)/trigger_multicast" }, urls[kind]].compactMap { $0 }
     }
 
-    /// Refuses addresses at other machines, unless `blockingFunctions` allows the host.
+    /// Checks that the URLs for user events in the seed are on this machine, or at hosts that `blockingFunctions`
+    /// allows.
     static func check(_ project: LocatedJSON, _ references: inout SeedReferences) {
         for kind in Kind.allCases {
             guard let json = project["userEvents"]?["on\(kind.rawValue.capitalized)"] else { continue }
@@ -44,7 +46,7 @@ struct UserEvents: SchemaObject {
 }
 
 extension FirebaseCall {
-    /// Posts an event about a user. Nothing waits for the function.
+    /// Posts an event about a new or deleted user to the project's functions, without waiting for their answers.
     func tell(_ kind: UserEvents.Kind, _ user: User) {
         for url in project.userEvents.addresses(kind, of: project.id) {
             let body = JSONValue.document([

@@ -1,20 +1,21 @@
 import EmulatorCore
 
-/// The template of a project's mail, with placeholders such as `%LINK%`.
+/// The template of a mail that a project sends, with placeholders such as `%LINK%`.
 /// <https://support.google.com/firebase/answer/7000714>,
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#EmailTemplate>
 ///
-/// The subjects are those of a new project, as `projects.getConfig` returns them. Those of sign-in links and of new
-/// addresses aren't documented, because no project can change them. The texts of the mails are our own.
+/// The subjects are those of a new project, as `projects.getConfig` returns them. The subjects of mails with sign-in
+/// links, and of mails that verify a new address, aren't documented. The texts of the mails are our own.
 struct EmailTemplate: Sendable {
     enum Body: Sendable {
-        /// Paragraphs in our own words. The paragraph `%LINK%` is just the link.
+        /// The paragraphs of a template that no administrator has changed, in our own words. The paragraph `%LINK%` is
+        /// just the link.
         case paragraphs([String])
-        /// A project's own text.
+        /// A plain text that an administrator has set.
         case plainText(String)
         case html(String)
 
-        /// The body in the form of the configuration, with its placeholders.
+        /// The template's body in the form of the project's configuration, with its placeholders.
         var source: String {
             switch self {
             case .paragraphs(let paragraphs):
@@ -30,10 +31,11 @@ struct EmailTemplate: Sendable {
     var body: Body
     var senderLocalPart = "noreply"
     var senderDisplayName: String?
-    /// The address in Reply-To. Without an `@`, as in a new project, the mail has no such header field.
+    /// The address for the mail's header field Reply-To. A new project's value has no `@`, and then the mail has no
+    /// such field.
     var replyTo = "noreply"
 
-    /// Makes the template that a new project has.
+    /// Makes the template that a new project has for this kind of mail.
     init(_ kind: OutOfBandCode.Kind) {
         subject = EmailTemplate.subject(kind)
         body = .paragraphs(EmailTemplate.greeting(kind) + EmailTemplate.content(kind) + ["The %APP_NAME% team"])
@@ -50,7 +52,8 @@ struct EmailTemplate: Sendable {
         }
     }
 
-    /// Returns the salutation. A new project's templates for password resets and sign-in links have no name in it.
+    /// Returns the salutation of a mail in a new project. Mails with password resets and sign-in links have no name in
+    /// the salutation.
     private static func greeting(_ kind: OutOfBandCode.Kind) -> [String] {
         [kind == .passwordReset || kind == .emailSignIn ? "Hello," : "Hello %DISPLAY_NAME%,"]
     }
@@ -92,15 +95,16 @@ struct EmailTemplate: Sendable {
     }
 }
 
-/// The values for a template's placeholders.
+/// The values that replace the placeholders in a mail's template.
 struct Placeholders: Sendable {
-    /// The values by the placeholders' names, without the percent signs.
+    /// The values by the names of the placeholders, which have no percent signs here.
     let values: [String: String]
 
-    /// The greatest size of a message in bytes, approximately, however often its template names a long link.
+    /// The greatest size of a filled-in template in bytes, approximately. It bounds a template that repeats a long
+    /// link.
     private static let limit = 256 << 10
 
-    /// Fills in the template's placeholders. `write` escapes a value.
+    /// Replaces the placeholders in a template. `write` escapes each value, for HTML for example.
     func fill(_ template: String, write: (String) -> String = { $0 }) -> String {
         var output = ""
         var rest = template[...]
@@ -131,7 +135,7 @@ struct Placeholders: Sendable {
         }
     }
 
-    /// Returns the HTML; `nil` for a template of plain text.
+    /// Returns the HTML of a mail; `nil` if the template is plain text.
     func html(_ body: EmailTemplate.Body, title: String) -> String? {
         switch body {
         case .paragraphs(let paragraphs): document(paragraphs, title: title)
@@ -159,24 +163,24 @@ struct Placeholders: Sendable {
     }
 }
 
-/// Makes a text of an HTML mail that has none. It is for reading only: it knows what mails are made of, not all of
-/// HTML.
+/// Makes the plain text of a mail that has only HTML. The text is for people to read: only the elements that mails use
+/// are handled.
 enum PlainText {
-    /// The elements that end a line.
+    /// The HTML elements that end a line of text.
     private static let blocks: Set<String> = [
         "p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "table", "ul", "ol", "blockquote", "hr",
     ]
-    /// The elements whose content isn't shown.
+    /// The HTML elements whose content isn't part of the text.
     private static let hidden: Set<String> = ["head", "style", "script", "title", "template"]
     private static let entities = [
         "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "#39": "'", "#10": "\n", "#13": "", "nbsp": " ",
         "rsquo": "’", "copy": "©", "mdash": "—", "ndash": "–",
     ]
 
-    /// Returns the text, in time proportional to its length.
+    /// Returns the plain text of HTML. The time is proportional to the length.
     static func of(html: String) -> String {
         var output = ""
-        /// The element whose content is left out.
+        /// The HTML element whose content is being left out; `nil` outside such an element.
         var skipped: Substring?
         var rest = Substring(html)
         while let character = rest.first {
@@ -218,7 +222,7 @@ enum PlainText {
         return value
     }
 
-    /// Appends a text, with each run of white space as one space.
+    /// Appends a text to the output, with each run of white space replaced by one space.
     private static func append(_ run: String, to output: inout String) {
         for character in run {
             guard character.isWhitespace else {
@@ -229,7 +233,7 @@ enum PlainText {
         }
     }
 
-    /// Ends a line, unless an empty line was just added.
+    /// Ends a line of the output, unless the output already ends with an empty line.
     private static func endLine(_ output: inout String) {
         if output.last == " " { output.removeLast() }
         guard !output.isEmpty, !output.hasSuffix("\n\n") else { return }

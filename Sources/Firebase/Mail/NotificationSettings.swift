@@ -2,10 +2,10 @@ import EmulatorCore
 import JSON
 import OAuth
 
-/// An administrator's changes to a project's mails: `notification` of the project's configuration.
+/// An administrator's changes to the mails of a project, in the form of `notification` of the project's configuration.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#NotificationConfig>
 struct NotificationSettings: Codable, Sendable {
-    /// The changed parts of a template; the others are a new project's.
+    /// The parts of a mail's template that an administrator has changed. A part that is `nil` is as in a new project.
     struct Template: Codable, Sendable, Equatable {
         var subject: String?
         var body: String?
@@ -22,17 +22,17 @@ struct NotificationSettings: Codable, Sendable {
     }
 
     var templates: [String: Template] = [:]
-    /// The address of links that replaces Firebase's own page.
+    /// The URL of the page to which links in mails lead, if it isn't Firebase's own page.
     var callbackURI: String?
     var defaultLocale: String?
 
-    /// The bytes of the texts.
+    /// The number of bytes of all texts in a project's mail settings.
     var size: Int {
         let texts = templates.values.flatMap { template in Template.fields.map { template[keyPath: $0.place] } }
         return (texts + [callbackURI, defaultLocale]).reduce(0) { $0 + ($1?.utf8.count ?? 0) }
     }
 
-    /// Returns the API's name of a template that can be changed.
+    /// Returns the name of a mail's template in Google's API; `nil` for a template that nobody can change.
     static func name(_ kind: OutOfBandCode.Kind) -> String? {
         switch kind {
         case .passwordReset: "resetPasswordTemplate"
@@ -56,8 +56,8 @@ struct NotificationSettings: Codable, Sendable {
 }
 
 extension NotificationSettings {
-    /// Returns the settings after a request's change of the fields that the mask names, or without a mask of those that
-    /// the body has.
+    /// Returns the mail settings with the changes of an administrator's request. The update mask names the fields to
+    /// change; without a mask, they are the fields in the body.
     ///
     /// - Throws: `INVALID_ARGUMENT`. The values that production refuses aren't documented.
     func changed(by given: MessageFields?, _ mask: UpdateMask?) throws(FirebaseError) -> NotificationSettings {
@@ -88,7 +88,7 @@ extension NotificationSettings {
         return mask.names("\(path).\(field)")
     }
 
-    /// Returns the greatest number of bytes.
+    /// Returns the greatest number of bytes in a field of a mail's template.
     private static func limit(_ field: String) -> Int { field == "body" ? 64 << 10 : 998 }
 
     private static func checked(_ text: String?, _ field: String) throws(FirebaseError) -> String? {
@@ -100,7 +100,7 @@ extension NotificationSettings {
             throw .invalidArgument("bodyFormat is \(Diagnosis.quote(text)): send HTML or PLAIN_TEXT")
         }
         if field == "senderLocalPart", !TextRule.email.holds("\(text)@example.com") {
-            throw .invalidArgument("senderLocalPart is \(Diagnosis.quote(text)): send what stands before the @")
+            throw .invalidArgument("senderLocalPart is \(Diagnosis.quote(text)): send only the part before the @")
         }
         return text
     }
@@ -113,7 +113,8 @@ extension NotificationSettings {
         return text
     }
 
-    /// Returns `notification` of the configuration; with `isWhole`, as production has it.
+    /// Returns the mail settings in the form of `notification` of the project's configuration. With `isWhole` they have
+    /// all members that production returns.
     func document(of project: Project, isWhole: Bool = false, withTemplates: Bool = true) -> JSONValue {
         var mail = JSONObject([
             "method": "DEFAULT", "callbackUri": callbackURI ?? "https://\(project.host)/__/auth/action",
@@ -149,8 +150,8 @@ extension NotificationSettings {
 extension FirebaseCall {
     func template(_ kind: OutOfBandCode.Kind) -> EmailTemplate { project.notification.template(kind) }
 
-    /// The language of mails: the client's (`auth.languageCode`), or the project's. Only the links have it: the texts
-    /// are always English here.
+    /// The language tag in the links of mails, from the client (`auth.languageCode`) or the project's default. The
+    /// mails' texts are always English.
     var locale: String {
         let wanted = exchange.request.header("X-Firebase-Locale") ?? project.notification.defaultLocale ?? "en"
         let isTag =

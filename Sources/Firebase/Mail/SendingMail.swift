@@ -4,8 +4,8 @@ import Time
 // Firebase's mails and texts go to the world's inbox. https://firebase.google.com/docs/auth/custom-email-handler
 
 extension FirebaseCall {
-    /// Sends the mail with a code. The diagnosis says that a provider's relay refused it: Firebase doesn't learn that,
-    /// so the answer doesn't tell it.
+    /// Puts the mail with a one-time code into the inbox. Returns a diagnosis if a provider's mail relay refused the
+    /// mail. Firebase doesn't learn of that refusal, so the answer's body doesn't mention it.
     func mail(_ code: OutOfBandCode, about factor: SecondFactor? = nil) async throws -> Diagnosis? {
         let template = template(code.kind)
         let sender = Mailbox("\(template.senderLocalPart)@\(project.host)", name: template.senderDisplayName)
@@ -27,7 +27,8 @@ extension FirebaseCall {
         return diagnosis
     }
 
-    /// Hands a mail to the provider that relays messages to its recipient, if there is one.
+    /// Sends a mail through the mail relay to which the recipient's address belongs, such as Apple's; returns `nil` for
+    /// other addresses.
     private func relay(
         _ code: OutOfBandCode, from sender: Mailbox
     ) async throws -> (relay: SentMessage.Relay?, diagnosis: Diagnosis?) {
@@ -52,7 +53,7 @@ extension FirebaseCall {
 
     static let textTemplate = "%LOGIN_CODE% is your verification code for %APP_NAME%."
 
-    /// Sends the text message with a code. Its sender isn't documented.
+    /// Puts the text message with a code into the inbox. The sender in production isn't documented.
     /// <https://support.google.com/firebase/answer/7000714>
     func text(_ code: String, to phoneNumber: String) throws {
         let placeholders = Placeholders(values: ["LOGIN_CODE": code, "APP_NAME": project.appName])
@@ -65,12 +66,12 @@ extension FirebaseCall {
 }
 
 extension OutOfBandCode {
-    /// The address to which the code is sent: the new one to verify it, the old one to recover it.
+    /// The address to which the code is mailed: the new address to verify it, or the old address to take it back.
     var recipient: String { kind == .verifyAndChangeEmail ? newEmail ?? email : email }
 }
 
 extension SecondFactor {
-    /// The factor's name in a mail; Firebase's name of an authenticator app isn't documented.
+    /// The description of a second factor in a mail. Production's words for an authenticator app aren't documented.
     fileprivate var description: String {
         switch kind {
         case .phone(let number): number

@@ -6,26 +6,30 @@ import Time
 import WebAuthn
 import Worlds
 
-/// An authenticator's credential with which a user may sign in.
+/// A passkey: an authenticator's credential with which a user can sign in.
 struct Passkey: Codable, Sendable {
-    /// The credential's ID in base64url; for a fake one, its name.
+    /// The passkey's credential ID in base64url. A fake passkey, which test suites for the official emulator send, has
+    /// any text.
     let id: String
     let name: String
-    /// The key in COSE's form, in base64url; `nil` for a fake passkey, which is believed without a signature.
+    /// The passkey's public key in COSE form, in base64url; `nil` for a fake passkey, which is accepted without a
+    /// signature.
     let publicKey: String?
-    /// The authenticator's signature counter at the last use.
+    /// The authenticator's signature counter at the last use of the passkey.
     var signCount: UInt32
 
-    /// The greatest number of a user's passkeys. That there is a limit is known (`PASSKEY_LIMIT_EXCEEDED`), the limit
+    /// The greatest number of passkeys of a user. Production has a limit (`PASSKEY_LIMIT_EXCEEDED`), but its number
     /// isn't documented.
     static let limit = 10
-    /// The greatest length of an ID in base64url, from 1,023 bytes: <https://www.w3.org/TR/webauthn-3/#credential-id>.
+    /// The greatest length of a credential ID in base64url. An ID has at most 1,023 bytes:
+    /// <https://www.w3.org/TR/webauthn-3/#credential-id>.
     static let longestID = 1_364
 
-    /// Returns the ID in base64url, as stored. Clients write it in base64 (Apple's SDK) or in base64url (browsers).
+    /// Returns a credential ID in base64url, the form in which it is stored. Apple's SDK sends base64, browsers send
+    /// base64url.
     static func id(_ text: String) -> String { Base64.decode(text).map { Base64URL.encode($0) } ?? text }
 
-    /// Returns the authenticator's handle of the user: at most 64 bytes.
+    /// Returns the user handle with which authenticators store a user: at most 64 bytes, from the user's ID.
     /// <https://www.w3.org/TR/webauthn-3/#user-handle>
     static func userHandle(of localId: String) -> [UInt8] {
         localId.utf8.count <= 64 ? Array(localId.utf8) : Digest.sha256(localId)
@@ -35,7 +39,7 @@ struct Passkey: Codable, Sendable {
 }
 
 extension User {
-    /// The key of a passkey in a pool.
+    /// The index key of a passkey: its ID, and the project or tenant whose user has the passkey.
     struct PasskeyID: TableKey {
         let pool: UserPool
         let id: String
@@ -46,7 +50,7 @@ extension User {
     static let byPasskey = Index<User, PasskeyID>(
         "passkey", each: { user in user.passkeys.map { PasskeyID(pool: user.pool, id: $0.id) } })
 
-    /// Removes the passkeys with these IDs, and returns whether each of them existed.
+    /// Removes the user's passkeys with these IDs. Returns whether all of them existed.
     mutating func delete(passkeys ids: [String]) -> Bool {
         let unwanted = Set(ids.map { Passkey.id($0) })
         let known = passkeys.filter { unwanted.contains($0.id) }
@@ -61,24 +65,24 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
-/// A challenge for an authenticator to sign.
+/// A challenge that an authenticator has to sign with a passkey.
 struct PasskeyChallenge: TokenRow {
     static let table = Table<PasskeyChallenge>(
         "firebase.passkeyChallenge", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires + .hours(1) })
     static let byPool = Index<PasskeyChallenge, UserPool>("pool") { $0.pool }
-    /// The time for which a challenge works. It isn't documented; the specification recommends five to ten minutes if
-    /// the person is verified. <https://www.w3.org/TR/webauthn-3/#sctn-timeout-recommended-range>
+    /// The time for which a passkey challenge works. Production's time isn't documented. WebAuthn recommends five to
+    /// ten minutes if the person is verified. <https://www.w3.org/TR/webauthn-3/#sctn-timeout-recommended-range>
     static let lifetime = TimeSpan.minutes(5)
 
-    /// The challenge in base64url, as in `clientDataJSON`.
+    /// The passkey challenge in base64url, as `clientDataJSON` has it.
     let token: String
     let pool: UserPool
-    /// The user who adds a passkey; `nil` for a sign-in.
+    /// The ID of the user who adds a passkey with this challenge; `nil` if the challenge is for a sign-in.
     let localId: String?
     let expires: Instant
 }
 
-/// The settings of passkeys in a project, as in the administrator's `PasskeyConfig`.
+/// The settings of passkeys in a project of the seed, like `PasskeyConfig` in Google's API.
 /// <https://pub.dev/documentation/firebaseapis/latest/identitytoolkit_v2/GoogleCloudIdentitytoolkitAdminV2PasskeyConfig-class.html>
 struct PasskeySettings: SchemaObject {
     let isEnabled: Bool
@@ -96,7 +100,7 @@ struct PasskeySettings: SchemaObject {
                 + "authorized domains below it, and http pages of this machine where the domain is `localhost`.")
     }
 
-    /// Returns the relying party of a project with these domains.
+    /// Returns the WebAuthn relying party of a project, with the origins that may use passkeys.
     func relyingParty(authorizedDomains: [String], returnDomains: [String]) -> RelyingParty {
         let id = relyingPartyID ?? authorizedDomains.first ?? "localhost"
         let (expected, domains) = (Set(expectedOrigins), Set(returnDomains))
@@ -111,7 +115,7 @@ struct PasskeySettings: SchemaObject {
 }
 
 extension Project {
-    /// The relying party; `nil` if passkeys aren't configured or aren't enabled.
+    /// The project's WebAuthn relying party; `nil` if passkeys aren't configured or aren't enabled.
     var relyingParty: RelyingParty? {
         guard let passkeys = providers.passkey, passkeys.isEnabled else { return nil }
         return passkeys.relyingParty(authorizedDomains: authorizedDomains, returnDomains: returnDomains)

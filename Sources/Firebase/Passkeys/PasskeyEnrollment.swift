@@ -11,7 +11,8 @@ import WebAuthn
 // official emulator.
 
 extension FirebaseProvider {
-    /// The milliseconds for which the client waits for the person, as in the official emulator.
+    /// The `timeout` in the WebAuthn options, in milliseconds: the time for which the browser waits for the person. It
+    /// is as in the official emulator.
     static let passkeyTimeout: JSONValue = 60_000
 
     func startPasskeyEnrollment(_ call: FirebaseCall) throws -> FirebaseAnswer {
@@ -67,7 +68,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(["localId": user.localId], and: tokens.members)
     }
 
-    /// Returns the passkey that an authenticator has made.
+    /// Verifies an authenticator's answer to the creation of a passkey, and returns the new passkey.
     private func passkey(
         _ response: PasskeyResponse, _ name: String, of user: User, at party: RelyingParty, _ call: FirebaseCall
     ) throws -> Passkey {

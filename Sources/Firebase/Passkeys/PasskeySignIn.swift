@@ -50,7 +50,8 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: tokens.members)
     }
 
-    /// Returns the authenticator's proof; `nil` for a fake passkey.
+    /// Verifies an authenticator's signature at a sign-in with a passkey, and returns the result; `nil` for a fake
+    /// passkey, which has no key.
     private func assertion(
         _ response: PasskeyResponse, _ passkey: Passkey, of user: User, at party: RelyingParty, _ call: FirebaseCall
     ) throws -> Assertion? {
@@ -61,7 +62,7 @@ extension FirebaseProvider {
         let userHandle = try response.userHandle()
         let challenge = try call.takeChallenge(client)
         guard userHandle == nil || userHandle == Passkey.userHandle(of: user.localId) else {
-            throw FirebaseError.invalidAuthenticator("userHandle is another user's than the passkey")
+            throw FirebaseError.invalidAuthenticator("userHandle names a different user than the passkey's")
         }
         do {
             return try Assertion(
@@ -73,13 +74,14 @@ extension FirebaseProvider {
     }
 }
 
-/// An authenticator's answer in a request: `id`, and below `response` the members of the browser's
-/// `PublicKeyCredential`. Google's discovery document has other names for them. Bytes are in base64 or base64url.
+/// An authenticator's answer as a request sends it: `id`, and in `response` the members of the browser's
+/// `PublicKeyCredential`. Google's discovery document gives the members other names, which are accepted, too. Bytes are
+/// in base64 or base64url.
 struct PasskeyResponse: Sendable {
     let id: String
     private let response: MessageFields?
 
-    /// Reads the answer.
+    /// Reads an authenticator's answer from a request.
     ///
     /// - Throws: `INVALID_CREDENTIAL_ID`.
     init(_ fields: MessageFields) throws(FirebaseError) {
@@ -94,10 +96,10 @@ struct PasskeyResponse: Sendable {
         response = try fields.nested("response") ?? attestation ?? assertion
     }
 
-    /// Whether the credential has an ID and nothing else. The official emulator accepts such credentials.
+    /// Whether the authenticator's answer has an ID and nothing else. The official emulator accepts such fake passkeys.
     var isFake: Bool { response == nil }
 
-    /// Returns the client data.
+    /// Returns the `clientDataJSON` of an authenticator's answer.
     ///
     /// - Throws: `INVALID_AUTHENTICATOR_RESPONSE`.
     func clientData() throws(FirebaseError) -> ClientData {
@@ -106,7 +108,7 @@ struct PasskeyResponse: Sendable {
         do { return try ClientData(parsing: bytes) } catch { throw .invalidAuthenticator(error.description) }
     }
 
-    /// Returns the bytes of a field.
+    /// Returns the bytes in a field of an authenticator's answer.
     ///
     /// - Throws: `INVALID_AUTHENTICATOR_RESPONSE` if the field is missing or isn't in base64.
     func bytes(_ name: String, or other: String? = nil) throws(FirebaseError) -> [UInt8] {
@@ -119,7 +121,7 @@ struct PasskeyResponse: Sendable {
         return bytes
     }
 
-    /// Returns the user handle of the authenticator, if it has one.
+    /// Returns the user handle in an authenticator's answer; `nil` if there is none.
     func userHandle() throws(FirebaseError) -> [UInt8]? {
         guard try response?.text("userHandle") != nil else { return nil }
         return try bytes("userHandle")
@@ -127,16 +129,17 @@ struct PasskeyResponse: Sendable {
 }
 
 extension FirebaseError {
-    /// Returns an error with the Android SDK's code `ERROR_INVALID_AUTHENTICATOR_RESPONSE`.
+    /// Returns the error for an authenticator's answer that isn't valid. The Android SDK reports it as
+    /// `ERROR_INVALID_AUTHENTICATOR_RESPONSE`.
     static func invalidAuthenticator(_ reason: String) -> FirebaseError {
         FirebaseError("INVALID_AUTHENTICATOR_RESPONSE", because: reason)
     }
 }
 
 extension FirebaseCall {
-    /// Returns the project's relying party.
+    /// Returns the WebAuthn relying party of the call's project.
     ///
-    /// - Throws: `PASSKEY_NOT_ENABLED` if it has none.
+    /// - Throws: `PASSKEY_NOT_ENABLED` if the project has no passkeys.
     func relyingParty() throws(FirebaseError) -> RelyingParty {
         guard let party = project.relyingParty else {
             throw FirebaseError(
@@ -146,8 +149,8 @@ extension FirebaseCall {
         return party
     }
 
-    /// Makes a challenge and returns it in the answer's form: in base64 with padding, because Apple's SDK reads no
-    /// other.
+    /// Makes a passkey challenge, and returns it for the answer. It is in base64 with padding, because Apple's SDK
+    /// reads no other form.
     func makeChallenge(for localId: String? = nil) throws -> String {
         try update { tables in
             let bytes = tables.random.bytes(32)
@@ -159,7 +162,7 @@ extension FirebaseCall {
         }
     }
 
-    /// Uses up the challenge that an authenticator has signed.
+    /// Checks the passkey challenge that an authenticator has signed, and marks it as used.
     ///
     /// - Throws: `PASSKEY_CHALLENGE_TIMEOUT`, `INVALID_AUTHENTICATOR_RESPONSE`.
     func takeChallenge(_ client: ClientData, for localId: String? = nil) throws -> String {
@@ -171,7 +174,7 @@ extension FirebaseCall {
         }
         guard let (challenge, isLate) = found, challenge.localId == localId else {
             throw FirebaseError.invalidAuthenticator(
-                "the challenge wasn't given out for this, or was used already: each may be signed once")
+                "the challenge is unknown, is for another purpose, or was used already: get a new one")
         }
         guard !isLate else {
             throw FirebaseError(
@@ -185,20 +188,23 @@ extension FirebaseCall {
         FirebaseError("MISSING_AUTHENTICATOR_RESPONSE", because: "\(name) is missing")
     }
 
-    /// Returns an error with the web SDK's code, or the official emulator's.
+    /// Returns the error for a passkey that a user already has. The code is the one that the web SDK knows; in emulator
+    /// mode it is the official emulator's.
     func passkeyExists() -> FirebaseError {
         FirebaseError(
             isInEmulatorMode ? "CREDENTIAL_ALREADY_IN_USE" : "PASSKEY_EXISTS",
             because: "a user of the project has this passkey already")
     }
 
-    /// Returns an error with the web SDK's code, or the official emulator's.
+    /// Returns the error for a passkey that no user has. The code is the one that the web SDK knows; in emulator mode
+    /// it is the official emulator's.
     func unknownPasskey(_ id: String) -> FirebaseError {
         FirebaseError(
             isInEmulatorMode ? "PASSKEY_CREDENTIAL_NOT_FOUND" : "PASSKEY_ENROLLMENT_NOT_FOUND",
             because: "no user of the project has the passkey \(Diagnosis.quote(id))")
     }
 
-    /// Returns the error for the deletion of a passkey that doesn't exist; the official emulator has none.
+    /// Returns the error for the deletion of a passkey that doesn't exist; `nil` in emulator mode, because the official
+    /// emulator ignores that.
     func missingPasskey() -> FirebaseError? { isInEmulatorMode ? nil : unknownPasskey("that is to be deleted") }
 }

@@ -14,7 +14,7 @@ import Worlds
 // programs config/read and recaptcha. How a token is refused isn't recorded there: the codes are those of the SDKs
 // (firebase-js-sdk, packages/auth/src/api/errors.ts), and which failure has which is ours.
 
-/// The reCAPTCHA of a project or tenant, as in `recaptchaConfig` of its configuration.
+/// The reCAPTCHA settings of a project or tenant, as in `recaptchaConfig` of its configuration.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/RecaptchaConfig>
 struct Recaptcha: Sendable {
     /// The sign-in methods for which a reCAPTCHA token can be required.
@@ -22,11 +22,12 @@ struct Recaptcha: Sendable {
         case password = "EMAIL_PASSWORD_PROVIDER"
         case phone = "PHONE_PROVIDER"
 
-        /// The member of `recaptchaConfig` with the provider's state.
+        /// The name of the member of `recaptchaConfig` that says whether the sign-in method needs a reCAPTCHA token.
         var member: String { self == .password ? "emailPasswordEnforcementState" : "phoneEnforcementState" }
     }
 
-    /// An action that a token is for: firebase-js-sdk, packages/auth/src/api/index.ts, RecaptchaActionName.
+    /// The action for which a reCAPTCHA token was made: firebase-js-sdk, packages/auth/src/api/index.ts,
+    /// RecaptchaActionName.
     enum Action: String, Sendable {
         case signUp = "signUpPassword"
         case signIn = "signInWithPassword"
@@ -52,7 +53,7 @@ struct Recaptcha: Sendable {
         config = project.otherSettings["recaptchaConfig"]
     }
 
-    /// Returns a provider's state; `nil` if nobody has set it.
+    /// Returns the reCAPTCHA enforcement state of a sign-in method, such as `AUDIT`; `nil` if nobody has set it.
     func state(of provider: Provider) -> String? {
         let state = config?[provider.member]?.string
         return state == Recaptcha.states[0] ? nil : state
@@ -60,7 +61,8 @@ struct Recaptcha: Sendable {
 
     func isOn(_ provider: Provider) -> Bool { ["AUDIT", "ENFORCE"].contains(state(of: provider)) }
 
-    /// Returns the site key for a platform: the first of the configured ones, or one that follows from the project's ID.
+    /// Returns the reCAPTCHA site key for a platform: the first configured key, or else one derived from the project's
+    /// ID.
     func siteKey(forClient type: String) -> String {
         let platform = String(type.dropFirst("CLIENT_TYPE_".count))
         let keys = config?["recaptchaKeys"]?.array ?? []
@@ -68,12 +70,12 @@ struct Recaptcha: Sendable {
         return Recaptcha.siteKey(key?["key"]?.string) ?? Recaptcha.ownKey(of: project, platform)
     }
 
-    /// Returns the site keys in the settings of a project or tenant.
+    /// Returns all reCAPTCHA site keys in the settings of a project or tenant.
     static func siteKeys(in settings: OtherSettings) -> Set<String> {
         Set((settings["recaptchaConfig"]?["recaptchaKeys"]?.array ?? []).compactMap { siteKey($0["key"]?.string) })
     }
 
-    /// Returns the last part of a key's name, such as `projects/123/keys/6Lc…`.
+    /// Returns the site key in the resource name of a reCAPTCHA key: the last part of `projects/123/keys/6Lc…`.
     private static func siteKey(_ name: String?) -> String? {
         name?.split(separator: "/").last.map(String.init)
     }
@@ -84,14 +86,14 @@ struct Recaptcha: Sendable {
         "6L" + Base64URL.encode(Array(Digest.sha256("firebase:recaptcha:\(project.id):\(platform)"))).prefix(38)
     }
 
-    /// Whether requests with this score are refused: a rule covers the scores up to its `endScore`.
+    /// Whether a reCAPTCHA token with this score is refused. A rule with an `endScore` blocks all scores up to it.
     func blocks(_ score: Double) -> Bool {
         (config?["managedRules"]?.array ?? []).contains { rule in
             rule["action"]?.string == "BLOCK" && (rule["endScore"].flatMap(Recaptcha.double) ?? 0) >= score
         }
     }
 
-    /// Whether scores count: for texts only where `useSmsBotScore` says so.
+    /// Whether the score of a reCAPTCHA token counts. For text messages it counts only if `useSmsBotScore` is true.
     func usesScores(for provider: Provider) -> Bool {
         provider == .password || config?["useSmsBotScore"]?.bool ?? false
     }
@@ -106,9 +108,11 @@ struct Recaptcha: Sendable {
 
     // MARK: - Configuration
 
-    /// Checks a configuration that an administrator sets, in the words that are recorded as `recaptcha#…`.
+    /// Checks the reCAPTCHA settings that an administrator wants to set. The error texts were recorded as
+    /// `recaptcha#…`.
     ///
-    /// - Parameter isStrict: Whether keys and the phone's state are judged, which the official emulator stores.
+    /// - Parameter isStrict: Whether site keys and the state for phones are checked, too. The official emulator stores
+    ///   them unchecked.
     static func check(setting config: JSONValue, of project: Project, isStrict: Bool) throws(FirebaseError) {
         for (list, field, name) in [
             ("managedRules", "endScore", "end"), ("tollFraudManagedRules", "startScore", "start"),
@@ -151,8 +155,8 @@ struct Recaptcha: Sendable {
         }
     }
 
-    /// Returns `recaptchaConfig` after a PATCH that names the whole of it and sends none: recorded as `recaptcha#clear`,
-    /// the phone's members stay.
+    /// Returns `recaptchaConfig` after a PATCH request that names it in `updateMask` and doesn't send it. The members
+    /// for phones stay, as was recorded as `recaptcha#clear`.
     static func cleared(_ config: JSONValue?) -> JSONValue? {
         let kept = (config?.object?.members ?? []).filter {
             [Provider.phone.member, "useSmsBotScore", "useSmsTollFraudProtection"].contains($0.key)
@@ -165,7 +169,7 @@ extension Project {
     var recaptcha: Recaptcha { Recaptcha(self) }
 }
 
-/// The reCAPTCHA of a project or tenant in the seed.
+/// The reCAPTCHA settings that the seed gives to a project or tenant.
 struct SeededRecaptcha: SchemaObject {
     private struct Keys: SchemaObject {
         let members: JSONValue
@@ -182,7 +186,7 @@ struct SeededRecaptcha: SchemaObject {
         }
     }
 
-    /// The value of `recaptchaConfig`.
+    /// The reCAPTCHA settings in the form of `recaptchaConfig` in Google's API.
     let config: JSONValue
 
     init(_ fields: inout Fields) {
@@ -244,8 +248,8 @@ extension FirebaseProvider {
 }
 
 extension MessageFields {
-    /// Returns the name of an enumeration's value, which may be given by its number; `nil` if the field isn't there. The
-    /// first name is that of no value. A number that has no name passes, as in protobuf.
+    /// Returns the name of an enumeration's value in a field, which may be a name or a number; `nil` if the field is
+    /// missing. The first of `names` means "unspecified". A number without a name is accepted, as in protobuf.
     fileprivate func choice(_ name: String, of names: [String], _ type: String) throws(FirebaseError) -> String? {
         guard let value = value(name), !value.isEmpty else { return nil }
         if names.contains(value) { return value }
@@ -262,7 +266,8 @@ extension MessageFields {
 // MARK: - Assessing tokens
 
 extension FirebaseProvider {
-    /// Returns the method with an assessment before it, for the action that `action` finds in a call.
+    /// Returns an API method that first assesses the request's reCAPTCHA token. `action` returns the action that the
+    /// token must be for.
     func assessed(
         _ action: @escaping @Sendable (FirebaseCall) -> Recaptcha.Action?, _ run: @escaping Method
     ) -> Method {
@@ -276,12 +281,12 @@ extension FirebaseProvider {
 }
 
 extension FirebaseCall {
-    /// Assesses the reCAPTCHA token of a request, if the project or tenant wants one. Administrators need none.
+    /// Assesses the reCAPTCHA token of a request, if the project or tenant requires one. Administrators need no token.
     ///
-    /// - Returns: a note about what `ENFORCE` would refuse, where the state is `AUDIT`.
+    /// - Returns: In the state `AUDIT`, a note about what the state `ENFORCE` would refuse.
     /// - Throws: `MISSING_RECAPTCHA_TOKEN`, `MISSING_CLIENT_TYPE`, `MISSING_RECAPTCHA_VERSION`,
     ///   `INVALID_RECAPTCHA_VERSION`, `INVALID_RECAPTCHA_TOKEN`, `INVALID_RECAPTCHA_ACTION`, `INVALID_RECAPTCHA_SCORE`;
-    ///   `INVALID_APP_CREDENTIAL` for a bad token with a text message.
+    ///   `INVALID_APP_CREDENTIAL` for a bad token of a request for a text message.
     func assess(_ action: Recaptcha.Action, _ given: MessageFields? = nil) throws -> Note? {
         let provider = action.provider
         let recaptcha = project.recaptcha
@@ -301,7 +306,7 @@ extension FirebaseCall {
             guard isAudited, !isBad || hasOther else {
                 throw isBad ? FirebaseError("INVALID_APP_CREDENTIAL", diagnosis: error.diagnosis) : error
             }
-            return Note("reCAPTCHA audits and doesn't enforce: \(error.code) otherwise. \(error.diagnosis.line)")
+            return Note("reCAPTCHA is in AUDIT: ENFORCE would refuse with \(error.code). \(error.diagnosis.line)")
         }
     }
 
@@ -333,7 +338,7 @@ extension FirebaseCall {
             because: "the token's score is \(score), which a rule of managedRules blocks")
     }
 
-    /// Returns the score of a token. Each works once, but for those of the seed.
+    /// Returns the score of a reCAPTCHA token. A token works once, except for the tokens of the seed.
     private func score(
         of token: String, _ action: Recaptcha.Action, forClient type: String, by recaptcha: Recaptcha
     ) throws -> Double {
@@ -345,8 +350,8 @@ extension FirebaseCall {
             throw FirebaseError(
                 "INVALID_RECAPTCHA_TOKEN",
                 because: found == nil
-                    ? "reCAPTCHA has given out no such token, or it was used: our script gives them out, and recaptchaTokens "
-                        + "of the seed lists others"
+                    ? "the reCAPTCHA token is unknown or was used already: the daemon's own script makes tokens, and "
+                        + "recaptchaTokens of the seed lists others"
                     : "the token is older than two minutes")
         }
         let siteKey = recaptcha.siteKey(forClient: type)

@@ -12,7 +12,7 @@ import Worlds
 // minutes (https://cloud.google.com/recaptcha/docs/create-assessment-website). A test may ask for one with a `score`,
 // which Google's own call doesn't take.
 
-/// A token of reCAPTCHA that hasn't been assessed.
+/// A reCAPTCHA token that a page has got from the daemon's reCAPTCHA script and that no request has used yet.
 struct RecaptchaToken: Row {
     static let table = Table<RecaptchaToken>("firebase.recaptchaToken", limit: 10_000, droppedAt: { $0.expires })
     static let lifetime = TimeSpan.minutes(2)
@@ -21,7 +21,7 @@ struct RecaptchaToken: Row {
     let expires: Instant
     let siteKey: String
     let action: String
-    /// The likelihood that a person made the request, from 0 to 1; `nil` for the project's usual score.
+    /// The token's score from 0 (a bot) to 1 (a person); `nil` for the project's usual score.
     let score: Double?
 
     var key: String { token }

@@ -13,14 +13,14 @@ import Worlds
 // conformance/auth-mfa-production.json
 
 extension FirebaseProvider {
-    /// The greatest number of phones. Recorded as `interactions#phone-start-at-limit`, when an authenticator app may
-    /// still be enrolled (`#totp-start-at-limit`).
+    /// The greatest number of phone numbers that a user may enrol as second factors. A user with as many may still
+    /// enrol an authenticator app. Recorded as `interactions#phone-start-at-limit` and `#totp-start-at-limit`.
     static let largestNumberOfPhones = 5
-    /// The time in which an enrolment must end. Recorded as `lifetime`: it succeeds after 870 seconds and fails after
-    /// 930; `finalizeDeadline` is +900s.
+    /// The time within which the enrolment of an authenticator app must be completed. Recorded as `lifetime`: it
+    /// succeeds after 870 seconds and fails after 930, and `finalizeDeadline` is +900s.
     private static let enrollmentWindow = TimeSpan.minutes(15)
-    /// The time for which the text of an enrolment works: at least 1,800 seconds (`lifetime#aged-session-s1800`); its
-    /// end isn't documented.
+    /// The time for which the code in the text message of an enrolment works. In production it is at least 1,800
+    /// seconds (`lifetime#aged-session-s1800`); its end isn't documented.
     private static let textWindow = TimeSpan.hours(1)
 
     func startEnrollment(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -97,10 +97,11 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body, diagnosis: try await tell(call, of: factor, user))
     }
 
-    /// A factor to enrol, as its proof shows it.
+    /// A second factor that a user enrols, after its code was checked.
     private struct Enrolled: Sendable {
         let kind: SecondFactor.Kind
-        /// The enrolment of an authenticator app that this completes, and the time step of its code.
+        /// The `sessionInfo` of an authenticator app's enrolment, and the time step of its code; both `nil` for a phone
+        /// number.
         var session: String?
         var step: Int64?
     }
@@ -138,7 +139,7 @@ extension FirebaseProvider {
         guard !["anonymous", "phone", "custom"].contains(signedIn.provider) else {
             throw FirebaseError(
                 "UNSUPPORTED_FIRST_FACTOR", "MFA is not available for the given first factor.",
-                because: "who signed in as \(signedIn.provider) can't enrol a second factor")
+                because: "a user who signed in by \(signedIn.provider) can't enrol a second factor")
         }
         guard signedIn.user.emailVerified else {
             throw FirebaseError(
@@ -149,8 +150,8 @@ extension FirebaseProvider {
         return signedIn
     }
 
-    /// Checks that the user may have one more factor of this kind. Recorded as `interactions#phone-start-at-limit` and
-    /// `totp/enroll#start-second-totp`.
+    /// Checks that the user may have one more second factor of this kind. Recorded as
+    /// `interactions#phone-start-at-limit` and `totp/enroll#start-second-totp`.
     private func checkCount(_ kind: SecondFactor.Kind, of user: User) throws(FirebaseError) {
         var phones = 0
         var apps = 0
@@ -215,7 +216,8 @@ extension FirebaseProvider {
             kind: .totp(pending.secret), session: session, step: try call.step(ofCode: code, pending.secret))
     }
 
-    /// Returns the enrolment of an authenticator app that `session` names, if it can still be completed.
+    /// Returns the authenticator app's enrolment with the `sessionInfo` given as `session`, if it can still be
+    /// completed.
     ///
     /// Recorded as `totp/enroll#finalize-again` and `lifetime#aged-session-t930`.
     private static func pendingSecret(
@@ -236,31 +238,33 @@ extension FirebaseProvider {
     }
 }
 
-/// A second factor that a request gives to a user.
+/// A second factor in an administrator's request that gives second factors to a user.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update#MfaInfo>
 struct FactorRequest: Sendable {
-    /// The ID; `nil` if one is to be made.
+    /// The enrolment ID of the second factor; `nil` if a new ID is to be made.
     let id: String?
-    /// The number; `nil` for an authenticator app, which the user must have already, since a request doesn't have its
-    /// secret.
+    /// The phone number of the second factor; `nil` for an authenticator app. The user must already have the app,
+    /// because a request doesn't contain an app's secret.
     let phoneNumber: String?
     let displayName: String?
     let enrolledAt: Instant?
 
-    /// The origin of the factors' IDs.
+    /// The origin of the enrolment IDs of an administrator's second factors for a user.
     enum IDs {
-        /// New IDs are made, whatever the request has: a new user has no factors yet.
+        /// New enrolment IDs are made, whatever IDs the request has. This is for new users, who have no second factors
+        /// yet.
         case made
-        /// The IDs are the request's. A factor without one gets a new ID, which the official emulator doesn't do.
+        /// The enrolment IDs are those in the request. A factor without an ID gets a new one, which the official
+        /// emulator doesn't do.
         case given
     }
 
-    /// Reads a list of factors. A number that occurs twice is one factor. Production's refusals were recorded as
-    /// `admin-factors#admin-set-invalid-phone-ia` and `interactions#admin-set-six-factors`; the official emulator has
-    /// codes of its own, and no limit.
+    /// Reads a request's list of second factors. A phone number that occurs twice counts once. Production's errors were
+    /// recorded as `admin-factors#admin-set-invalid-phone-ia` and `interactions#admin-set-six-factors`. The official
+    /// emulator has its own error codes and no limit.
     ///
-    /// - Throws: `INVALID_PHONE_NUMBER`, `SECOND_FACTOR_LIMIT_EXCEEDED`, `DUPLICATE_MFA_ENROLLMENT_ID`; in emulator mode
-    ///   `INVALID_MFA_PHONE_NUMBER`, `INVALID_MFA_ENROLLMENT_ID`.
+    /// - Throws: `INVALID_PHONE_NUMBER`, `SECOND_FACTOR_LIMIT_EXCEEDED`, `DUPLICATE_MFA_ENROLLMENT_ID`; in emulator
+    ///   mode `INVALID_MFA_PHONE_NUMBER`, `INVALID_MFA_ENROLLMENT_ID`.
     static func list(
         _ items: [MessageFields], _ ids: IDs, in call: FirebaseCall
     ) throws(FirebaseError) -> [FactorRequest] {
@@ -299,8 +303,8 @@ struct FactorRequest: Sendable {
         return factors
     }
 
-    /// Makes the factor. `known` are the user's present factors by their IDs. A factor that stays keeps the time of its
-    /// enrolment.
+    /// Makes the second factor that the request describes. `known` are the user's present second factors by enrolment
+    /// ID. A factor that the user already has keeps the time of its enrolment.
     func factor(
         among known: [String: SecondFactor], _ tables: inout Transaction
     ) throws(FirebaseError) -> SecondFactor {
@@ -326,8 +330,8 @@ struct FactorRequest: Sendable {
 }
 
 extension Instant {
-    /// Reads a time in Google's form, `2026-01-02T03:04:05.678Z`. The fraction may be missing or have up to nine
-    /// digits, of which three count.
+    /// Reads a time in the form of Google's API, `2026-01-02T03:04:05.678Z`. The fraction may be missing, or have up to
+    /// nine digits, of which the first three count.
     init?(withMilliseconds text: String) {
         let parts = text.split(separator: ".", maxSplits: 1)
         guard parts.count == 2 else {

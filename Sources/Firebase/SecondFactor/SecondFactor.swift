@@ -8,7 +8,7 @@ import Worlds
 struct SecondFactor: Codable, Sendable {
     enum Kind: Codable, Sendable {
         case phone(String)
-        /// The shared secret of an authenticator app.
+        /// An authenticator app, with the secret that it shares with Firebase.
         case totp([UInt8])
     }
 
@@ -20,8 +20,8 @@ struct SecondFactor: Codable, Sendable {
     /// accepted again. <https://www.rfc-editor.org/rfc/rfc6238#section-5.2>
     var usedStep: Int64?
 
-    /// Whether the code of this step can still be used. A used step is ignored if the world's clock was set back to
-    /// before it.
+    /// Whether a code of an authenticator app for this time step can still be used, because neither the code nor a
+    /// later one was used. If a test has set the clock back since, the earlier use is ignored.
     func takes(_ step: Int64, at now: Instant) -> Bool {
         guard let usedStep, usedStep <= TOTP.steps(around: now, give: TOTP.largestIntervals).upperBound else {
             return true
@@ -29,7 +29,7 @@ struct SecondFactor: Codable, Sendable {
         return step > usedStep
     }
 
-    /// The name of the kind in claims.
+    /// The name of the factor's kind in the claim `sign_in_second_factor`.
     var claim: String {
         switch kind {
         case .phone: "phone"
@@ -37,9 +37,10 @@ struct SecondFactor: Codable, Sendable {
         }
     }
 
-    /// Returns the factor for an answer. A caller who has passed only the first factor sees just the end of a number.
-    /// The official emulator's form has the number twice; production's times have six digits after the second, or none
-    /// (`sms#lookup-new-token`, `admin-factors#admin-lookup-imported`).
+    /// Returns the second factor as JSON. With `isMasked`, for a caller who has passed only the first factor, it has
+    /// just the end of the phone number. In emulator mode it has the number twice, as in the official emulator;
+    /// production's times have six digits after the second, or none (`sms#lookup-new-token`,
+    /// `admin-factors#admin-lookup-imported`).
     func document(isMasked: Bool, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
         var info = JSONObject(["mfaEnrollmentId": id, "displayName": displayName])
         switch kind {
@@ -54,14 +55,14 @@ struct SecondFactor: Codable, Sendable {
     }
 }
 
-/// The second factor with which a session began.
+/// The second factor that a user passed at the sign-in with which a session began.
 struct SecondFactorUse: Codable, Sendable {
     let claim: String
     let id: String
 }
 
-/// A correct first factor of a user who must pass a second one. It may be used again until it expires, as in
-/// production: only the second factor's code works once.
+/// A sign-in that has passed the first factor and waits for the second one. It may be continued several times until it
+/// expires, as in production: only the second factor's code works just once.
 struct PendingSecondFactor: TokenRow {
     static let table = Table<PendingSecondFactor>(
         "firebase.pendingSecondFactor", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires + .hours(1) })
@@ -69,22 +70,22 @@ struct PendingSecondFactor: TokenRow {
 
     let token: String
     let user: User.Key
-    /// The claim `sign_in_provider`.
+    /// The value for the claim `sign_in_provider` of the ID token that follows.
     let provider: String
     let begun: Instant
     var attributes = CustomClaims()
 
-    /// The time at which the pending credential expires. Recorded as `lifetime-sms`: after 450 seconds a text is sent,
-    /// after 600 it isn't.
+    /// The time at which the sign-in that waits for a second factor expires. Recorded as `lifetime-sms`: after 450
+    /// seconds a text message is sent, after 600 it isn't.
     var expires: Instant { begun + .minutes(10) }
-    /// The end of the time for an authenticator app's code. Recorded as `lifetime` and `lifetime-short`: after 290
-    /// seconds a code is accepted, after 300 it isn't.
+    /// The time until which an authenticator app's code is accepted for this sign-in. Recorded as `lifetime` and
+    /// `lifetime-short`: after 290 seconds a code is accepted, after 300 it isn't.
     var endOfTOTP: Instant { begun + .minutes(5) }
 
     var pool: UserPool { user.pool }
 }
 
-/// The secret of an authenticator app whose enrolment waits for its first code.
+/// The secret of an authenticator app that is being enrolled. The enrolment is completed with the app's first code.
 struct PendingSecret: TokenRow {
     static let table = Table<PendingSecret>(
         "firebase.pendingSecret", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires + .hours(1) })
@@ -97,14 +98,17 @@ struct PendingSecret: TokenRow {
     var isUsed = false
 }
 
-/// Time-based one-time passwords: <https://www.rfc-editor.org/rfc/rfc6238>, with SHA-1, six digits and thirty seconds.
+/// The one-time codes of authenticator apps: <https://www.rfc-editor.org/rfc/rfc6238>, with SHA-1, six digits and steps
+/// of thirty seconds.
 enum TOTP {
     static let period: Int64 = 30
     static let digits = 6
-    /// The number of steps before and after the present one whose codes are accepted: the service's default.
+    /// The default tolerance for codes of authenticator apps: the number of time steps before and after the present one
+    /// whose codes are accepted. It is Firebase's default.
     /// <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
     static let adjacentIntervals: Int64 = 5
-    /// The greatest number in a project. Recorded as `config#write-adjacent-eleven`.
+    /// The greatest tolerance for codes of authenticator apps that a project may set, in time steps. Recorded as
+    /// `config#write-adjacent-eleven`.
     static let largestIntervals: Int64 = 10
 
     static func code(_ secret: [UInt8], step: Int64) -> String {
@@ -115,20 +119,22 @@ enum TOTP {
         return String(repeating: "0", count: digits - text.count) + text
     }
 
-    /// Returns the time step, around `time`, that has this code; the latest, if there are several.
+    /// Returns the time step of an authenticator app's code, among the steps around `time`: the latest one if several
+    /// have this code, and `nil` if none has it.
     static func step(of code: String, _ secret: [UInt8], at time: Instant, give intervals: Int64) -> Int64? {
         steps(around: time, give: intervals).last { TOTP.code(secret, step: $0) == code }
     }
 
-    /// Returns the steps whose codes are accepted. A snapshot may hold any number of intervals.
+    /// Returns the time steps around `time` whose codes are accepted. The tolerance `intervals` is limited here,
+    /// because a restored snapshot may hold any number.
     static func steps(around time: Instant, give intervals: Int64) -> ClosedRange<Int64> {
         let (now, intervals) = (time.seconds / period, min(max(intervals, 0), largestIntervals))
         return now - intervals...now + intervals
     }
 }
 
-/// The encoding in which secrets are shown: <https://www.rfc-editor.org/rfc/rfc4648#section-6>, upper case without
-/// padding.
+/// The encoding in which the secrets of authenticator apps are shown: Base32 in upper case without padding,
+/// <https://www.rfc-editor.org/rfc/rfc4648#section-6>.
 enum Base32 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
 
@@ -147,7 +153,7 @@ enum Base32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes a text; `nil` if it has a character that isn't in the alphabet.
+    /// Decodes Base32; returns `nil` if the text has a character that isn't in the alphabet.
     static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var (buffer, bits) = (0, 0)
@@ -164,30 +170,32 @@ enum Base32 {
     }
 }
 
-/// The multi-factor settings as a project's `mfa` or a tenant's `mfaConfig` was written: they may name providers
-/// without effect. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/MultiFactorAuthConfig>
+/// The multi-factor settings of a project (`mfa`) or a tenant (`mfaConfig`), unchanged from the request that wrote
+/// them. They may name providers that have no effect.
+/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/MultiFactorAuthConfig>
 struct MFAConfig: Codable, Sendable {
-    /// The `providerConfigs` for authenticator apps.
+    /// The settings of authenticator apps in the multi-factor settings (`providerConfigs`).
     struct AuthenticatorApps: Codable, Sendable {
         var state: String
-        /// The number; `nil` if it wasn't set, which answers don't distinguish from zero.
+        /// The tolerance for codes of authenticator apps, in time steps; `nil` if it wasn't set. Answers don't
+        /// distinguish that from zero.
         var adjacentIntervals: Int64?
     }
 
-    /// The state; `nil` if it wasn't set.
+    /// The state of multi-factor sign-in, such as `ENABLED`; `nil` if it wasn't set.
     var state: String?
-    /// The enabled providers, each at most once.
+    /// The enabled kinds of second factor beside authenticator apps (`enabledProviders`), each at most once.
     var enabledProviders: [String] = []
-    /// The settings of authenticator apps; `nil` if they weren't set.
+    /// The settings of authenticator apps as second factors; `nil` if they weren't set.
     var apps: AuthenticatorApps?
 
     static let phone = "PHONE_SMS"
 
-    /// Whether anything was set.
+    /// Whether any of the multi-factor settings was set.
     var isSet: Bool { state != nil || !enabledProviders.isEmpty || apps != nil }
 
-    /// The effective settings. The default of the intervals is documented:
-    /// <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
+    /// The multi-factor settings with defaults for what isn't set. The default tolerance for authenticator apps is
+    /// documented: <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
     var effect: MFA {
         let isPhone = enabledProviders.contains(MFAConfig.phone)
         let isTOTP = apps.map { $0.state == "ENABLED" || $0.state == "MANDATORY" } ?? false
@@ -196,9 +204,10 @@ struct MFAConfig: Codable, Sendable {
             adjacentIntervals: apps?.adjacentIntervals ?? TOTP.adjacentIntervals)
     }
 
-    /// Returns the resource. With `listsNone`, no provider is an empty list, as in the official emulator. An interval
-    /// of zero is left out, as protobuf does (recorded as `config#write-adjacent-zero`), and so is the default
-    /// (firebase-admin-node, test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
+    /// Returns the multi-factor settings in the form of Google's API. With `listsNone`, an empty `enabledProviders` is
+    /// included, as in the official emulator. A tolerance of zero is left out, as protobuf does (recorded as
+    /// `config#write-adjacent-zero`), and so is one that wasn't set (firebase-admin-node,
+    /// test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
     func document(listsNone: Bool) -> JSONObject {
         var body = JSONObject(["state": state ?? "DISABLED"])
         if listsNone || !enabledProviders.isEmpty {
@@ -217,7 +226,7 @@ struct MFAConfig: Codable, Sendable {
 }
 
 extension MFAConfig {
-    /// Makes the settings of a seed.
+    /// Makes the multi-factor settings that the seed gives to a project or tenant.
     init(_ mfa: MFA) {
         self.init(
             state: mfa.isOn ? mfa.state : nil,
@@ -232,10 +241,10 @@ extension MFAConfig {
     private static let providers = ["PROVIDER_UNSPECIFIED", phone]
     private static let type = "type.googleapis.com/google.cloud.identitytoolkit.admin.v2.MultiFactorAuthConfig"
 
-    /// Sets the fields that the mask names below `path`. `given` is the request's part, and `message` its name in
-    /// errors.
+    /// Sets those multi-factor settings that the update mask names below `path`. `given` are the settings in the
+    /// request, and errors name them as `message`.
     ///
-    /// The refusals were recorded as `config#write-adjacent-eleven`, `#write-unknown-state` and
+    /// The errors were recorded as `config#write-adjacent-eleven`, `#write-unknown-state` and
     /// `#write-unknown-provider`.
     mutating func change(
         _ given: MessageFields?, _ mask: UpdateMask, at path: String, message: String
@@ -255,8 +264,8 @@ extension MFAConfig {
         if mask.names("\(path).providerConfigs") { self.apps = apps }
     }
 
-    /// Reads the settings of authenticator apps. A configuration without `totpProviderConfig` is ignored (recorded as
-    /// `config#write-totp-without-provider-config`).
+    /// Reads the settings of authenticator apps in `providerConfigs`. An item without `totpProviderConfig` is ignored
+    /// (recorded as `config#write-totp-without-provider-config`).
     private static func apps(_ given: MessageFields?, _ message: String) throws(FirebaseError) -> AuthenticatorApps? {
         for config in try given?.list("providerConfigs") ?? [] {
             guard let app = try config.nested("totpProviderConfig") else { continue }
@@ -275,7 +284,8 @@ extension MFAConfig {
         return nil
     }
 
-    /// Returns the name of an enumeration's value, given by name or number. The first name of a state means the second.
+    /// Returns the name of an enumeration's value, which the request gives by name or number. The state
+    /// `STATE_UNSPECIFIED` means `DISABLED`.
     private static func name(
         _ text: String, _ names: [String], _ field: String, _ type: String
     ) throws(FirebaseError) -> String {

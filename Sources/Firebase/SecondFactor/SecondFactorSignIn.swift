@@ -10,7 +10,7 @@ import EmulatorCore
 // answers were recorded in September 2026: https://github.com/t-k/fireemu, conformance/auth-mfa-production.json
 
 extension FirebaseCall {
-    /// Returns the time step of a code.
+    /// Checks a code of an authenticator app with the given secret, and returns the code's time step.
     ///
     /// - Throws: `INVALID_CODE`.
     func step(ofCode code: String, _ secret: [UInt8]) throws(FirebaseError) -> Int64 {
@@ -18,19 +18,21 @@ extension FirebaseCall {
         throw FirebaseError(
             "INVALID_CODE",
             because:
-                "the code isn't this secret's at the world's time, give or take \(mfa.adjacentIntervals) steps of 30 seconds"
+                "the code isn't the app's at the world's time, even within \(mfa.adjacentIntervals) steps of 30 seconds"
         )
     }
 }
 
 extension FirebaseCall {
-    /// Returns the error for a request that lacks a part: the official emulator has a code for each, production one
-    /// sentence for all.
+    /// Returns the error for a missing part of a request. The official emulator has an own `code` for each part,
+    /// production has the same text for all.
     func missing(_ code: String, because reason: String) -> FirebaseError {
         isInEmulatorMode ? FirebaseError(code, because: reason) : .invalidArgument(reason)
     }
 
-    /// Returns a text that the request must have.
+    /// Returns the text in a field that a request for the second factor must have.
+    ///
+    /// - Throws: An error if the field is missing.
     fileprivate func requiredPart(_ name: String) throws(FirebaseError) -> String {
         if let text = try text(name) { return text }
         throw isInEmulatorMode ? .missing(name) : .invalidArgument("\(name) is missing")
@@ -38,7 +40,8 @@ extension FirebaseCall {
 }
 
 extension FirebaseProvider {
-    /// Returns the first factor that the request continues, and its user.
+    /// Returns the sign-in that has passed the first factor and that the request continues (`mfaPendingCredential`),
+    /// with its user.
     private func pending(_ call: FirebaseCall) throws(FirebaseError) -> (PendingSecondFactor, User) {
         let text = try call.requiredPart("mfaPendingCredential")
         let (pending, user) = call.read { tables in
@@ -53,7 +56,8 @@ extension FirebaseProvider {
         return (pending, user)
     }
 
-    /// Checks that the first factor hasn't expired. Recorded as `lifetime-sms#sms-start-aged-m600`.
+    /// Checks that a sign-in that waits for its second factor hasn't expired. Recorded as
+    /// `lifetime-sms#sms-start-aged-m600`.
     private func checkAge(_ pending: PendingSecondFactor, _ call: FirebaseCall) throws(FirebaseError) {
         guard pending.expires <= call.exchange.world.now else { return }
         throw FirebaseError(
@@ -67,7 +71,8 @@ extension FirebaseProvider {
         let id = try call.requiredPart("mfaEnrollmentId")
         // Recorded as `sms#sign-in-start-without-info`. The official emulator doesn't need it.
         guard call.isInEmulatorMode || call.has("phoneSignInInfo") else {
-            throw FirebaseError.invalidArgument("phoneSignInInfo is missing: an authenticator app needs no start")
+            throw FirebaseError.invalidArgument(
+                "phoneSignInInfo is missing: for an authenticator app, call only mfaSignIn:finalize")
         }
         try checkAge(pending, call)
         guard let factor = user.factors.first(where: { $0.id == id }) else {
@@ -75,7 +80,7 @@ extension FirebaseProvider {
         }
         guard case .phone(let number) = factor.kind else {
             // Recorded as `totp/sign-in#start-totp-as-phone`.
-            let reason = "an authenticator app needs no start: finalize with its code"
+            let reason = "for an authenticator app, call only mfaSignIn:finalize, with the app's code"
             throw call.isInEmulatorMode
                 ? FirebaseError("INVALID_ARGUMENT", because: reason)
                 : FirebaseError("INVALID_PHONE_NUMBER", "Invalid format.", because: reason)

@@ -2,7 +2,7 @@ import EmulatorCore
 import JSON
 import Worlds
 
-/// A tenant: a separate set of users in a project, with its sign-in methods.
+/// A tenant of a Firebase project: a separate set of users, with its own sign-in methods.
 /// <https://cloud.google.com/identity-platform/docs/multi-tenancy>
 struct Tenant: Row {
     static let table = Table<Tenant>("firebase.tenant", sortedBy: order, size: { $0.others.size })
@@ -17,29 +17,30 @@ struct Tenant: Row {
     /// Whether the tenant is disabled: nobody may sign in, and administrators may not manage its users.
     var isDisabled = false
     var mfa = MFAConfig()
-    /// Whether addresses are protected from enumeration; `nil` if the project's setting applies.
+    /// Whether answers hide which addresses exist in the tenant (email enumeration protection); `nil` if the project's
+    /// setting applies.
     var hidesEmails: Bool?
-    /// The code for each test number. They may be second factors.
+    /// The fixed code for each phone number that is for tests only. In a tenant such numbers can be second factors.
     var testNumbers: [String: String] = [:]
     /// Whether the tenant exists only because a request named it, and nobody has set it up.
     var isImplicit = false
-    /// Whether the tenant is in the seed, which may also set the tenant's providers.
+    /// Whether the tenant comes from the seed, which may also give it its own identity providers.
     var isSeeded = false
     var others = OtherSettings()
 
     var key: UserPool { UserPool(project: project, tenant: id) }
 
-    /// The fields of the resource that are true or false.
+    /// The Boolean fields of a tenant in the API, by name.
     static let flags: [(name: String, flag: any WritableKeyPath<Tenant, Bool> & Sendable)] = [
         ("allowPasswordSignup", \.allowsPasswords), ("enableEmailLinkSignin", \.allowsEmailLinks),
         ("disableAuth", \.isDisabled), ("enableAnonymousUser", \.allowsAnonymous),
     ]
 
-    /// Returns the common prefix of the index texts of a project's tenants.
+    /// Returns the prefix by which the sorted index finds all tenants of a project.
     static func place(of project: String) -> String { "\(project)\0" }
 
-    /// Returns the tenant for an administrator. In emulator mode it has `tenantId` and everything that is off, as in
-    /// the official emulator; production returns only what is on. Recorded as `tenant/manage`
+    /// Returns the tenant in the API's form for administrators. In emulator mode it has `tenantId` and also the flags
+    /// that are false, as in the official emulator. Production returns only true flags. Recorded as `tenant/manage`
     /// (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json).
     func document(in call: FirebaseCall) -> JSONObject {
         var body = JSONObject([
@@ -65,7 +66,7 @@ struct Tenant: Row {
     }
 }
 
-/// A tenant that an administrator has deleted.
+/// A mark that an administrator has deleted a tenant, which production's errors tell from an unknown tenant.
 struct DeletedTenant: Row {
     static let table = Table<DeletedTenant>("firebase.deletedTenant", limit: 10_000)
 
@@ -73,7 +74,8 @@ struct DeletedTenant: Row {
 }
 
 extension Tenant {
-    /// Makes a tenant that nobody has set up, as the official emulator does when one is named: everything is enabled.
+    /// Makes a tenant that exists only because a request named it, as in the official emulator. All of its sign-in
+    /// methods are enabled.
     init(unconfigured id: String, of project: String) {
         self.init(
             project: project, id: id, allowsPasswords: true, allowsEmailLinks: true, allowsAnonymous: true,
@@ -82,11 +84,11 @@ extension Tenant {
 }
 
 extension Project {
-    /// Returns the project with the settings that apply to the users of a tenant.
+    /// Returns a copy of the project with the settings that apply to a tenant's users.
     ///
-    /// In production, a tenant inherits neither the protection from enumeration nor the permission for several users to
-    /// have one address (`tenant/inheritance#wrong-password-in-tenant`, `#create-dup-in-tenant`); in the official
-    /// emulator it does.
+    /// In production, a tenant doesn't inherit the project's email enumeration protection, nor the permission for
+    /// several users to have the same address (`tenant/inheritance#wrong-password-in-tenant`, `#create-dup-in-tenant`).
+    /// In the official emulator it inherits both.
     func within(_ tenant: Tenant, inEmulatorMode isInEmulatorMode: Bool) -> Project {
         var project = self
         let own = tenant.isSeeded ? seededTenant(tenant.id)?.providers : nil
@@ -102,11 +104,11 @@ extension Project {
     }
 }
 
-/// A tenant in a project's seed.
+/// A tenant that the seed gives to a Firebase project.
 package struct SeededTenant: SchemaObject {
-    /// The tenant's settings, without the project to which it belongs.
+    /// The settings of the seeded tenant. Its project's ID is filled in later.
     fileprivate let settings: Tenant
-    /// The tenant's providers; `nil` if it has all of the project's.
+    /// The seeded tenant's own identity providers; `nil` if it has all of the project's.
     private(set) var providers: TenantProviders?
     let users: [SeededUser]
 
@@ -135,7 +137,8 @@ package struct SeededTenant: SchemaObject {
         users = fields.list("users", of: SeededUser.self, key: "localId", "Users that exist from the start.")
     }
 
-    /// Returns the tenant completed by `providers`, the project's in the seed.
+    /// Returns the seeded tenant with complete identity providers. Settings that a provider of the tenant lacks are
+    /// taken from `providers`, the project's in the seed.
     func inheriting(from providers: JSONValue?) -> SeededTenant {
         var tenant = self
         tenant.providers?.inherit(from: providers)
@@ -143,9 +146,9 @@ package struct SeededTenant: SchemaObject {
     }
 }
 
-/// The identity providers of a tenant, and how they differ from the project's.
+/// The identity providers that the seed gives to a tenant, described by their differences from the project's providers.
 struct TenantProviders: SchemaObject {
-    /// The members that the seed gives for each, by the provider's ID.
+    /// The settings that the seed gives to the tenant's identity providers, by provider ID.
     private let differences: [(id: String, members: JSONObject)]
     private(set) var sources: [any KnownSource] = []
     private(set) var openID: [(id: String, provider: SeededOpenIDProvider)] = []
@@ -168,7 +171,8 @@ struct TenantProviders: SchemaObject {
         fields.optional(Source.id, .part(of: Source.self), "\(Source.title); what isn't said is as in the project's.")
     }
 
-    /// Completes the providers by `providers`, the project's in the seed.
+    /// Makes the tenant's identity providers complete: settings that a provider lacks are taken from `providers`, the
+    /// project's in the seed.
     mutating func inherit(from providers: JSONValue?) {
         for (id, members) in differences {
             if let type = IdentitySources.source(id) {
@@ -188,7 +192,8 @@ struct TenantProviders: SchemaObject {
         return Object(reading: (inherited ?? own).value)
     }
 
-    /// Checks that each provider is complete, and its references to other parts of the seed.
+    /// Checks that each identity provider of a tenant in the seed is complete, and that the clients, apps and keys to
+    /// which it refers exist in the seed.
     static func check(_ providers: LocatedJSON?, of project: LocatedJSON, _ references: inout SeedReferences) {
         for (id, own) in providers?.members ?? [] {
             let schema = IdentitySources.source(id)?.schema ?? SeededOpenIDProvider.schema

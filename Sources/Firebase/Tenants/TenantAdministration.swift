@@ -11,7 +11,7 @@ import Time
 // conformance/auth-tenant-blocking-production.json, program tenant/manage.
 
 extension FirebaseProvider {
-    /// Returns the tenant that the path names.
+    /// Returns the tenant that the request's path names.
     private func tenant(_ call: FirebaseCall) throws -> Tenant {
         try requireTenants(call)
         do {
@@ -48,7 +48,7 @@ extension FirebaseProvider {
         return answer(made, call)
     }
 
-    /// Makes an ID: the name and five characters behind it, as in production.
+    /// Makes the ID of a new tenant: its display name, a hyphen and five random characters, as in production.
     private func newTenantID(_ call: FirebaseCall, named name: String) throws -> String {
         let stem = name.prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         return try call.update { tables in
@@ -88,8 +88,8 @@ extension FirebaseProvider {
         return FirebaseAnswer.empty
     }
 
-    /// Lists tenants, ordered by the bytes of their IDs, so the last ID of a page says where the next one begins. A
-    /// full page has a token even if no tenant follows. An invalid `pageSize` is ignored.
+    /// Lists a project's tenants in the order of their IDs, compared by bytes. The last ID of a page is the token of
+    /// the next page. A full page has a token even if no tenant follows. An invalid `pageSize` is ignored.
     func listTenants(_ call: FirebaseCall) throws(FirebaseError) -> FirebaseAnswer {
         try requireTenants(call)
         let query = call.exchange.request.queryForm
@@ -107,12 +107,12 @@ extension FirebaseProvider {
 }
 
 extension Tenant {
-    /// The fields that are stored as they are written.
+    /// The fields of a tenant that are stored and returned unchanged.
     private static let otherFields = [
         "inheritance", "recaptchaConfig", "smsRegionConfig", "monitoring", "passwordPolicyConfig", "client",
         "mobileLinksConfig",
     ]
-    /// All fields of the resource; the last three can't be set.
+    /// The names of all fields of a tenant in the API. A request can't set the last three.
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.tenants#Tenant>
     private static let fields =
         otherFields + flags.map(\.name) + [
@@ -120,7 +120,7 @@ extension Tenant {
             "hashConfig", "tenantId",
         ]
 
-    /// Sets the fields that the mask names.
+    /// Sets the fields of the tenant that the update mask names.
     fileprivate mutating func change(_ call: FirebaseCall, _ mask: UpdateMask, now: Instant) throws(FirebaseError) {
         if !call.isInEmulatorMode, let name = call.fields.names.first(where: { !Tenant.fields.contains($0) }) {
             throw .unknownName(name, at: "tenant")
@@ -143,7 +143,7 @@ extension Tenant {
         isImplicit = false
     }
 
-    /// Checks a name. The official emulator takes any.
+    /// Checks the display name of a tenant. The official emulator accepts any name.
     /// <https://cloud.google.com/identity-platform/docs/multi-tenancy-managing-tenants>
     private func check(_ name: String, _ call: FirebaseCall) throws(FirebaseError) {
         let isLong = (4...20).contains(name.utf8.count)
@@ -163,9 +163,9 @@ extension Tenant {
     }
 }
 
-/// Test numbers of a project or tenant, each with a code of its own.
+/// The phone numbers for tests in a project or tenant. Each has a fixed code.
 enum TestNumbers {
-    /// The greatest number of them:
+    /// The greatest number of phone numbers for tests in a project or tenant:
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.tenants#Tenant>
     private static let largest = 10
 
@@ -188,12 +188,13 @@ enum TestNumbers {
 }
 
 extension FirebaseError {
-    /// Returns the error for administrators who manage tenants. Recorded as `tenant/manage#get-unknown`.
+    /// Returns the error of the API for managing tenants when a tenant doesn't exist. Recorded as
+    /// `tenant/manage#get-unknown`.
     fileprivate static func tenantNotFound(_ diagnosis: Diagnosis) -> FirebaseError {
         FirebaseError("TENANT_NOT_FOUND", status: 404, named: "NOT_FOUND", diagnosis: diagnosis)
     }
 
-    /// Returns the error for an unknown member of a message. Recorded as `tenant/manage#create-unknown-field`.
+    /// Returns the error for an unknown member in a request's body. Recorded as `tenant/manage#create-unknown-field`.
     fileprivate static func unknownName(_ name: String, at field: String) -> FirebaseError {
         let name = Place.shortened(name, to: 200)
         var error = invalidField(

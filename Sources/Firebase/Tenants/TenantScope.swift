@@ -6,28 +6,29 @@ import JSON
 // The choice of the users that a call is about. SDKs send `tenantId` with a sign-in, and later only the ID token, which
 // names the tenant, too.
 
-/// An ID token of a request, decoded and not yet verified.
+/// The ID token in a request's body, decoded but not yet verified.
 struct DecodedIDToken: Sendable {
     let text: String
     let token: JWS
 
-    /// Decodes the body's token; `nil` if it has none that can be read: the method reports what is wrong with it.
+    /// Decodes the ID token in a request's body. Returns `nil` if there is none or it can't be read; the API method
+    /// later reports what is wrong with it.
     init?(_ body: JSONObject) {
         guard let text = body["idToken"]?.string, let token = try? JWS(parsing: text) else { return nil }
         self.text = text
         self.token = token
     }
 
-    /// The tenant in the token's claims.
+    /// The ID of the tenant that the ID token's claims name.
     var tenantID: String? { token.claims["firebase"]?["tenant"]?.string }
 
     func isOf(_ project: Project) -> Bool { token.claims["aud"]?.string == project.id }
 }
 
 extension FirebaseProvider {
-    /// Returns the tenant that a call names by its path, its body or query, or its ID token.
+    /// Returns the ID of the tenant that a request names: in its path, in its body or query, or in its ID token.
     ///
-    /// - Throws: `TENANT_ID_MISMATCH` if two of these differ.
+    /// - Throws: `TENANT_ID_MISMATCH` if these name different tenants.
     static func tenantID(
         of exchange: Exchange, _ body: JSONObject, _ idToken: DecodedIDToken?, _ project: Project
     ) throws(FirebaseError) -> String? {
@@ -66,10 +67,11 @@ extension FirebaseProvider {
             because: "\(place) is of tenant \(Diagnosis.quote(id)), the request is for \(Diagnosis.quote(named))")
     }
 
-    /// Makes a call about the users of a project or of one of its tenants, with the settings that apply to them.
+    /// Makes the call of an API method about the users of a project or of its tenant `id`, with the settings that apply
+    /// to these users.
     ///
-    /// - Throws: `TENANT_DISABLED` for a tenant whose sign-in is switched off, unless `takesDisabled` is set (recorded as
-    ///   `tenant/settings#auth-off-sign-in`); `PROJECT_DISABLED` in emulator mode.
+    /// - Throws: `TENANT_DISABLED` for a tenant whose sign-in is switched off, unless `takesDisabled` is true (recorded
+    ///   as `tenant/settings#auth-off-sign-in`); in emulator mode `PROJECT_DISABLED`.
     func scoped(
         _ exchange: Exchange, _ project: Project, tenant id: String?, isAdmin: Bool = false,
         takesDisabled: Bool = false, _ body: JSONObject = JSONObject(), idToken: DecodedIDToken? = nil
@@ -93,7 +95,7 @@ extension FirebaseProvider {
             body: body, idToken: idToken)
     }
 
-    /// Returns a tenant of the project.
+    /// Returns the project's tenant with this ID. Where unknown tenants are accepted, it makes the tenant.
     ///
     /// - Throws: `INVALID_TENANT_ID`, `TENANT_DELETED` (recorded as `tenant/selection#admin-lookup-unknown-tenant` and
     ///   `tenant/deletion#lookup-after-delete`).
@@ -123,9 +125,9 @@ extension FirebaseProvider {
 }
 
 extension FirebaseCall {
-    /// Checks that people may sign in by this method.
+    /// Checks that the project or tenant allows people to sign in by this method.
     ///
-    /// - Throws: `code` if they may not.
+    /// - Throws: An error with the code `code` if it doesn't.
     func require(_ method: String, or code: String) throws(FirebaseError) {
         guard !allows(method) else { return }
         guard let tenant else {
@@ -139,17 +141,18 @@ extension FirebaseCall {
             code, because: "\(settings[method] ?? method) of the tenant \(Diagnosis.quote(tenant)) isn't true")
     }
 
-    /// Whether a method is allowed. A project's links in e-mails need its passwords, and are off in a new project of
-    /// production (`tenant/actions#link-no-tenant`); the official emulator has no such setting.
+    /// Whether the project or tenant allows a sign-in method. In a project, sign-in links in mails need passwords to be
+    /// enabled, and in production a new project doesn't allow them (`tenant/actions#link-no-tenant`). The official
+    /// emulator has no such setting.
     private func allows(_ method: String) -> Bool {
         guard method == "emailLink" else { return project.isEnabled(method) == true }
         let isAllowed = project.providers.emailLink ?? isInEmulatorMode
         return isAllowed && (tenant != nil || project.providers.password == true)
     }
 
-    /// Checks that the call isn't about the users of a tenant.
+    /// Checks that the call is about a project's own users, and not about those of a tenant.
     ///
-    /// - Throws: `UNSUPPORTED_TENANT_OPERATION` if it is.
+    /// - Throws: `UNSUPPORTED_TENANT_OPERATION` if it is about a tenant.
     func requireNoTenant(_ endpoint: String) throws(FirebaseError) {
         guard let tenant else { return }
         throw FirebaseError(

@@ -30,7 +30,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Handles the page's form.
+    /// Handles the form of the page on which a person is chosen for a fake sign-in: an existing person, a new one, or a
+    /// cancel.
     func personAnswered(_ exchange: Exchange, _ form: Form, to request: Form) throws -> Response {
         guard let (project, flow) = signInUnderWay(exchange, request["state"] ?? ""), project.takesFakes else {
             return FirebaseProvider.noSuchSignIn()
@@ -71,7 +72,7 @@ extension FirebaseProvider {
         return try finish(exchange, flow, .success("\(project.handler)?\(query)"))
     }
 
-    /// Returns the name by which outcomes are ordered for a provider: `google` for the ID `google.com`.
+    /// Returns the name of an identity provider in a test's orders: `google` for the ID `google.com`.
     private static func name(ofProvider id: String) -> String? {
         IdentitySources.source(id).map { $0.title.lowercased() }
     }
@@ -79,7 +80,7 @@ extension FirebaseProvider {
     // MARK: - The page
 
     private static let widgetTitle = "Auth Emulator IDP Login Widget"
-    /// The greatest number of the project's users that are listed.
+    /// The greatest number of the project's users that the page of a fake sign-in lists.
     private static let listed = 100
 
     private func choosePerson(
@@ -169,7 +170,8 @@ extension FirebaseProvider {
         return problem.map { response.diagnosed(Diagnosis($0)) } ?? response
     }
 
-    /// Returns a form that is posted to the project's own domain, as a provider's answer is.
+    /// Returns a form of the fake sign-in's page. It is posted to the project's own domain, like the answer of an
+    /// identity provider.
     private func form(
         _ exchange: Exchange, _ flow: WebFlow, _ project: Project, id: String, _ children: [HTML]
     ) -> HTML {
@@ -181,7 +183,8 @@ extension FirebaseProvider {
             children: [.carrying(request)] + children)
     }
 
-    /// A script that the page doesn't need. Tests for the official emulator's page wait until there is such a function.
+    /// A script for the page of a fake sign-in. The page works without it, but tests for the official emulator's page
+    /// wait until the function `toggleForm` exists.
     private static let script: StaticString = """
         function toggleForm(isShown){if(isShown)document.getElementById('email-input').focus()}\
         document.querySelector('.js-new-account').addEventListener('click',function(){toggleForm(true)});\
@@ -193,7 +196,7 @@ extension FirebaseProvider {
         """
 }
 
-/// The person in a fake credential.
+/// The person whom a fake credential describes.
 private struct FakePerson {
     var rawId = ""
     var email = ""
@@ -209,13 +212,15 @@ private struct FakePerson {
         (email, isVerified, displayName) = (account.email, account.emailVerified, account.fullName)
     }
 
-    /// Returns the person's ID at a provider: the same in every run, and another at each provider.
+    /// Returns the person's user ID at an identity provider. It is the same in every run, and different at each
+    /// provider.
     static func rawId(of account: Account, at provider: String) -> String {
         let digest = Digest.sha256("firebase:fake:\(provider):\(account.id)")
         return String(digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
-    /// Makes a person who has signed in before. The official emulator counts such an address as verified.
+    /// Makes the description of a person who has signed in with this identity provider before. The address counts as
+    /// verified, as in the official emulator.
     init(_ link: User.Link) {
         rawId = link.rawId
         email = link.email ?? ""
@@ -234,7 +239,7 @@ private struct FakePerson {
         )
     }
 
-    /// The reason why the form can't be accepted, in a sentence for the page.
+    /// The error in the form for a new person, as a sentence for the page; `nil` if there is none.
     var problem: String? {
         if email.isEmpty { return "Email required" }
         if !email.contains("@") { return "Missing \"@\"" }
@@ -254,7 +259,7 @@ private struct FakePerson {
         return claims
     }
 
-    /// The form's fields, filled in with what was sent before.
+    /// The input fields of the form for a new person, filled in with the texts that were sent before.
     var fields: [HTML] {
         func input(_ id: String, _ name: String, _ label: String, _ value: String, _ type: String) -> HTML {
             .tag(

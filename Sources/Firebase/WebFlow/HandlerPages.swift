@@ -35,7 +35,7 @@ extension FirebaseProvider {
         ).diagnosed(diagnosis)
     }
 
-    /// Begins a sign-in, or receives a provider's answer.
+    /// Handles a request to Firebase's sign-in handler: one that begins a sign-in, or an identity provider's answer.
     private func handler(_ exchange: Exchange, _ form: Form) async throws -> Response {
         if let request = form.carriedRequest { return try personAnswered(exchange, form, to: request) }
         let isAnswer = ["code", "id_token", "error"].contains { form[$0] != nil }
@@ -102,8 +102,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// The page for an OpenID provider's ID token in the fragment, which browsers don't send: the page sends it as a
-    /// query.
+    /// The page that gets an OpenID provider's answer in the fragment of its URL. Browsers don't send fragments, so the
+    /// page's script sends the answer again as a query.
     private static let fragmentPage = Page.response(
         title: "Signing in…", look: .firebase,
         [
@@ -151,7 +151,7 @@ extension FirebaseProvider {
         return try failed(exchange, flow, error, form["error_description"])
     }
 
-    /// Returns the sign-in that `state` names, and its project.
+    /// Returns the sign-in to which `state` belongs, with its project; `nil` if it has ended or expired.
     func signInUnderWay(_ exchange: Exchange, _ state: String) -> (Project, WebFlow)? {
         let id = String(state.prefix { $0 != "." })
         let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address)
@@ -163,10 +163,10 @@ extension FirebaseProvider {
     static func noSuchSignIn() -> Response {
         problem(
             400, "No such sign-in",
-            Diagnosis("state belongs to no sign-in under way: it is over, an hour old, or of another world"))
+            Diagnosis("state belongs to no sign-in under way: it has ended, is an hour old, or is of another world"))
     }
 
-    /// Ends a sign-in to which the provider answered with OAuth's `error`. It can only end once.
+    /// Ends a sign-in to which the identity provider answered with an OAuth `error`. A sign-in can end only once.
     func failed(_ exchange: Exchange, _ flow: WebFlow, _ error: String, _ description: String?) throws -> Response {
         guard try exchange.world.update({ $0.pop(WebFlow.self, flow.token) }) != nil else {
             return FirebaseProvider.noSuchSignIn()
@@ -195,11 +195,12 @@ extension FirebaseProvider {
         case .page(let redirectURL): return try toPage(exchange, flow, redirectURL, outcome)
         case .client:
             return FirebaseProvider.problem(
-                400, "Nobody waits here", Diagnosis("createAuthUri names its own continueUri"))
+                400, "Nobody waits here", Diagnosis("createAuthUri began this sign-in: send the answer to continueUri"))
         }
     }
 
-    /// Redirects to `SCHEME://firebaseauth/link?deep_link_id=URL`, where the URL's query has the answer.
+    /// Redirects to the app with `SCHEME://firebaseauth/link?deep_link_id=URL`. The query of that URL contains the
+    /// sign-in's result.
     private func toApp(_ exchange: Exchange, _ flow: WebFlow, scheme: String, _ outcome: Outcome) -> Response {
         var fields = [
             Form.Field(name: "authType", value: flow.authType), Form.Field(name: "eventId", value: flow.eventId),
@@ -227,19 +228,20 @@ extension FirebaseProvider {
 // stores the event. The frame learns its name from `document.referrer` of the page around it: the address of the
 // handler's page.
 
-/// The answer to a redirect, stored until the frame asks for it.
+/// The result of a sign-in by redirect, stored until the SDK's frame in the app's page fetches it.
 struct KeptAnswer: TokenRow {
     static let table = Table<KeptAnswer>(
         "firebase.keptAnswer", limit: 2_000, indexes: [byPool], droppedAt: { $0.expires })
     static let byPool = Index<KeptAnswer, UserPool>("pool") { $0.pool }
 
-    /// A name that can't be guessed.
+    /// The secret name under which the SDK's frame fetches the result of a sign-in.
     let token: String
     let pool: UserPool
     let expires: Instant
-    /// The key of the SDK's app that gets the event: the world, the API key and the app's name.
+    /// The key of the SDK instance that gets the result of a sign-in. It consists of the world (an isolated test
+    /// environment), the API key and the app's name.
     let storageKey: String
-    /// The event as JSON.
+    /// The result of a sign-in as the JSON of the SDK's `AuthEvent`.
     let event: String
 }
 
@@ -247,7 +249,8 @@ extension WebFlow {
     var isPopup: Bool { authType.hasSuffix("ViaPopup") }
     var isRedirect: Bool { authType.hasSuffix("ViaRedirect") }
 
-    /// Returns the SDK's `AuthEvent`: firebase-js-sdk, packages/auth/src/model/popup_redirect.ts.
+    /// Returns the result of a sign-in as the SDK's `AuthEvent`: firebase-js-sdk,
+    /// packages/auth/src/model/popup_redirect.ts.
     func event(_ outcome: FirebaseProvider.Outcome) -> JSONValue {
         var event = JSONObject([
             ("type", .string(authType)), ("eventId", eventId.isEmpty ? .null : .string(eventId)),
@@ -286,7 +289,8 @@ extension FirebaseProvider {
                         + "nothing there, as in production: give the app an authDomain on its own site")))
     }
 
-    /// Returns the elements of a page that passes on an event, with the script.
+    /// Returns the HTML elements of a page that passes the result of a sign-in on to the app's page. One of them is the
+    /// script that does it.
     private static func handOver(
         _ exchange: Exchange, _ flow: WebFlow, _ event: String, _ redirectURL: String?, keptAs name: String? = nil
     ) -> [HTML] {
@@ -305,8 +309,8 @@ extension FirebaseProvider {
         ]
     }
 
-    /// Returns the elements with which a page reports the refusal of a sign-in to the page that opened it. They are
-    /// only for emulator mode, where the SDK doesn't check which domains are authorized.
+    /// Returns the HTML elements with which a page tells the app's page that a sign-in was refused. They are for
+    /// emulator mode only, because there the SDK doesn't check which domains are authorized.
     func refusal(_ exchange: Exchange, _ form: Form, _ project: Project, _ message: String) -> [HTML] {
         let pool = UserPool(project: project.id, tenant: form["tid"])
         let flow = WebFlow(
@@ -316,13 +320,15 @@ extension FirebaseProvider {
         return FirebaseProvider.handOver(exchange, flow, event, nil)
     }
 
-    /// Returns the name under which the handler and the frame store an event. Worlds share an origin.
+    /// Returns the name under which the handler's page and the SDK's frame store the result of a sign-in. It contains
+    /// the world (an isolated test environment), because worlds share an origin.
     static func storageKey(_ exchange: Exchange, apiKey: String, app: String) -> String {
         let world = exchange.address.world
         return "\(world == "default" ? "" : "~\(world):")\(apiKey):\(app)"
     }
 
-    /// Stores an event for the frame, and returns its name.
+    /// Stores the result of a sign-in for the SDK's frame, and returns the secret name under which the frame can fetch
+    /// it.
     private func keep(_ event: String, of flow: WebFlow, _ exchange: Exchange) throws -> String {
         let key = FirebaseProvider.storageKey(exchange, apiKey: flow.apiKey, app: flow.appName)
         return try exchange.world.update { tables in
@@ -335,7 +341,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// Returns the event that is stored under the name in the frame's address, once.
+    /// Returns the stored result of a sign-in whose name is in the frame's URL, and deletes it.
     func takeKept(_ exchange: Exchange, storageKey: String, of project: Project) throws -> String? {
         guard let token = exchange.request.queryForm["understudy_answer"] else { return nil }
         return try exchange.world.update { tables in
@@ -349,7 +355,8 @@ extension FirebaseProvider {
 }
 
 extension Look {
-    /// A white card with square corners under an amber line, like widgets on an app's own site.
+    /// The look of Firebase's pages: a white card with square corners under an amber line, like widgets on an app's own
+    /// site.
     static let firebase = Look(
         name: "Firebase",
         style: """

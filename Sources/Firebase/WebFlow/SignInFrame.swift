@@ -34,8 +34,8 @@ extension FirebaseProvider {
             ], body: "\(Scripts.gapi)")
     }
 
-    /// Serves the frame. It passes the handler's event only to pages of the project's domains (`data-domains`), their
-    /// subdomains, and this machine, as for `redirectUrl`.
+    /// Serves the page that the SDK embeds as a frame. The frame passes the result of a sign-in on only to pages of the
+    /// project's domains (`data-domains`), of their subdomains, and of this machine.
     func frame(_ exchange: Exchange) throws -> Response {
         let query = exchange.request.queryForm
         let (apiKey, app) = (query["apiKey"] ?? "", query["appName"] ?? "")

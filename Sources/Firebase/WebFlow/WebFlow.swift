@@ -6,40 +6,41 @@ import OAuth
 import Time
 import Worlds
 
-/// A sign-in over the web handler or createAuthUri, from its beginning to verifyAssertion.
+/// A sign-in in the browser that goes over Firebase's sign-in handler, or that the API method createAuthUri begins. It
+/// ends when the client redeems the result with verifyAssertion.
 struct WebFlow: TokenRow {
     static let table = Table<WebFlow>("firebase.webFlow", limit: 10_000, indexes: [byPool], droppedAt: { $0.expires })
     static let byPool = Index<WebFlow, UserPool>("pool") { $0.pool }
 
-    /// The receiver of the answer.
+    /// The place to which the result of a sign-in in the browser goes.
     enum Destination: Codable, Sendable {
-        /// An app, through its own URL scheme.
+        /// The result goes to an app, through the app's own URL scheme.
         case app(scheme: String)
-        /// The window that opened the handler, or the page that redirected to it.
+        /// The result goes to the page that opened the sign-in handler in a window, or that redirected to it.
         case page(redirectURL: String?)
-        /// The client itself, which gave its own URL to createAuthUri.
+        /// The result goes to the client itself, which gave its own URL to createAuthUri.
         case client
     }
 
     static let lifetime = TimeSpan.hours(1)
 
-    /// The `state` that the provider gets.
+    /// The parameter `state` in the request to the identity provider, by which its answer is recognized.
     let token: String
     let pool: UserPool
     let expires: Instant
     let providerId: String
-    /// The URL to which the provider redirects.
+    /// The URL to which the identity provider redirects the browser.
     let redirectURI: String
-    /// The SHA-256 in hex of the session ID that verifyAssertion must have.
+    /// The SHA-256, in hex, of the session ID that the client must send to verifyAssertion; `nil` if none is needed.
     let sessionHash: String?
     let destination: Destination
-    /// The parameters that the handler got and passes back.
+    /// Parameters that the sign-in handler received from the SDK. They are passed back unchanged.
     var authType = ""
     var eventId = ""
     var apiKey = ""
     var appName = ""
     var tenantId: String?
-    /// The nonce that an OpenID provider's token must have.
+    /// The nonce that the ID token of an OpenID provider must contain; `nil` for other providers.
     var nonce: String?
 
     func isBegunWith(_ sessionID: String?) -> Bool {
@@ -50,7 +51,7 @@ struct WebFlow: TokenRow {
 }
 
 extension WebFlow {
-    /// Reads a request to the handler.
+    /// Makes a sign-in from the parameters in a request to the sign-in handler.
     init(_ form: Form, _ project: Project, in pool: UserPool, token: String, destination: Destination, now: Instant) {
         self.init(
             token: token, pool: pool, expires: now + WebFlow.lifetime, providerId: form["providerId"] ?? "",
@@ -65,7 +66,7 @@ extension WebFlow {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the open sign-in that `state` names, in the project or in one of its tenants.
+    /// Returns the sign-in under way to which `state` belongs, in the project or in one of its tenants.
     func flow(_ state: String, of project: Project) -> WebFlow? {
         guard let flow = find(WebFlow.self, state), flow.pool.project == project.id, flow.expires > now else {
             return nil
@@ -75,13 +76,13 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension FirebaseProvider {
-    /// The parameters that an app may not set: <https://firebase.google.com/docs/auth/ios/github-auth>. They are
-    /// dropped.
+    /// The parameters of the request to the identity provider that an app may not set. If an app does, they are left
+    /// out. <https://firebase.google.com/docs/auth/ios/github-auth>
     static let reservedParameters: Set<String> = [
         "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
     ]
 
-    /// Returns the URL at which a sign-in begins at our own provider.
+    /// Returns the URL that begins a sign-in at an identity provider. It leads to the provider that Understudy plays.
     func authorizationURL(
         _ authorization: WebAuthorization, _ flow: WebFlow, custom: [(String, String)], _ exchange: Exchange
     ) -> String {
@@ -95,9 +96,11 @@ extension FirebaseProvider {
 
     // MARK: - accounts:createAuthUri
 
-    /// Begins a web flow: <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/createAuthUri>
+    /// Begins a sign-in in the browser, and returns the URL at the identity provider:
+    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/createAuthUri>
     ///
-    /// Quirks: for an address alone it lists the sign-in methods of the address, unless enumeration protection is on.
+    /// Quirks: a request with only an address gets the sign-in methods of that address, unless email enumeration
+    /// protection is on.
     func createAuthUri(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         var body = JSONObject(["kind": "identitytoolkit#CreateAuthUriResponse"])
         let sessionID = try call.text("sessionId") ?? call.update { Base64URL.encode($0.random.bytes(20)) }
@@ -137,7 +140,7 @@ extension FirebaseProvider {
 }
 
 extension FirebaseProvider {
-    /// Adds the ways to sign in with an address to the answer.
+    /// Adds the sign-in methods of an address to the answer.
     private func describe(_ address: String, _ call: FirebaseCall, _ body: inout JSONObject) {
         let user = call.read { tables in
             tables.user(email: address, in: call.pool)
@@ -161,7 +164,7 @@ extension FirebaseProvider {
 }
 
 extension FirebaseCall {
-    /// Returns `customParameter`: a map of texts.
+    /// Returns the names and texts in the request's `customParameter`, which are for the identity provider.
     fileprivate func customParameters() throws(FirebaseError) -> [(String, String)] {
         try map("customParameter").map { ($0.key, $0.value.string ?? $0.value.text) }
     }
@@ -174,7 +177,7 @@ extension FirebaseCall {
 // `INVALID_OAUTH_CLIENT_ID` and `UNAUTHORIZED_DOMAIN`, as the web SDK has them (`auth/invalid-app-id` …). That it shows
 // them on its own page with status 400 isn't documented.
 
-/// The reason why a sign-in may not return to the address in the request.
+/// The error when a sign-in may not return to the app or page that the request names.
 struct ReturnAddressFailure: Error {
     let message: String
     let diagnosis: Diagnosis
@@ -195,8 +198,8 @@ struct ReturnAddressFailure: Error {
 extension WebFlow.Destination {
     private static let longestIdentifier = 256
 
-    /// Reads the address in the request: `clientId` (turned around), `appId`, or else `ibi`, as the app's URL scheme;
-    /// without any of them `redirectUrl`.
+    /// Reads from a request where a sign-in returns to. The app's URL scheme is `clientId` with its parts in reverse
+    /// order, or made of `appId`, or else `ibi`. Without these parameters it is the page at `redirectUrl`.
     init(_ form: Form, _ project: Project) throws(ReturnAddressFailure) {
         func value(_ name: String) -> String? { form[name].flatMap { $0.isEmpty ? nil : $0 } }
         let (bundleID, clientID) = (value("ibi"), value("clientId"))
@@ -270,16 +273,16 @@ extension WebFlow.Destination {
 }
 
 extension Project {
-    /// The domains to which people may be redirected.
+    /// The domains to which a browser may be redirected after a sign-in or from a mail's link.
     var returnDomains: [String] {
         domains ?? authorizedDomains
             + ["\(id).firebaseapp.com", "\(id).web.app"].filter { !authorizedDomains.contains($0) }
     }
 
-    /// Returns `text` as the address of one of the project's web pages.
+    /// Returns `text` as the URL of a web page on one of the project's domains.
     ///
-    /// - Throws: `INVALID_CONTINUE_URI` when it isn't an http or https URL, `UNAUTHORIZED_DOMAIN` when the project doesn't have
-    ///   its domain.
+    /// - Throws: `INVALID_CONTINUE_URI` if it isn't an http or https URL, `UNAUTHORIZED_DOMAIN` if the domain isn't one
+    ///   of the project's.
     func checkedReturnURL(
         _ text: String, named name: String = "continueUrl", takesSubdomains: Bool = false
     ) throws(FirebaseError) -> WebAddress {

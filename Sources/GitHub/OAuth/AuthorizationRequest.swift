@@ -3,33 +3,34 @@ import HTTPServer
 import JSON
 import OAuth
 
-/// A checked request to `/login/oauth/authorize`.
+/// A request to GitHub's authorization endpoint, `/login/oauth/authorize`, that has been read and checked.
 struct AuthorizationRequest: CheckedAuthorization {
     let app: GitHubSection.App
     var client: GitHubSection.App { app }
-    /// The requested redirect URI, or the first registered one.
+    /// The redirect URI of the request, or the app's first registered callback URL if the request has none.
     let redirectURI: String
-    /// The scopes; `nil` if `scope` was missing, which asks for the scopes granted before. It is never `nil` for GitHub
-    /// Apps, whose permissions are registered.
+    /// The requested scopes. `nil` means that the parameter `scope` was missing, which requests the scopes that the
+    /// person has granted before. For a GitHub App, whose permissions are registered, it is never `nil`.
     let scopes: GitHubScopes?
     let wantsRefreshToken: Bool
     let state: Form.Field?
     let challenge: CodeChallenge?
-    /// The account that the client suggests.
+    /// The login of the account that the client suggests to GitHub.
     let login: String?
     let allowsSignup: Bool
-    /// Whether the person must choose an account even if one is signed in.
+    /// Whether the person must choose an account, even if the browser is already signed in to GitHub.
     let selectsAccount: Bool
-    /// The form of the request, unchanged. The consent page sends it again with the person's answer.
+    /// The unchanged form of the authorization request. The consent page sends it again with the person's answer.
     let form: Form
 
-    /// The reason for a refusal, and the place where it is shown.
+    /// The reason why GitHub refuses an authorization request, which also decides where the error is shown.
     enum Refusal: Error, Sendable {
-        /// GitHub's "not found" page.
+        /// The client is unknown. GitHub shows its "not found" page.
         case unknownClient(Diagnosis)
-        /// GitHub's page that warns of the redirect_uri, or a redirect to a registered callback, depending on the seed.
+        /// The `redirect_uri` matches no registered callback URL. Depending on the seed, GitHub shows its warning page
+        /// or redirects to a registered callback URL.
         case mismatch(GitHubSection.App, state: Form.Field?, Diagnosis)
-        /// A redirect to the callback.
+        /// GitHub redirects to the callback URL with this error.
         case callback(OAuthError, redirectURI: String, state: Form.Field?)
     }
 
@@ -86,7 +87,7 @@ struct AuthorizationRequest: CheckedAuthorization {
         throw .mismatch(app, state: state, AuthorizationRequest.mismatch(of: uri, app))
     }
 
-    /// Returns the error in a `redirect_uri`, compared with each registered callback.
+    /// Returns the error message for a `redirect_uri` that matches none of the app's registered callback URLs.
     static func mismatch(of uri: String, _ app: GitHubSection.App) -> Diagnosis {
         let known = app.callbacks.map { callback in
             "\(Diagnosis.quote(callback.text))" + (callback.issue(with: uri).map { " (\($0))" } ?? "")
@@ -94,7 +95,7 @@ struct AuthorizationRequest: CheckedAuthorization {
         return Diagnosis(
             received: "redirect_uri \(Diagnosis.quote(uri))",
             expected: known.isEmpty ? nil : "one that matches " + known.joined(separator: " or "),
-            "register it as a callback URL of \"\(app.clientID)\", or send another"
+            "register it as a callback URL of \"\(app.clientID)\", or send a registered one"
         ).mended(
             byMerging: [
                 "github": [
@@ -105,8 +106,8 @@ struct AuthorizationRequest: CheckedAuthorization {
             ])
     }
 
-    /// Returns the code challenge, if GitHub looks at it on the day that is played. Both parameters are required if one
-    /// is present, and only S256 is supported.
+    /// Returns the code challenge of an authorization request; `nil` if GitHub ignores it on the simulated day, or
+    /// there is none. If one of the two parameters is present, both are required, and only S256 is supported.
     private static func challenge(
         _ form: Form, _ redirectURI: String, _ state: Form.Field?
     ) throws(Refusal) -> CodeChallenge? {
@@ -147,14 +148,14 @@ extension GitHubProvider {
         evidence: "https://github.blog/changelog/2025-07-14-pkce-support-for-oauth-and-github-app-authentication/")
 }
 
-/// A registered callback URL, and its comparison with `redirect_uri`.
+/// A callback URL that is registered at GitHub, and its comparison with a `redirect_uri`.
 ///
 /// Quirks: with wildcard matching, subdomains and subdirectories match, other ports and schemes don't. On a loopback
 /// address, any port matches, which `http://localhost:*/path` spells out.
 struct CallbackURL: Sendable {
     let text: String
     let hasWildcardMatching: Bool
-    /// The redirect URI for requests that don't name one; `nil` if the port is open.
+    /// The callback URL as redirect URI for requests that name none; `nil` if the callback URL leaves the port open.
     let target: String?
     private let address: WebAddress?
 
@@ -168,7 +169,7 @@ struct CallbackURL: Sendable {
 
     func matches(_ uri: String) -> Bool { issue(with: uri) == nil }
 
-    /// Returns why `uri` doesn't match, in a few words.
+    /// Returns why `uri` doesn't match the callback URL, in a few words; `nil` if it does.
     func issue(with uri: String) -> String? {
         guard uri != target else { return nil }
         guard let other = WebAddress(uri), !other.hasFragment else {
@@ -183,7 +184,7 @@ struct CallbackURL: Sendable {
         guard other.effectivePort == address.effectivePort || address.isLoopback else {
             return "its port is \(other.effectivePort), not \(address.effectivePort)"
         }
-        guard hasWildcardMatching || other.rest == address.rest else { return "its path is another" }
+        guard hasWildcardMatching || other.rest == address.rest else { return "its path differs" }
         return pathIssue(with: other.path, below: address.path)
     }
 

@@ -11,7 +11,7 @@ import Worlds
 // before isn't asked again. Without `scope`, the code is for all scopes granted before. Values in the redirect are form
 // encoded.
 
-/// The sign-in at the authorization endpoint.
+/// The sign-in at GitHub's authorization endpoint.
 struct GitHubSignIn: AuthorizationFlow {
     let github: GitHubProvider
 
@@ -61,7 +61,7 @@ struct GitHubSignIn: AuthorizationFlow {
         return (request, form["authorize"] == "1" ? .approved(github.session(exchange)?.account.id ?? "") : .cancel)
     }
 
-    /// Redirects to the sign-in page, where people choose their account.
+    /// Redirects to GitHub's sign-in page, where people choose their account.
     func choosePerson(
         _ request: AuthorizationRequest, _ search: PersonChooser.Search?, _ exchange: Exchange
     ) -> Response {
@@ -76,7 +76,7 @@ struct GitHubSignIn: AuthorizationFlow {
         return isFresh || !request.selectsAccount && isMeant ? session.account : nil
     }
 
-    /// Returns the consent page, unless there is nothing new to grant.
+    /// Returns GitHub's consent page; `nil` if there is nothing new to grant.
     func consentPage(_ request: AuthorizationRequest, for account: Account, _ exchange: Exchange) -> Response? {
         let (grant, isNeeded) = exchange.world.read { tables -> (GitHubGrant?, Bool) in
             guard let grant = tables.grant(account.id, to: request.app) else { return (nil, true) }
@@ -112,7 +112,8 @@ struct GitHubSignIn: AuthorizationFlow {
             [Form.Field(name: "code", value: code)] + (exchange.redirectState(request.state).map { [$0] } ?? []))
     }
 
-    /// Issues a code. `granting` limits the requested scopes, since people may deselect some.
+    /// Issues an authorization code. `granting` are the scopes that the person has left selected, which limit the
+    /// requested ones.
     private func issueCode(
         for request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil,
         isUnverified: Bool = false,
@@ -160,7 +161,7 @@ struct GitHubSignIn: AuthorizationFlow {
         return callback(exchange, redirectURI, fields).diagnosed(diagnosis).known(by: OAuthError.evidence(of: name))
     }
 
-    /// Returns the redirect. Errors also have `iss`.
+    /// Returns the redirect to the client's callback URL. Errors have the parameter `iss`, too.
     private func callback(_ exchange: Exchange, _ redirectURI: String, _ fields: [Form.Field]) -> Response {
         var fields = fields
         if github.addsIssuer { fields.append(Form.Field(name: "iss", value: GitHubProvider.issuer)) }
@@ -170,8 +171,8 @@ struct GitHubSignIn: AuthorizationFlow {
 }
 
 extension GitHubProvider {
-    /// Redirects to callbacks have `iss` (RFC 9207). It was there for two days and broke clients that compare it with an
-    /// issuer of their own.
+    /// A change at GitHub: authorization responses have the parameter `iss` (RFC 9207). It was first there for only two
+    /// days, and broke clients that compare it with an issuer of their own.
     static let callbackIssuer = Change(
         "callbackIssuer", ("2026-04-09", "2026-04-11"), ("2026-08-20", nil),
         summary: "redirects to callbacks have iss=https://github.com/login/oauth (RFC 9207)",

@@ -11,7 +11,7 @@ import Worlds
 // the interval. An app without the flow is already refused when it asks for a code, with status 400.
 
 extension GitHubProvider {
-    /// The scope that asks for a refresh token, and that no token has.
+    /// The scope by which a client requests a refresh token. No token has this scope.
     private static let refreshing = "offline_access"
 
     func deviceCode(_ exchange: Exchange) throws -> Response {
@@ -94,20 +94,21 @@ extension GitHubProvider {
     }
 }
 
-/// The times within the last hour at which people entered user codes of an app.
+/// The times within the last hour at which people entered user codes (of the device flow) of a GitHub app.
 struct UserCodeEntries: Row {
     static let period = TimeSpan.hours(1)
-    /// The most codes that people may enter for an app in `period`.
+    /// The greatest number of user codes that people may enter for a GitHub app in `period`.
     static let limit = 50
     static let table = Table<UserCodeEntries>("github.userCodeEntries") { row in row.times.last.map { $0 + period } }
 
-    /// The app's client ID.
+    /// The GitHub app's client ID.
     let key: String
     var times: [Instant] = []
 }
 
 extension Transaction {
-    /// Counts a code that a person entered for an app. Returns `false` if there were fifty within the last hour.
+    /// Counts a user code that a person has entered for a GitHub app. Returns `false` if people have already entered
+    /// fifty within the last hour.
     mutating func countUserCode(of client: String) -> Bool {
         let now = self.now
         var entries = find(UserCodeEntries.self, client) ?? UserCodeEntries(key: client)

@@ -4,7 +4,7 @@ import JSON
 import OAuth
 import Time
 
-/// An error of GitHub's OAuth endpoints. The descriptions and addresses are in `Assets/errors.tsv`.
+/// An error of GitHub's OAuth endpoints. `Assets/errors.tsv` has the descriptions and the URLs of documentation pages.
 struct OAuthError: Error, Sendable {
     enum Code: String, Sendable, CaseIterable {
         // These are sent to the callback.
@@ -28,9 +28,9 @@ struct OAuthError: Error, Sendable {
 
     let code: Code
     let diagnosis: Diagnosis
-    /// The interval of polls from now on, with `slow_down`.
+    /// The device's new polling interval, in the error `slow_down`.
     var interval: TimeSpan?
-    /// The description that replaces GitHub's.
+    /// The description that a test has ordered instead of GitHub's own.
     var ownDescription: String?
 
     init(_ code: Code, _ diagnosis: Diagnosis, interval: TimeSpan? = nil) {
@@ -39,13 +39,13 @@ struct OAuthError: Error, Sendable {
         self.interval = interval
     }
 
-    /// The errors that can be ordered in a redirect to the callback.
+    /// The errors that a test can order in GitHub's redirect to the callback URL.
     static let ofAuthorizations = [
         Code.accessDenied, .applicationSuspended, .redirectURIMismatch, .invalidRequest,
     ].map(\.rawValue)
-    /// The errors that can be ordered at the token endpoint.
+    /// The errors that a test can order at GitHub's token endpoint.
     static let ofTokens = ordered(Code.allCases)
-    /// The errors that can be ordered at the endpoint for device codes.
+    /// The errors that a test can order at GitHub's endpoint for device codes.
     static let ofDeviceCodes = ordered([.deviceFlowDisabled, .incorrectClientCredentials, .applicationSuspended])
 
     private static func ordered(_ codes: [Code]) -> EndpointTraits.Errors {
@@ -59,7 +59,7 @@ struct OAuthError: Error, Sendable {
         }
     }
 
-    /// The rows of `Assets/errors.tsv`, by the error.
+    /// The rows of `Assets/errors.tsv`, by the name of GitHub's OAuth error.
     private static let table = Dictionary(
         uniqueKeysWithValues: TextTable.rows(Texts.errors).map { row in
             (row[0], (description: row[1], tokenURI: row[2], callbackURI: row[3]))
@@ -67,18 +67,18 @@ struct OAuthError: Error, Sendable {
 
     static func description(of code: Code) -> String { table[code.rawValue]?.description ?? "" }
 
-    /// Returns the evidence for an error of this name with its usual description. A name that GitHub doesn't have can
-    /// be ordered in a redirect.
+    /// Returns the public source from which a GitHub error with this name and its usual description is known. Tests can
+    /// order errors in redirects whose names GitHub doesn't have.
     static func evidence(of name: String) -> Evidence {
         let description = Code(rawValue: name).map { OAuthError.description(of: $0) }
         return GitHubProvider.evidence.ofError(name, description)
-            ?? .chosen("GitHub documents no error of this name: it was ordered")
+            ?? .chosen("GitHub documents no error of this name: a test has ordered it")
     }
 
-    /// Returns the `error_uri` for a redirect to the callback.
+    /// Returns the `error_uri` for an error in the redirect to the callback URL.
     static func authorizationURI(of code: Code) -> String { table[code.rawValue]?.callbackURI ?? "" }
 
-    /// Returns the token endpoint's answer: status 200, in the form that the client accepts.
+    /// Returns the error response of GitHub's token endpoint: status 200, in the format that the client accepts.
     func answer(_ format: AnswerFormat, status: Int = 200) -> Response {
         let description = ownDescription ?? OAuthError.description(of: code)
         var fields: [AnswerFormat.Field] = [
@@ -93,7 +93,8 @@ struct OAuthError: Error, Sendable {
     }
 }
 
-/// The form of the token and device endpoints' answers: form encoded, unless `Accept` says otherwise.
+/// The format of the responses of GitHub's token and device endpoints: form-encoded, unless the request's `Accept`
+/// demands JSON or XML.
 enum AnswerFormat: Sendable {
     typealias Field = (name: String, value: JSONValue)
 
@@ -101,7 +102,8 @@ enum AnswerFormat: Sendable {
     case json
     case xml
 
-    /// Reads `Accept`. The first known type decides; weights are ignored, because no client sends them here.
+    /// Reads the format from the request's `Accept`. The first known media type decides. Weights are ignored, because
+    /// no known client sends weights to these endpoints.
     init(accept: String?) {
         self = .form
         for type in (accept ?? "").utf8.split(separator: UInt8(ascii: ",")) {
@@ -118,7 +120,7 @@ enum AnswerFormat: Sendable {
         }
     }
 
-    /// Returns a response. The fields keep their order in JSON, and are sorted in a form.
+    /// Returns a response in this format. JSON keeps the order of the fields; the form-encoded format sorts them.
     func response(_ fields: [Field], status: Int = 200) -> Response {
         let headers = [
             (name: "Cache-Control", value: "max-age=0, private, must-revalidate"),

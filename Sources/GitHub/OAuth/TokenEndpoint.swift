@@ -88,8 +88,8 @@ extension GitHubProvider {
         }
     }
 
-    /// Returns the checks, in their order. The redirect URI may be any registered one, not only the
-    /// authorization's.
+    /// Returns the checks by which GitHub redeems an authorization code, in their order. The redirect URI may be any
+    /// that matches a registered callback URL, even if the authorization request had a different one.
     private static func redemption(for app: GitHubSection.App) -> Redemption {
         Redemption(checks: [.client, .unused, .unexpired, .redirectURI, .codeVerifier]) { sent, authorized in
             guard let sent, !sent.isEmpty, sent != authorized else { return true }
@@ -122,10 +122,10 @@ extension GitHubProvider {
         return Diagnosis(received: "code \(Diagnosis.quote(text, limit: 24))", reason)
     }
 
-    /// Returns the refusal of a person whose primary address isn't verified.
+    /// Returns GitHub's error for a person whose primary address isn't verified; `nil` if it is verified.
     func addressFault(of account: Account, isUnverified: Bool) -> OAuthError? {
         if isUnverified {
-            return OAuthError(.unverifiedUserEmail, Diagnosis("this error was ordered as an outcome"))
+            return OAuthError(.unverifiedUserEmail, Diagnosis("this error was ordered as the outcome of the sign-in"))
         }
         guard let primary = account.github.primaryEmail, !primary.verified else { return nil }
         return OAuthError(
@@ -158,10 +158,10 @@ extension GitHubProvider {
     }
 }
 
-/// The parameters of a call to the token or device endpoint, from the query and from a form or JSON. The client's can
-/// also be in Basic authentication.
+/// The parameters of a request to GitHub's token or device endpoint, from the query and from a form or JSON body. The
+/// client's credentials can also be in Basic authentication.
 struct TokenCall: Sendable {
-    /// The fields. If several have the same name, the last one counts.
+    /// The request parameters. If several have equal names, the last one counts.
     private let fields: [(name: String, value: String)]
     let credentials: ClientCredentials
 
@@ -183,7 +183,7 @@ struct TokenCall: Sendable {
     var clientID: String { credentials.id ?? "" }
 }
 
-/// The tokens for a code, a refresh token, an authorized device, or an app's reset of a token.
+/// The tokens that GitHub issues for a code, a refresh token, an authorized device, or an app's reset of a token.
 struct IssuedTokens: Sendable {
     let access: Token<GitHubGrant>
     let refresh: Token<GitHubGrant>?
@@ -201,7 +201,8 @@ extension GitHubProvider {
         evidence: "https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, "
             + "https://github.com/aws-samples/sample-collaborative-ai-dlc/issues/462")
 
-    /// Issues an access token, and a refresh token if the app's tokens expire or the request asks for one.
+    /// Issues an access token of a GitHub app, and a refresh token if the app's tokens expire or `withRefreshToken` is
+    /// `true`.
     func issue(
         _ grant: GitHubGrant, _ scopes: GitHubScopes, to app: GitHubSection.App, withRefreshToken: Bool,
         isFromDevice: Bool, in tables: inout Transaction
@@ -234,7 +235,7 @@ extension GitHubProvider {
         return tokens
     }
 
-    /// Returns the fields of the token endpoint's answer.
+    /// Returns the fields of the token endpoint's response: the access token and its properties.
     func fields(of tokens: IssuedTokens) -> [AnswerFormat.Field] {
         var fields: [AnswerFormat.Field] = [("access_token", .string(tokens.access.key))]
         if let refresh = tokens.refresh {

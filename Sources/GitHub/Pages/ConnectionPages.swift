@@ -79,7 +79,7 @@ extension GitHubProvider {
 
     private func scopeText(_ scope: GitHubScope) -> String { "\(scope.about) · " }
 
-    /// Returns the name of the signed-in account and the link to another one.
+    /// Returns the link "Use another account", which names the signed-in account.
     private func account(_ exchange: Exchange, _ session: SignedIn, at path: String) -> HTML {
         let again = Form(fields: [Form.Field(name: "return_to", value: path)]).encoded
         return Pages.link(exchange, "Not \(session.account.github.login)? Use another account", to: "/login?\(again)")
@@ -94,7 +94,7 @@ extension GitHubProvider {
                 "no such app is seeded\(directory.hint(forClient: client))"))
     }
 
-    /// Handles the form: the person revokes the app.
+    /// Handles the form by which a signed-in person revokes an app's access.
     func revokeConnection(_ exchange: Exchange) throws -> Response {
         guard let app = directory.apps[exchange.parameters["client"] ?? ""] else { return noSuchApp(exchange) }
         guard let session = session(exchange) else {

@@ -4,7 +4,8 @@ import JOSE
 import OAuth
 
 extension Pages {
-    /// Shows the app, its requested scopes and the account. Scopes can be deselected, as GitHub says that people may.
+    /// Shows GitHub's consent page: the app, its requested scopes and the account. The person can deselect scopes, as
+    /// GitHub documents.
     static func consent(
         _ exchange: Exchange, _ request: AuthorizationRequest, _ session: SignedIn, granted: GitHubScopes?
     ) -> Response {
@@ -47,7 +48,8 @@ extension Pages {
         return content
     }
 
-    /// Returns descriptions of the scopes, each with a choice; a GitHub App's permissions are listed.
+    /// Returns the part of GitHub's consent page about access: a check box with a description for each scope of an
+    /// OAuth app, or a list of a GitHub App's permissions.
     static func permissions(_ app: GitHubSection.App, _ scopes: GitHubScopes, granted: GitHubScopes?) -> HTML {
         let rows: [HTML]
         if let details = app.details {
@@ -109,7 +111,8 @@ extension GitHubProvider {
         return issue.map { page.diagnosed($0) } ?? page
     }
 
-    /// Shows the app and its requested scopes, after a code was entered.
+    /// Shows GitHub's consent page of the device flow, with the app and its requested scopes, after a person has
+    /// entered a user code.
     func confirmDevice(_ exchange: Exchange) throws -> Response {
         let answer = exchange.request.bodyForm
         guard let session = session(exchange) else { return Pages.redirectToSignIn(exchange, then: "/login/device") }

@@ -16,7 +16,7 @@ import Worlds
 // passwords: people are chosen from a list.
 
 extension Pages {
-    /// Redirects to the sign-in page, which returns to the request.
+    /// Redirects to GitHub's sign-in page, which returns to the authorization request.
     static func redirectToSignIn(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response {
         var fields = [Form.Field(name: "client_id", value: request.app.clientID)]
         if let login = request.login { fields.append(Form.Field(name: "login", value: login)) }
@@ -141,25 +141,25 @@ extension GitHubProvider {
     }
 }
 
-/// A person's session with a browser.
+/// A person's session with a browser at github.com.
 struct Session: Row {
     static let table = Table<Session>("github.session", limit: 100_000, indexes: [byAccount]) { $0.expires }
     static let byAccount = Index<Session, String>("account") { $0.account }
 
-    /// The value of the cookie.
+    /// The value of the session's cookie.
     let key: String
     let account: String
     let expires: Instant
-    /// A token in every form, so that no other site can post one.
+    /// The token that each form of a github.com page carries against cross-site request forgery.
     let authenticityToken: String
-    /// Whether the person has just chosen the account, for the present request.
+    /// Whether the person has just chosen the account, for the authorization request in progress.
     var isFresh = true
 
-    /// The session's ID in orders, because the cookie's value is a secret.
+    /// The session's ID in the control API, because the cookie's value is a secret.
     var id: String { Hex.encode(Array(Digest.sha256(key).prefix(8))) }
 }
 
-/// A browser's session and the person who signed in.
+/// A browser's session at github.com, with the person who signed in.
 struct SignedIn: Sendable {
     let id: String
     let account: Account
@@ -184,7 +184,7 @@ extension GitHubProvider {
         }
     }
 
-    /// Signs `account` in, and redirects to `path` on github.com.
+    /// Signs an account in at github.com, and redirects to `path` on that host.
     func signIn(_ account: String, _ exchange: Exchange, then path: String) throws -> Response {
         let id = try exchange.world.update(for: account) { tables in
             let session = Session(
@@ -216,7 +216,7 @@ extension GitHubProvider {
         "Path=\(exchange.address.cookiePath); HttpOnly; SameSite=Lax"
     }
 
-    /// Returns a path on github.com; `/` for anything that could lead elsewhere.
+    /// Returns `path` if it is a path on github.com, and `/` for anything that could lead to a different host.
     static func local(_ path: String?) -> String {
         guard let path, path.hasPrefix("/"), !path.hasPrefix("//"), !path.contains("\\"),
             !path.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F })
@@ -226,7 +226,8 @@ extension GitHubProvider {
 }
 
 extension Transaction {
-    /// Whether the person has just chosen the account, which counts for one request.
+    /// Returns whether the person has just chosen the account, and forgets that, because it counts for one
+    /// authorization request only.
     mutating func useFreshness(of session: String) -> Bool {
         guard var known = find(Session.self, session), known.isFresh else { return false }
         known.isFresh = false
@@ -235,7 +236,7 @@ extension Transaction {
     }
 }
 
-/// The pages at github.com. They work without scripts and by keyboard, and have no logo.
+/// The pages of the stand-in for github.com. They work without scripts and by keyboard, and have no logo.
 enum Pages {
     static func base(_ exchange: Exchange) -> String { exchange.address.base(of: GitHubProvider.host) }
 

@@ -48,10 +48,10 @@ extension GitHubProvider {
         return errors.isEmpty ? .ok(["data": .object(data)] as JSONValue) : refusal(errors)
     }
 
-    /// The greatest number of errors in an answer.
+    /// The greatest number of errors in a GraphQL response.
     private static let errorLimit = 100
 
-    /// Returns the refusal of a query: GitHub lists all errors of one that it can parse.
+    /// Returns the error response to a GraphQL query. GitHub lists all errors of a query that it can parse.
     private static func refusal(_ errors: [GraphQLError]) -> RESTAnswer {
         graphQLErrors(
             errors.map(\.json),
@@ -70,7 +70,8 @@ extension GitHubProvider {
         return answer
     }
 
-    /// Returns the value of a field of `User`; `nil` if it isn't served. `user` is the document of `GET /user`.
+    /// Returns the value of a field of GraphQL's `User`; `nil` if the field isn't supported. `user` is the response of
+    /// `GET /user`.
     private static func field(_ name: String, of user: JSONObject) -> JSONValue? {
         switch name {
         case "__typename": return "User"
@@ -90,12 +91,12 @@ extension GitHubProvider {
     }
 }
 
-/// An error in a query, in the form of graphql-ruby, which GitHub's API is made with.
+/// An error in a GraphQL query, in the form of graphql-ruby, with which GitHub's API is made.
 struct GraphQLError: Error {
     let message: String
-    /// The line and the column, from 1; `nil` at the end of the query.
+    /// The line and the column of the error in the GraphQL query, both from 1; `nil` at the end of the query.
     let position: (line: Int, column: Int)?
-    /// The names from the operation down to the field; empty for a query that can't be parsed.
+    /// The names from the GraphQL operation down to the field with the error; empty for a query that can't be parsed.
     var path: [String] = []
     var extensions: [(String, JSONValue)] = []
 
@@ -119,7 +120,7 @@ struct GraphQLError: Error {
             } ?? "Unexpected end of document"
     }
 
-    /// A field that the type lacks.
+    /// Returns the GraphQL error for a field that the type doesn't have.
     static func undefined(_ selection: GraphQLSelection, on type: String, at path: [String]) -> GraphQLError {
         let name = Place.shortened(selection.field, to: 500)
         return GraphQLError(
@@ -127,7 +128,7 @@ struct GraphQLError: Error {
             [("code", "undefinedField"), ("typeName", .string(type)), ("fieldName", .string(name))])
     }
 
-    /// A field of an object type without selections.
+    /// Returns the GraphQL error for a field of an object type for which the query selects no fields.
     static func bare(_ selection: GraphQLSelection, at path: [String]) -> GraphQLError {
         let name = selection.field
         return GraphQLError(
@@ -136,7 +137,7 @@ struct GraphQLError: Error {
             [("code", "selectionMismatch"), ("nodeName", .string("field '\(name)'")), ("typeName", "User")])
     }
 
-    /// A scalar field with selections.
+    /// Returns the GraphQL error for a scalar field for which the query selects fields.
     static func scalar(_ selection: GraphQLSelection, at path: [String]) -> GraphQLError {
         let (name, type) = (selection.field, GraphQLSelection.scalarTypes[selection.field] ?? "String")
         let names = selection.selections.prefix(10).map { "\"\(Place.shortened($0.name, to: 100))\"" }
@@ -158,13 +159,13 @@ struct GraphQLError: Error {
     }
 }
 
-/// A query's operation.
+/// The operation of a GraphQL query.
 struct GraphQLOperation: Sendable {
-    /// The first element of the paths in errors: `query`, or `query NAME`.
+    /// The first element of the paths in GraphQL errors: `query`, or `query NAME`.
     let name: String
     let selections: [GraphQLSelection]
 
-    /// Parses a query. Arguments, fragments and mutations aren't supported.
+    /// Parses a GraphQL query. Arguments, fragments and mutations aren't supported.
     init(_ text: String) throws(GraphQLError) {
         var tokens = GraphQLToken.tokens(of: text)[...]
         var name = "query"
@@ -181,15 +182,16 @@ struct GraphQLOperation: Sendable {
     }
 }
 
-/// A field of a query, with the selections below it.
+/// A field in a GraphQL query, with the fields selected below it.
 struct GraphQLSelection: Sendable {
-    /// The name in the answer: the alias, or the field's own.
+    /// The name of the field in the GraphQL response: its alias, or the field's own name.
     let name: String
     let field: String
     let position: (line: Int, column: Int)
     let selections: [GraphQLSelection]
 
-    /// The types of the fields of `User` that aren't `String`: <https://docs.github.com/graphql/reference/objects#user>.
+    /// The types of those fields of GraphQL's `User` that aren't `String`:
+    /// <https://docs.github.com/graphql/reference/objects#user>.
     static let scalarTypes = [
         "id": "ID", "databaseId": "Int", "avatarUrl": "URI", "url": "URI", "websiteUrl": "URI", "createdAt": "DateTime",
         "updatedAt": "DateTime", "isSiteAdmin": "Boolean",
@@ -223,7 +225,7 @@ struct GraphQLSelection: Sendable {
     }
 }
 
-/// A name or a sign of a query, with its line and column, both from 1.
+/// A name or a punctuation mark of a GraphQL query, with its line and column, both from 1.
 struct GraphQLToken: Sendable {
     let text: String
     let line: Int

@@ -42,7 +42,8 @@ extension GitHubProvider {
         },
     ]
 
-    /// Returns the answer for the organization in the path. With `isRestricted`, its restrictions are checked.
+    /// Returns the response for the GitHub organization in the request's path. With `isRestricted`, the organization's
+    /// restrictions on apps and tokens are checked.
     static func find(
         _ call: RESTCall, isRestricted: Bool = false, _ answer: (GitHubSection.Organization) -> RESTAnswer
     ) -> RESTAnswer {
@@ -197,7 +198,7 @@ extension GitHubProvider {
     }
 }
 
-/// A person's membership in an organization, and the caller's view of it.
+/// The memberships of people in a GitHub organization.
 struct Membership: Sendable {
     enum State: String, Sendable {
         case active
@@ -225,14 +226,16 @@ struct Membership: Sendable {
 }
 
 extension RESTCall {
-    /// Whether the caller sees the members of an organization: a member with a token that may read organizations.
+    /// Whether the caller may list the members of a GitHub organization. The caller must be a member, and the token
+    /// must be allowed to read organizations.
     func seesMembers(of membership: Membership) -> Bool {
         membership.isMember(viewer.account) && viewer.may(RESTCall.organizationScopes, permission: "members")
     }
 
     static let organizationScopes: [GitHubScope] = [.adminOrg, .readOrg, .repo, .user, .writeOrg]
 
-    /// Returns the organization's refusal of an app that it hasn't approved, or of a token without single sign-on.
+    /// Returns the error for an app that the GitHub organization hasn't approved, or for a token without the single
+    /// sign-on that the organization requires; `nil` if access isn't restricted.
     func restriction(by organization: GitHubSection.Organization) -> RESTAnswer? {
         guard case .person(_, let app, _) = viewer else { return nil }
         if organization.hides(from: app) {
@@ -257,7 +260,8 @@ extension RESTCall {
         return answer
     }
 
-    /// Returns the caller's organizations that this token shows, and those that single sign-on hides.
+    /// Returns the caller's GitHub organizations that are visible with this token, and those that are hidden until the
+    /// token is authorized for single sign-on.
     func visibleOrganizations() -> (shown: [GitHubSection.Organization], keptBack: [GitHubSection.Organization]) {
         guard case .person(let account, let app, _) = viewer else { return ([], []) }
         let mine = directory.organizations(of: account).filter { organization in

@@ -4,11 +4,13 @@ import JOSE
 import JSON
 import Time
 
-/// The base of URLs in answers: this daemon, in the form of the request's address.
+/// The base URLs in responses of GitHub's REST API. They lead to this daemon, at the address by which the client has
+/// reached it.
 struct RESTBase: Sendable {
-    /// `https://api.github.com`, or `…/github.com/api/v3` for clients that use GitHub Enterprise's layout.
+    /// The base of API URLs: `https://api.github.com`, or `…/github.com/api/v3` for clients that use GitHub
+    /// Enterprise's layout.
     let api: String
-    /// `https://github.com`
+    /// The base of URLs of GitHub's pages: `https://github.com`.
     let html: String
     private let avatars: String
 
@@ -21,7 +23,7 @@ struct RESTBase: Sendable {
     func avatar(_ id: Int) -> String { "\(avatars)/u/\(id)?v=4" }
 }
 
-/// A person in the API's form.
+/// A person as GitHub's REST API represents users.
 struct UserDocument: Sendable {
     private let account: Account
     private let profile: GitHubProfile
@@ -33,7 +35,8 @@ struct UserDocument: Sendable {
         self.base = base
     }
 
-    /// Returns the fields that represent a person in other documents, in GitHub's order.
+    /// Returns the short form of a user, by which other documents of GitHub's REST API refer to the person. The members
+    /// have GitHub's order.
     func simple(isPrivate: Bool = false) -> JSONObject {
         let url = "\(base.api)/users/\(profile.login)"
         return JSONObject([
@@ -51,7 +54,7 @@ struct UserDocument: Sendable {
         ])
     }
 
-    /// Returns the whole profile; with `isPrivate`, also the private part.
+    /// Returns a user's whole profile, as in `GET /user`. With `isPrivate`, the profile includes its private part.
     func full(isPrivate: Bool) -> JSONObject {
         let email = UserDocument.text(publicEmail)
         let common = simple(isPrivate: isPrivate).members.map { ($0.key, $0.value) }
@@ -82,15 +85,17 @@ struct UserDocument: Sendable {
         ]
     }
 
-    /// The primary address, if it is public.
+    /// The user's primary email address, if it is public.
     private var publicEmail: String? {
         profile.primaryEmail.flatMap { $0.visibility == "public" && $0.verified ? $0.email : nil }
     }
 
-    /// 18 July 2017. Accounts created before have a no-reply address without their number.
+    /// The day (18 July 2017) since which GitHub's no-reply addresses contain the user's number. The addresses of older
+    /// accounts don't.
     private static let numberedAddresses = Instant.first + .seconds(1_500_336_000)
 
-    /// All addresses. A person whose primary address is private also has a no-reply address.
+    /// The user's email addresses, as `GET /user/emails` returns them. A person whose primary address is private also
+    /// has a no-reply address.
     var emails: [JSONValue] {
         var emails = profile.emails
         let hasNoReply = emails.contains { $0.email.hasSuffix("@users.noreply.github.com") }
@@ -109,15 +114,15 @@ struct UserDocument: Sendable {
 
     static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
 
-    /// Returns a node ID in the older form, which GitHub still accepts: base64 of the type's length, the type and the
-    /// number.
+    /// Returns a GitHub node ID in the older form, which GitHub still accepts: base64 of the type's length, the type
+    /// and the number.
     static func nodeID(_ type: String, _ id: Int) -> String {
         let length = type.utf8.count < 10 ? "0\(type.utf8.count)" : "\(type.utf8.count)"
         return Base64.encode(Array("\(length):\(type)\(id)".utf8))
     }
 }
 
-/// An organization in the API's form.
+/// An organization as GitHub's REST API represents it.
 struct OrganizationDocument: Sendable {
     private let organization: GitHubSection.Organization
     private let base: RESTBase
@@ -158,7 +163,7 @@ struct OrganizationDocument: Sendable {
             ])
     }
 
-    /// Returns a team in the API's form.
+    /// Returns a team as GitHub's REST API represents it in lists.
     func team(_ team: GitHubSection.Team) -> JSONObject {
         let url = "\(base.api)/organizations/\(organization.id)/team/\(team.id)"
         return JSONObject([
@@ -173,7 +178,7 @@ struct OrganizationDocument: Sendable {
         ])
     }
 
-    /// Returns a team with its counts and its organization.
+    /// Returns a team as GitHub's REST API represents it on its own, with its counts and its organization.
     func fullTeam(_ team: GitHubSection.Team) -> JSONObject {
         let members = team.people.count
         return JSONObject(
@@ -196,7 +201,7 @@ extension RESTCall {
         return answer
     }
 
-    /// Returns a list within an object that has the total count.
+    /// Returns a list of GitHub's REST API that is a member of an object, beside the total count.
     func countedList(_ name: String, _ items: [JSONValue]) -> RESTAnswer {
         let page = page(of: items)
         let body = JSONObject([("total_count", .integer(Int64(items.count))), (name, .array(page.items))])
@@ -228,7 +233,7 @@ extension RESTCall {
         return (shown, [(name: "Link", value: links.joined(separator: ", "))])
     }
 
-    /// The address of this request, without its query.
+    /// The URL of the present API request, without its query.
     private var address: String {
         let path = exchange.address.path
         return path.hasPrefix(GitHubProvider.enterprisePrefix) && base.api.hasSuffix(GitHubProvider.enterprisePrefix)

@@ -6,21 +6,21 @@ import OAuth
 import Recordings
 import Time
 
-/// An operation of the REST API.
+/// An operation of GitHub's REST API.
 struct RESTEndpoint: Sendable {
     enum Access: Sendable {
-        /// Anyone, even without a token.
+        /// The operation may be called by anyone, even without a token.
         case anyone
-        /// A person who is signed in. OAuth apps need one of the scopes, unless the list is empty; GitHub Apps need the
-        /// permission.
+        /// The operation may be called with a person's access token. An OAuth app's token needs one of `scopes`, unless
+        /// the list is empty. A GitHub App needs the `permission`.
         case person(scopes: [GitHubScope], permission: String?, refusal: MissingScope)
-        /// An app authenticates with its client ID and secret.
+        /// The operation may be called by an app, with its client ID and secret.
         case app
-        /// Callers without credentials only.
+        /// The operation may be called only without credentials.
         case nobody
     }
 
-    /// The refusal of a token without the scope.
+    /// The way in which GitHub's REST API refuses a token that lacks a scope.
     enum MissingScope: Sendable {
         case notFound
         case forbidden(String)
@@ -28,21 +28,21 @@ struct RESTEndpoint: Sendable {
 
     let method: String
     let path: String
-    /// The path of the endpoint's documentation, below https://docs.github.com/rest/.
+    /// The path of the operation's documentation, below https://docs.github.com/rest/.
     let documentation: String
-    /// The source from which it is known, if that isn't its documentation.
+    /// The public source from which the operation is known, if that isn't GitHub's REST documentation.
     let source: Evidence?
     let access: Access
-    /// The value of `X-Accepted-OAuth-Scopes`.
+    /// The value of the response header `X-Accepted-OAuth-Scopes`.
     let accepted: String
-    /// The value of `X-Accepted-GitHub-Permissions`.
+    /// The value of the response header `X-Accepted-GitHub-Permissions`.
     let acceptedPermissions: String
-    /// Whether the endpoint's answer has no body.
+    /// Whether the operation's response has no body.
     let isEmpty: Bool
-    /// What a call does, in a few words; `nil` for what isn't part of a sign-in.
+    /// The purpose of the API call, in a few words; `nil` for calls that aren't part of a sign-in.
     let title: String?
     let step: Step?
-    /// Sentences about what surprises an app's developer at an answer.
+    /// Returns remarks about a recorded response that may surprise an app's developer, each a sentence.
     let remarks: @Sendable (RecordedExchange, _ flow: [RecordedExchange]) -> [String]
     let run: @Sendable (RESTCall) throws -> RESTAnswer
 
@@ -74,7 +74,7 @@ struct RESTEndpoint: Sendable {
     var evidence: Evidence { source ?? .documented("https://docs.github.com/rest/\(documentation)") }
 }
 
-/// The caller.
+/// The caller of GitHub's REST API.
 enum Viewer: Sendable {
     case anonymous
     case app(GitHubSection.App)
@@ -92,7 +92,8 @@ enum Viewer: Sendable {
         }
     }
 
-    /// Whether an OAuth app's token has one of the scopes, or a GitHub App has the permission.
+    /// Whether the caller has access: an OAuth app's token must have one of the scopes, and a GitHub App the
+    /// permission.
     func may(_ scopes: [GitHubScope], permission: String? = nil) -> Bool {
         guard case .person(_, let app, let token) = self else { return false }
         if let details = app.details { return permission.map { details.permissions[$0] != nil } ?? true }
@@ -100,24 +101,24 @@ enum Viewer: Sendable {
     }
 }
 
-/// A request to an operation.
+/// A request to an operation of GitHub's REST API.
 struct RESTCall: Sendable {
     let exchange: Exchange
     let viewer: Viewer
     let base: RESTBase
-    /// The API's version: `2022-11-28` or later.
+    /// The version of GitHub's REST API for the request: `2022-11-28` or later.
     let version: String
     let documentation: String
     let directory: GitHubDirectory
 
     func parameter(_ name: String) -> String { exchange.parameters[name] ?? "" }
 
-    /// Returns the person with this login, in upper or lower case.
+    /// Returns the account with this GitHub login, in upper or lower case.
     func account(login: String) -> Account? {
         exchange.world.read { $0.account(gitHubLogin: login) }
     }
 
-    /// Returns the profile of `account`, which is made again only if the account changes.
+    /// Returns the GitHub profile of an account. It is cached, and made again only if the account changes.
     func profile(of account: Account, isPrivate: Bool) -> RESTAnswer {
         let key = ProfileCache.Key(account: account.id, isPrivate: isPrivate, api: base.api)
         let body = exchange.world.caches[ProfileCache.self].body(key, of: account) {
@@ -126,7 +127,7 @@ struct RESTCall: Sendable {
         return RESTAnswer(status: 200, body: body, lastModified: account.github.updatedAt.text)
     }
 
-    /// Returns the answer for an address that GitHub may serve and we don't.
+    /// Returns the error response for an address that the real GitHub may serve and this stand-in doesn't.
     func notServed() -> RESTAnswer { .notServed(exchange) }
 
     func notFound(because reason: String) -> RESTAnswer {
@@ -134,7 +135,7 @@ struct RESTCall: Sendable {
     }
 }
 
-/// The bytes of a body, with their entity tag.
+/// The bytes of a response body, with their entity tag.
 struct RESTBody: Sendable {
     let bytes: [UInt8]
     let entityTag: String
@@ -145,16 +146,16 @@ struct RESTBody: Sendable {
     }
 }
 
-/// The answer of an operation, without the headers that all answers have.
+/// The response of an operation of GitHub's REST API, without the headers that all responses have.
 struct RESTAnswer: Sendable {
     var status: Int
     var body: RESTBody?
     var headers: [(name: String, value: String)] = []
-    /// The time for `Last-Modified`, in RFC 3339.
+    /// The time for the header `Last-Modified`, in RFC 3339.
     var lastModified: String?
     var diagnosis: Diagnosis?
     var note: Note?
-    /// The message of a refusal.
+    /// The message of an error response.
     var message: String?
 
     static func ok(_ body: JSONValue, lastModified: String? = nil, status: Int = 200) -> RESTAnswer {
@@ -167,7 +168,7 @@ struct RESTAnswer: Sendable {
 
     static let noContent = RESTAnswer(status: 204, body: nil)
 
-    /// Returns GitHub's error document.
+    /// Returns an error response in the format of GitHub's REST API.
     static func error(_ status: Int, _ message: String, _ documentation: String) -> RESTAnswer {
         error(status, message, url: "https://docs.github.com/rest" + (documentation.isEmpty ? "" : "/\(documentation)"))
     }

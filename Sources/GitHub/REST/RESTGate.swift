@@ -18,7 +18,8 @@ import Worlds
 // the version.
 
 extension GitHubProvider {
-    /// The versions of the API, oldest first. A request that names none gets the oldest that is supported.
+    /// The versions of GitHub's REST API, oldest first. A request that names no version gets the oldest one that is
+    /// supported.
     static let apiVersions = [
         apiVersion("2022-11-28", until: "2028-03-10"), apiVersion("2026-03-10", from: "2026-03-10"),
     ]
@@ -66,7 +67,7 @@ extension GitHubProvider {
 
     // MARK: - Refusals
 
-    /// Refuses requests without User-Agent before any other check.
+    /// Refuses requests without the header `User-Agent`, before any other check.
     private func refusal(of request: Request) -> Response? {
         guard (request.header("User-Agent") ?? "").isEmpty else { return nil }
         let text =
@@ -96,7 +97,7 @@ extension GitHubProvider {
             .because(Diagnosis(received: "version \(Diagnosis.quote(version))", "send one of these, or no header"))
     }
 
-    /// Refuses a request whose `Accept` names no media type of JSON.
+    /// Refuses an API request whose `Accept` allows no JSON.
     private func unsupportedType(_ request: Request) -> RESTAnswer? {
         let types = (request.header("Accept") ?? "*/*").utf8.split(separator: UInt8(ascii: ",")).map {
             Substring($0).mediaType
@@ -113,7 +114,7 @@ extension GitHubProvider {
         ).because(Diagnosis(expected: "application/vnd.github+json", "ask for JSON"))
     }
 
-    /// Refuses a token without the required scope or permission, before the operation runs.
+    /// Refuses a token without the required scope or permission, before the operation of the REST API runs.
     private func missingAccess(_ endpoint: RESTEndpoint, _ call: RESTCall) -> RESTAnswer? {
         guard case .person(let scopes, let permission, let refusal) = endpoint.access,
             case .person(_, let app, let token) = call.viewer
@@ -142,14 +143,14 @@ extension GitHubProvider {
     }
 }
 
-/// An answer that replaces the operation's.
+/// An error response that is sent instead of running an operation of GitHub's REST API.
 struct RESTRefusal: Error, Sendable {
     let answer: RESTAnswer
 
     init(_ answer: RESTAnswer) { self.answer = answer }
 }
 
-/// The properties that all answers to a request share.
+/// The data that all responses to one request of GitHub's REST API have in common.
 struct RESTContext: Sendable {
     let base: RESTBase
     private let exchange: Exchange
@@ -166,7 +167,7 @@ struct RESTContext: Sendable {
         + "X-RateLimit-Resource, X-RateLimit-Reset, X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Poll-Interval, "
         + "X-GitHub-Media-Type, X-GitHub-SSO, X-GitHub-Request-Id, Deprecation, Sunset, Warning"
 
-    /// Whether the client already has this answer.
+    /// Whether the client already has this response, by the headers `If-None-Match` or `If-Modified-Since`.
     private func isUnchanged(_ answer: RESTAnswer, tag: String) -> Bool {
         if let known = exchange.request.header("If-None-Match") {
             return known.split(separator: ",").contains { candidate in
@@ -180,8 +181,8 @@ struct RESTContext: Sendable {
         return HTTPDate.text(modified) == date
     }
 
-    /// Makes the response. GitHub's header Strict-Transport-Security is left out, because a browser would apply it to
-    /// the real host.
+    /// Makes the HTTP response of a REST API operation. GitHub's header Strict-Transport-Security is left out, because
+    /// a browser would apply it to the real host.
     func response(
         to answer: RESTAnswer, _ viewer: Viewer, rate: RateStatus?, version: String?,
         settle: (_ isUnchanged: Bool) throws -> RateStatus? = { _ in nil }
@@ -230,12 +231,13 @@ struct RESTContext: Sendable {
 
     static func requestID(_ exchange: Exchange) -> String { "UNDY:R\(exchange.id.dropFirst())" }
 
-    /// Returns a time such as `2026-08-27 11:29:55 UTC`.
+    /// Returns a time in a format of GitHub's headers, such as `2026-08-27 11:29:55 UTC`.
     static func date(_ instant: Instant) -> String {
         "\(instant.text.dropLast().split(separator: "T").joined(separator: " ")) UTC"
     }
 
-    /// Adds headers about the token's rights. GitHub Apps have no scopes, and their answers have permissions instead.
+    /// Adds the response headers about the token's rights. For OAuth apps they list scopes, and for GitHub Apps, which
+    /// have no scopes, permissions.
     private func appendIdentity(of viewer: Viewer, to headers: inout [(name: String, value: String)]) {
         guard case .person(_, let app, let token) = viewer else { return }
         if !app.isGitHubApp {
@@ -253,12 +255,12 @@ struct RESTContext: Sendable {
     }
 }
 
-/// Times in HTTP's form: <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7>.
+/// The format of times in HTTP headers: <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7>.
 enum HTTPDate {
     private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// Converts a time in RFC 3339 and UTC, to the second.
+    /// Converts a time from RFC 3339 in UTC, with whole seconds, to the format of HTTP headers.
     static func text(_ timestamp: String) -> String {
         let bytes = Array(timestamp.utf8.prefix(19))
         func number(_ range: Range<Int>) -> Int? {
@@ -282,7 +284,7 @@ enum HTTPDate {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Returns the day of the week, by Sakamoto's congruence for the Gregorian calendar.
+    /// Returns the day of the week of a date, by Sakamoto's congruence for the Gregorian calendar.
     private static func weekday(_ year: Int, _ month: Int, _ day: Int) -> String {
         let offsets = [0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4]
         let year = month < 3 ? year - 1 : year
@@ -293,7 +295,7 @@ enum HTTPDate {
 // A person's limit counts the requests of all apps; requests without a token share a limit of their own. An hour begins
 // with its first request, by the world's clock.
 
-/// The state of a caller's rate limit.
+/// The state of a caller's rate limit at GitHub's REST API.
 struct RateStatus: Sendable {
     static let period = TimeSpan.hours(1)
 
@@ -301,7 +303,7 @@ struct RateStatus: Sendable {
     let used: Int
     let resetsAt: Instant
 
-    /// Whether the request itself exceeded the limit.
+    /// Whether the present request exceeded the rate limit.
     var isRefused = false
 
     var remaining: Int { max(0, limit - used) }
@@ -318,10 +320,11 @@ struct RateStatus: Sendable {
 }
 
 extension RateStatus {
-    /// The documentation in refusals, as in logs of 2025 and 2026; the page itself has moved.
+    /// The path of the documentation page that rate limit errors name, as in logs of 2025 and 2026. The page itself has
+    /// moved.
     static let documentation = "overview/rate-limits-for-the-rest-api"
 
-    /// Returns the message of a refusal.
+    /// Returns GitHub's error message for a caller who has exceeded the rate limit.
     static func message(for viewer: Viewer, _ exchange: Exchange) -> String {
         let whose: String
         switch viewer {
@@ -350,7 +353,7 @@ extension RateStatus {
         + "(https://docs.github.com/en/site-policy/github-terms/github-terms-of-service)"
 }
 
-/// The requests of one person or app in the current hour.
+/// The number of API requests by one person or app in the current hour.
 struct RequestCount: Row {
     static let table = Table<RequestCount>("github.requestCount", limit: 100_000) { $0.resetsAt }
 
@@ -365,7 +368,7 @@ extension GitHubProvider {
         return RateStatus(limit: rateLimit(viewer), used: requests.used, resetsAt: requests.resetsAt)
     }
 
-    /// Counts a request, unless none is left.
+    /// Counts an API request for the caller's rate limit, unless no request is left.
     func spend(_ viewer: Viewer, _ tables: inout Transaction) -> RateStatus {
         let limit = rateLimit(viewer)
         var requests = requests(of: viewer, tables.find(RequestCount.self, rateKey(viewer)), at: tables.now)
@@ -377,7 +380,7 @@ extension GitHubProvider {
         return RateStatus(limit: limit, used: requests.used, resetsAt: requests.resetsAt, isRefused: isRefused)
     }
 
-    /// Takes back a counted request.
+    /// Takes an API request back that was counted for the caller's rate limit.
     func refund(_ viewer: Viewer, in world: World) throws -> RateStatus {
         try world.update { tables in
             _ = tables.change(RequestCount.self, rateKey(viewer)) { $0.used = max(0, $0.used - 1) }
@@ -385,7 +388,7 @@ extension GitHubProvider {
         }
     }
 
-    /// Returns the requests of the current hour, which begins now if the last one is over.
+    /// Returns the caller's count of API requests in the current hour. If the last hour is over, a new one begins now.
     private func requests(of viewer: Viewer, _ known: RequestCount?, at now: Instant) -> RequestCount {
         if let known, known.resetsAt > now { return known }
         return RequestCount(key: rateKey(viewer), resetsAt: now + RateStatus.period)

@@ -48,7 +48,7 @@ extension GitHubProvider {
         withToken(call) { token in .ok(GitHubProvider.authorization(token, call)) }
     }
 
-    /// Ends the token or its grant. Of several concurrent requests, only one succeeds.
+    /// Ends the access token in the request, or its whole grant. If several requests do so at once, only one succeeds.
     private func end(
         _ call: RESTCall, _ change: @Sendable (Token<GitHubGrant>, inout Transaction) -> Void
     ) throws -> RESTAnswer {
@@ -62,7 +62,7 @@ extension GitHubProvider {
         }
     }
 
-    /// Replaces a token by a new one with the same scopes.
+    /// Replaces the access token in the request by a new one with equal scopes.
     private func resetToken(_ call: RESTCall) throws -> RESTAnswer {
         try withToken(call) { token in
             guard let app = call.viewer.app else { return call.notFound(because: "no app calls") }
@@ -86,8 +86,8 @@ extension GitHubProvider {
             ?? call.notFound(because: "the token was revoked meanwhile")
     }
 
-    /// Returns a token with fewer permissions. There are no repositories here, so their restriction only appears in the
-    /// answer.
+    /// Returns an access token with fewer permissions. This server has no repositories, so a restriction to
+    /// repositories only appears in the response.
     private func scopedToken(_ call: RESTCall) throws -> RESTAnswer {
         try withToken(call) { token in
             guard let app = call.viewer.app, let details = app.details else {
@@ -111,7 +111,7 @@ extension GitHubProvider {
         }
     }
 
-    /// Finds the token in the body, if it is this app's and works.
+    /// Finds the access token in the request's body, and refuses it if it isn't valid or belongs to a different app.
     private func withToken(_ call: RESTCall, _ answer: (Token<GitHubGrant>) throws -> RESTAnswer) rethrows -> RESTAnswer
     {
         let body = (try? JSONValue(parsing: call.exchange.request.body)) ?? .null
@@ -158,7 +158,8 @@ extension GitHubProvider {
 
     // MARK: - Many
 
-    /// Revokes tokens. The answer is always the same, so it doesn't reveal which of the tokens still worked.
+    /// Revokes the tokens in the request's body. The response is always the same, so it doesn't reveal which of the
+    /// tokens were valid.
     private func revokeCredentials(_ call: RESTCall) throws -> RESTAnswer {
         let body = (try? JSONValue(parsing: call.exchange.request.body)) ?? .null
         guard let list = body["credentials"]?.array, list.allSatisfy({ $0.string != nil }) else {
@@ -181,15 +182,15 @@ extension GitHubProvider {
 // name with the password x-oauth-basic. Tokens in the query were removed in 2021. The operations under /applications
 // only accept the app's client ID and secret by Basic.
 
-/// The caller, as far as it is known without the world.
+/// The caller of GitHub's REST API, as far as the request alone shows it, without looking up the token.
 private enum Credentials {
     case known(Viewer)
     case token(String)
-    /// No caller: the required credentials are missing or of the wrong kind.
+    /// The required credentials are missing or of the wrong kind.
     case refused(RESTAnswer)
 }
 
-/// The caller, the caller's rate limit, and the refusal if there is one.
+/// The caller of GitHub's REST API, the caller's rate limit, and the error response if the caller is refused.
 struct Admission: Sendable {
     let viewer: Viewer
     let rate: RateStatus
@@ -199,7 +200,7 @@ struct Admission: Sendable {
 extension GitHubProvider {
     /// Identifies the caller of an endpoint. `counts` means that the request counts for the rate limit.
     ///
-    /// - Throws: "Bad credentials", which has no caller, so that nothing is counted.
+    /// - Throws: The error "Bad credentials". Such a request has no known caller, so it isn't counted.
     func admit(_ exchange: Exchange, to endpoint: RESTEndpoint, counts: Bool) throws -> Admission {
         let credentials = try credentials(exchange, endpoint)
         // A refusal isn't thrown inside, because the removal of a token that is too old must be committed.
@@ -253,7 +254,7 @@ extension GitHubProvider {
         }
     }
 
-    /// The refusal of a token in the query.
+    /// The error response to a request with an access token in the query.
     private static let tokenInQuery = RESTAnswer.error(
         400,
         "Must specify access token via Authorization header. "

@@ -65,7 +65,7 @@ extension GitHubProvider {
         call.profile(of: account, isPrivate: false)
     }
 
-    /// Returns the installations of the GitHub App that the person can see.
+    /// Returns the installations of the GitHub App that the signed-in person can see.
     private static func installations(_ call: RESTCall) -> RESTAnswer {
         guard let account = call.viewer.account, let app = call.viewer.app, let details = app.details else {
             return RESTAnswer.error(
@@ -111,26 +111,26 @@ extension GitHubProvider {
 }
 
 extension RESTEndpoint.Access {
-    /// Anybody with a token, with any scopes.
+    /// The operation may be called with any access token of a person, whatever its scopes.
     static let signedIn = RESTEndpoint.Access.person(scopes: [], permission: nil, refusal: .notFound)
 }
 
-/// A cache of served profiles, because sign-ins request the same document repeatedly.
+/// A cache of GitHub profiles that were sent, because sign-ins request the same document repeatedly.
 final class ProfileCache: WorldCache {
     struct Key: Hashable, Sendable {
         let account: String
         let isPrivate: Bool
-        /// The base of the URLs in the profile.
+        /// The base URL of the API, which occurs in the URLs of the profile.
         let api: String
     }
 
-    /// The most cached profiles. Bases follow from the Host header, so a client could otherwise make any number of
-    /// them.
+    /// The greatest number of cached profiles. The base URL in a profile follows from the Host header, so a client
+    /// could otherwise fill the cache without limit.
     private static let limit = 1_000
 
     private let profiles = Mutex<[Key: (account: Account, body: RESTBody)]>([:])
 
-    /// Returns the profile of `account`. It is made again if the account has changed.
+    /// Returns the cached profile of an account. If the account has changed, `make` makes the profile again.
     func body(_ key: Key, of account: Account, make: () -> RESTBody) -> RESTBody {
         let known = profiles.withLock { $0[key] }
         if let known, known.account == account { return known.body }

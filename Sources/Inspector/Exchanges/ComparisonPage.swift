@@ -58,7 +58,7 @@ extension Inspector {
     }
 }
 
-/// A comparison of two exchanges, value by value.
+/// A comparison of two recorded exchanges (requests with their responses), value by value.
 struct Comparison {
     struct Row {
         let name: String
@@ -78,7 +78,7 @@ struct Comparison {
         var different: [Row] { rows.filter { !$0.isSame } }
     }
 
-    /// The greatest number of values of each group and exchange that are compared.
+    /// The greatest number of values that are compared in each part of an exchange, such as the headers.
     private static let limit = 300
 
     let groups: [Group]
@@ -90,14 +90,15 @@ struct Comparison {
         }.filter { !$0.rows.isEmpty }
     }
 
-    /// The key of a field: its name, and the number of its occurrence, as a name may occur several times.
+    /// The key of a field in a comparison: its name, and a number because the name may occur several times.
     private struct Key: Hashable {
         let name: String
         let number: Int
     }
 
-    /// Returns the rows in the order of the first exchange, then those that only the second has. Repeated names are
-    /// compared in their order.
+    /// Returns the rows that compare two lists of fields, in the order of the first, followed by the fields that only
+    /// the second has. The first occurrence of a name is compared with the first, the second with the second, and so
+    /// on.
     private static func rows(_ first: [(String, String)], _ second: [(String, String)]) -> [Row] {
         func numbered(_ fields: [(String, String)]) -> [(key: Key, value: String)] {
             var seen: [String: Int] = [:]
@@ -149,12 +150,13 @@ struct Comparison {
         ]
     }
 
-    /// The daemon's own headers that repeat the outcome, or differ every time.
+    /// The daemon's own response headers that a comparison leaves out, because they repeat the result or differ every
+    /// time.
     private static let said = [
         Diagnosis.headerName, Note.headerName, Evidence.headerName, "Understudy-Request",
     ]
 
-    /// Returns headers with names in lower case, which doesn't matter to HTTP.
+    /// Returns headers for a comparison, with their names in lower case, because case doesn't matter in HTTP.
     private static func headers(
         _ document: ExchangeDocument, _ headers: [(name: String, value: String)]
     ) -> [(String, String)] {
@@ -163,7 +165,7 @@ struct Comparison {
         }
     }
 
-    /// Returns the fields of the body, with those of forms and URLs within them.
+    /// Returns the fields of a request's body, followed by the fields of forms and URLs that are nested in them.
     private static func requestBody(_ document: ExchangeDocument) -> [(String, String)] {
         let exchange = document.known.exchange
         let fields = body(document, exchange.request.body, exchange.request.header("Content-Type"))
@@ -193,7 +195,7 @@ struct Comparison {
         }
     }
 
-    /// Adds each member with its path.
+    /// Adds each value that is nested in a JSON value, with its path.
     private static func add(_ value: JSONValue, at path: String, to leaves: inout [(String, String)]) {
         guard leaves.count < limit else { return }
         switch value {

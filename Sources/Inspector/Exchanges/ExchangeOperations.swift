@@ -5,24 +5,25 @@ import Recordings
 
 // The page requests/ID: one exchange in detail; with ?with=ID beside another. Its bodies can be downloaded.
 
-/// An exchange and the recorded exchanges that are related to it.
+/// A recorded exchange (a request with its response), with the recorded exchanges that are related to it.
 struct FoundExchange: Sendable {
     let known: KnownExchange
-    /// The exchanges of the same flow, oldest first.
+    /// The exchanges of the same sign-in, the oldest first.
     let flow: [KnownExchange]
-    /// The exchange for which this one was made, and (`children`) those that were made for this one.
+    /// The exchange that made the daemon send this request; `nil` if a client sent it. `children`, in turn, are the
+    /// exchanges that this one caused.
     let parent: KnownExchange?
     let children: [KnownExchange]
-    /// The other exchanges at the same endpoint, the latest first.
+    /// The other recorded exchanges at the same endpoint, the latest first.
     let similar: [KnownExchange]
     let tokens: [(place: String, token: ReadToken)]
-    /// The number of further JSON Web Tokens, which aren't shown.
+    /// The number of JSON Web Tokens in the exchange that the page doesn't show.
     let moreTokens: Int
     let advice: [FlowAdvice]
 
-    /// The greatest number of exchanges that are offered for comparison.
+    /// The greatest number of earlier exchanges that the page offers for a comparison.
     static let similarLimit = 20
-    /// The greatest number of tokens that are shown. No sign-in has more in one exchange.
+    /// The greatest number of JSON Web Tokens that the page shows. No sign-in has more in one exchange.
     static let tokenLimit = 8
 }
 
@@ -56,7 +57,7 @@ extension Inspector {
         return missing(exchange, .signIns, "No such request", message, "All sign-ins")
     }
 
-    /// Searches the recording, so don't call it on a worker.
+    /// Finds a recorded exchange by its ID. This searches the recording, so don't call it on a server's worker thread.
     private func find(_ id: String, in world: World) throws -> FoundExchange? {
         let all = world.recording.known().exchanges
         guard let known = all.first(where: { $0.exchange.id == id }) else { return nil }
@@ -85,7 +86,7 @@ extension Inspector {
 
     // MARK: - Bodies
 
-    /// Answers with a stored body as a file, which the browser doesn't open.
+    /// Answers with the body of a recorded request or response as a file, which the browser saves and doesn't open.
     private func body(_ exchange: Exchange, ofRequest: Bool) async throws -> Response {
         let id = exchange.parameters["id"] ?? ""
         let recording = exchange.world.recording
@@ -112,6 +113,6 @@ extension Inspector {
             ], body: bytes)
     }
 
-    /// Returns the file's name. The ID of an exchange is a letter and a number.
+    /// Returns the name of the file in which a browser saves a recorded body, such as `r12-request-body`.
     static func bodyName(_ id: String, ofRequest: Bool) -> String { "\(id)-\(ofRequest ? "request" : "response")-body" }
 }

@@ -139,7 +139,7 @@ extension Inspector {
         return .of("div.card", .of("dl.exchange-facts", .group(rows)))
     }
 
-    /// Returns the source from which an answer is known.
+    /// Returns a line about the public source from which it is known how the provider answers.
     private static func source(_ evidence: Evidence) -> HTML {
         let words =
             switch evidence.kind {
@@ -178,7 +178,7 @@ extension Inspector {
             comparing(exchange, found))
     }
 
-    /// Returns a form that asks for the exchange with which this one is compared.
+    /// Returns a form in which the user chooses a second recorded exchange, to compare this one with.
     func comparing(_ exchange: Exchange, _ found: FoundExchange, with other: String? = nil) -> HTML? {
         guard let first = found.similar.first else { return nil }
         let worked = found.similar.first { $0.exchange.diagnosis == nil && $0.exchange.response.status < 400 }
@@ -199,7 +199,7 @@ extension Inspector {
 
     // MARK: - As a command
 
-    /// Returns the address at which the exchange's world takes mail.
+    /// Returns the SMTP address at which the daemon receives mail for the exchange's world.
     private func mailServer(_ exchange: Exchange) -> CurlCommand.MailServer {
         let world = exchange.world
         let own = control.mailPorts.fixed(world.name) ?? world.port(.smtp)
@@ -276,7 +276,8 @@ extension Inspector {
         ])
     }
 
-    /// Returns a list of findings, each with a mark that isn't only a colour, and a link to its exchange.
+    /// Returns a list of findings. Each has a mark that isn't only a colour, and a link to the exchange that it is
+    /// about.
     func findingList(_ exchange: Exchange, _ findings: [ExplainedPart.Finding]) -> HTML? {
         guard !findings.isEmpty else { return nil }
         let items = findings.prefix(FieldTable.limit).map { finding -> HTML in
@@ -296,7 +297,7 @@ extension Inspector {
         return .of("ul.exchange-findings", .group(items))
     }
 
-    /// Returns the parts of an explanation.
+    /// Returns the parts of an explanation as HTML, each with its heading and its findings.
     func findingCards(_ exchange: Exchange, _ parts: some Sequence<ExplainedPart>) -> [HTML] {
         parts.map { part in
             .of(

@@ -5,10 +5,11 @@ import JOSE
 import JSON
 import Recordings
 
-/// A request or a response: its address or status, its fields, cookies, headers and body.
+/// The column of a page that shows a recorded request or response: its address or status, its fields, cookies, headers
+/// and body.
 struct MessageColumn {
     let document: ExchangeDocument
-    /// The exchange in which the page is requested.
+    /// The exchange in which a browser requests the page, as opposed to the recorded one that the page shows.
     let page: Exchange
     let ofRequest: Bool
 
@@ -127,7 +128,8 @@ struct MessageColumn {
         return parts + nested("\(name).body")
     }
 
-    /// Returns the parsed forms and URLs within the fields below `place`.
+    /// Returns tables of the forms and URLs that are nested in the values of the fields below `place`, such as the
+    /// request's body.
     private func nested(_ place: String) -> [HTML] {
         guard !document.isWithheld else { return [] }
         let all = ofRequest ? exchange.requestFindings : exchange.responseFindings
@@ -144,7 +146,7 @@ struct MessageColumn {
     }
 }
 
-/// The reason phrases, which HTTP/2 no longer has and people still use:
+/// The reason phrases of HTTP statuses. HTTP/2 no longer sends them, but people still use them:
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-15>.
 enum StatusWords {
     private static let words = [
@@ -159,10 +161,10 @@ enum StatusWords {
     static func of(_ status: Int) -> String { words[status] ?? "" }
 }
 
-/// A body for people: JSON with line breaks, a form as a table, other texts unchanged, bytes as a dump of their
-/// beginning.
+/// Shows a recorded body: JSON with line breaks, a form as a table, any other text unchanged, and binary data as a dump
+/// of the beginning.
 enum BodyView {
-    /// The greatest number of bytes that are shown.
+    /// The greatest number of bytes of a body that a page shows.
     static let limit = 24 << 10
 
     static func text(_ text: String, type: String?, label: String) -> [HTML] {
@@ -194,10 +196,10 @@ enum BodyView {
     }
 }
 
-/// Formats JSON with a member or an element a line, without parsing its values: duplicate names, numbers of any length
-/// and texts that aren't valid JSON to the end stay as they are.
+/// Formats JSON with one member or element a line. Values aren't parsed, so duplicate names, numbers of any length and
+/// incomplete JSON are shown as they are.
 struct JSONLayout {
-    /// The deepest level of indentation, so that the text doesn't grow too much.
+    /// The deepest level to which formatted JSON is indented, so that indentation can't make the text much longer.
     private static let deepest = 16
 
     private let limit: Int
@@ -205,7 +207,7 @@ struct JSONLayout {
     private var level = 0
     private(set) var isCut = false
 
-    /// Makes a layout. `limit` is the greatest number of bytes that it writes.
+    /// Makes a formatter of JSON. `limit` is the greatest number of bytes of its output.
     init(limit: Int) { self.limit = limit }
 
     var text: String { String(decoding: output, as: UTF8.self) }
@@ -249,7 +251,8 @@ struct JSONLayout {
         }
     }
 
-    /// Writes an opening bracket; an empty object or array stays on its line. Returns the index after it.
+    /// Writes the opening bracket of a JSON object or array. An empty one is closed on the same line. Returns the index
+    /// at which the input continues.
     private mutating func open(_ byte: UInt8, _ bytes: [UInt8], _ place: Int) -> Int {
         output.append(byte)
         var next = place
@@ -270,10 +273,11 @@ struct JSONLayout {
 }
 
 enum HexDump {
-    /// The greatest number of bytes that are shown.
+    /// The greatest number of bytes that a hexadecimal dump shows.
     static let limit = 512
 
-    /// Returns sixteen bytes a line: their position, their hexadecimal digits, and their ASCII characters.
+    /// Returns a dump of `bytes` with sixteen bytes a line: the position, the hexadecimal digits, and the ASCII
+    /// characters.
     static func text(_ bytes: [UInt8]) -> String {
         let shown = bytes.prefix(limit)
         return stride(from: 0, to: shown.count, by: 16).map { start in
@@ -287,18 +291,19 @@ enum HexDump {
     }
 }
 
-/// A table of names and values, one a row. Repeated names keep their order.
+/// An HTML table of names and values, one a row. Repeated names keep their order.
 struct FieldTable {
-    /// The greatest number of rows.
+    /// The greatest number of rows that the table shows.
     static let limit = 100
-    /// The greatest numbers of bytes of all values together, and of one value.
+    /// The greatest number of bytes that the table shows of all values together. `valueLimit` is the limit of a single
+    /// value.
     private static let byteLimit = 24 << 10
     private static let valueLimit = 4 << 10
     private static let folded = 300
 
     let caption: String
     let rows: [(String, String)]
-    /// Whether the caption is only for screen readers.
+    /// Whether the table's caption is read by screen readers only, and not shown.
     var isCaptionSpoken = false
 
     var htmlIfAny: HTML? { rows.isEmpty ? nil : html }
@@ -318,7 +323,8 @@ struct FieldTable {
         ])
     }
 
-    /// Returns a value. A long one, such as a token, is collapsed, so that the others stay in view.
+    /// Returns a value of the table as HTML. A long value, such as a token, is collapsed, so that the rest of the table
+    /// stays in view.
     private static func value(_ value: String) -> HTML {
         guard !value.isEmpty else { return .soft("empty") }
         guard value.utf8.count > folded else { return ShownText.code(value) }

@@ -4,14 +4,14 @@ import JOSE
 import JSON
 import Worlds
 
-/// A notice for the next page, after a form has changed something: the page's address has its name, and it is shown
-/// once. It is in the world's tables, since another replica may serve that page.
+/// A notice that the next page shows once, after a form has changed something. The page's address contains the notice's
+/// name. The notice is stored with the world, because another daemon that shares the world may serve that page.
 struct PageNotice: Row {
     static let table = Table<PageNotice>("inspector.notice", limit: 100)
 
-    /// The name of the notice, for `?notice=`.
+    /// The name of the notice, which is the parameter `notice` of the page's address.
     let key: String
-    /// The path below the inspector's address of the only page that shows it.
+    /// The path, below the inspector's address, of the only page that may show the notice.
     let page: String
     let text: String
 
@@ -25,7 +25,7 @@ struct PageNotice: Row {
 }
 
 extension World {
-    /// Removes the notice with this name and returns its text; `nil` if the page has no such notice.
+    /// Removes the notice with this name and returns its text. Returns `nil` if there is no such notice for the page.
     fileprivate func takeNotice(_ name: String, on page: String) throws -> String? {
         // Reading first keeps the reload of a page from changing the world.
         guard read({ $0.find(PageNotice.self, name) }) != nil else { return nil }
@@ -34,17 +34,18 @@ extension World {
 }
 
 extension Inspector {
-    /// The types of the rows that the inspector's pages put into worlds.
+    /// The types of the table rows that the inspector stores in worlds.
     package static var rows: [any Row.Type] { [PageNotice.self] }
 
-    /// Redirects to the page at `path` below the inspector's address, which says what has changed.
+    /// Stores a notice that says what has changed, and redirects to the page at `path` below the inspector's address,
+    /// which shows it.
     func changed(_ exchange: Exchange, show path: String, saying text: String) throws -> Response {
         let notice = PageNotice(text, for: path)
         try exchange.world.update { $0.put(notice) }
         return changed(exchange, show: "\(path)?notice=\(notice.key)")
     }
 
-    /// Returns the notice that the page's address names.
+    /// Returns the notice that the address of the requested page names; `nil` if there is none.
     func notice(_ exchange: Exchange) throws -> HTML? {
         let name = exchange.request.queryForm["notice"] ?? ""
         let page = String(exchange.address.path.dropFirst(Inspector.root.count + 1))
@@ -52,7 +53,7 @@ extension Inspector {
         return .of("p.note.good", ["role": "status"], ShownText.isolated(text, limit: 2_000))
     }
 
-    /// Returns the reasons why nothing was done, to be shown above the form, which stays filled in.
+    /// Returns the reasons why a change was refused, to be shown above the form. `nil` if nothing was refused.
     func refusalNote(_ refusal: CallRefusal?) -> HTML? {
         guard let refusal else { return nil }
         let lines = refusal.faults.map { fault in
@@ -68,13 +69,14 @@ extension Inspector {
 }
 
 extension Exchange {
-    /// Returns the segment of an address for an ID, whatever characters it has. Browsers remove segments of dots.
+    /// Returns an ID as a segment of a URL's path. An ID such as `..` gets a prefix, because browsers remove segments
+    /// of dots.
     static func segment(_ id: String) -> String {
         let isOdd = id == "." || id == ".." || id.hasPrefix("=")
         return (isOdd ? "%3D" : "") + PercentCoding.encode(Array(id.utf8))
     }
 
-    /// Returns the ID for which a segment of the address stands.
+    /// Returns the ID that a segment of the URL's path stands for. `name` is the segment's name in the endpoint's path.
     func identifier(_ name: String) -> String {
         let segment = parameters[name] ?? ""
         return segment.hasPrefix("=") ? String(segment.dropFirst()) : segment

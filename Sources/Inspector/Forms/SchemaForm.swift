@@ -2,18 +2,20 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// A form for an object, drawn from its schema: a control for each field, labelled in words, with the field's meaning
-/// as its hint. It reads the fields that the person has changed, so that changes by others in the meantime stay.
+/// A form for a JSON object, made from the object's schema: a control for each field, labelled in words, with the
+/// field's meaning as a hint. Only the fields that the user has changed are read, so that changes by other people in
+/// the meantime stay.
 struct SchemaForm: Sendable {
-    /// A field that has a control: its path in the object, and its declaration.
+    /// A field of the object for which the form has a control: its path in the object, and its declaration in the
+    /// schema.
     struct Leaf: Sendable {
         let path: [String]
         let field: Schema.Field
 
-        /// The name in issues, without `$.`.
+        /// The field's dotted path, by which issues name the field (there with `$.` in front).
         var name: String { path.joined(separator: ".") }
         var member: String { path.last ?? "" }
-        /// The name of the field's form control.
+        /// The name of the HTML control for a field of the form.
         var control: String { "field.\(name)" }
         var isNullable: Bool {
             if case .nullable = field.schema { true } else { false }
@@ -21,7 +23,7 @@ struct SchemaForm: Sendable {
         var schema: Schema {
             if case .nullable(let schema) = field.schema { schema } else { field.schema }
         }
-        /// Whether `null` means something else than the default.
+        /// Whether the field may be `null` and this means something else than leaving the field out.
         var hasNull: Bool { isNullable && field.fallback.map { !$0.isNull } ?? false }
 
         func isWithin(_ name: String) -> Bool { self.name == name || self.name.hasPrefix("\(name).") }
@@ -32,32 +34,33 @@ struct SchemaForm: Sendable {
         }
     }
 
-    /// An issue with an input, and the path of its field; `nil` if it has none.
+    /// An issue with a value in the form, and the path of the field; `nil` if the issue is about no field.
     typealias Fault = (path: String?, message: String)
 
-    /// A group of fields, by their names or those of objects around them. A field belongs to the first group that
-    /// names it.
+    /// A section of the form, with the names of its fields or of objects that contain them. A field belongs to the
+    /// first section that names it.
     typealias Section = (title: String?, isFolded: Bool, names: [String])
 
     let leaves: [Leaf]
-    /// The present values of the fields; `nil` for a new object.
+    /// The present values of the object's fields; `nil` if the form is for a new object.
     let values: JSONObject?
-    /// The values of the fields when the form was made that has been sent.
+    /// The values that the object's fields had when the form that was sent was made.
     private let earlier: JSONObject?
     let sent: Form?
     var faults: [Fault] = []
-    /// Labels by the names of members, in place of those names in words.
+    /// Labels for fields, by the fields' names. A field without a label here is labelled with its name in words.
     var labels: [String: String] = [:]
-    /// Values that are offered for fields, and names for the members of maps.
+    /// Values that the form suggests for fields, and names that it suggests for the members of maps, by the name of the
+    /// field.
     var offers: [String: [Option]] = [:]
-    /// The members that take no other values than those that are offered.
+    /// The names of fields that take only the values that the form offers.
     var closed: Set<String> = []
-    /// The address at which a script searches while a person types into the field `account`.
+    /// The URL that a script asks for suggestions while the user types into the field `account`.
     var search: String?
 
     private static let earlierName = "earlier"
 
-    /// Makes a form of the fields that are shown; without `values`, for a new object.
+    /// Makes a form of the fields for which `isShown` returns `true`. Without `values`, the form is for a new object.
     init(_ schema: Schema, values: JSONObject? = nil, sent: Form? = nil, _ isShown: (Leaf) -> Bool) {
         self.values = values
         self.sent = sent
@@ -76,8 +79,8 @@ struct SchemaForm: Sendable {
 
     private struct Unreadable: Error { let message: String }
 
-    /// Returns the form's changes, as a JSON Merge Patch, or a whole new object. Inputs that should be JSON and aren't
-    /// are faults.
+    /// Returns what the user has entered: a JSON Merge Patch, or a whole object if the form is for a new one. Adds an
+    /// issue to `faults` for each input that should be JSON and isn't.
     mutating func patch() -> JSONObject {
         var patch = JSONObject()
         guard let sent else { return patch }
@@ -89,7 +92,7 @@ struct SchemaForm: Sendable {
         return patch
     }
 
-    /// Returns the value that the person has given to a field; `nil` if it is as it was.
+    /// Returns the value that the user has entered into a field; `nil` if the field is unchanged.
     private func input(_ leaf: Leaf, _ sent: Form) throws(Unreadable) -> JSONValue? {
         if let inner = rowSchema(leaf) { return SchemaForm.rows(leaf, inner, sent) }
         if values == nil, leaf.hasNull, sent["\(leaf.control).null"] != nil { return .null }
@@ -98,7 +101,8 @@ struct SchemaForm: Sendable {
         return value.isNull && values == nil ? nil : value
     }
 
-    /// Adds faults for fields that both this form and another person have changed since it was made.
+    /// Adds an issue for each field that the user has changed and somebody else has changed, too, since the form was
+    /// made.
     mutating func findConflicts() {
         guard let sent, let earlier, let values else { return }
         for leaf in leaves where isChanged(leaf, sent) {
@@ -110,7 +114,7 @@ struct SchemaForm: Sendable {
         }
     }
 
-    /// Whether the input differs from the value with which the form was made.
+    /// Whether the user has changed the field's value since the form was made.
     private func isChanged(_ leaf: Leaf, _ sent: Form) -> Bool {
         let input = sent[leaf.control]
         if leaf.isBox { return (input != nil) != SchemaForm.flag(of: leaf, in: earlier ?? values) }
@@ -142,12 +146,12 @@ struct SchemaForm: Sendable {
         }
     }
 
-    /// Returns a text that is JSON as its value, and any other as a text.
+    /// Parses a text as JSON. A text that isn't JSON is returned as a string.
     private static func read(_ text: String) -> JSONValue {
         (try? JSONValue(parsing: Array(text.utf8), limits: .control)) ?? .string(text)
     }
 
-    /// Adds faults for the values in `patch` that the schema doesn't allow.
+    /// Adds an issue for each value in `patch` that the schema doesn't allow.
     mutating func check(_ patch: JSONObject, against schema: Schema) {
         let kept = JSONObject(patch.members.filter { !$0.value.isNull }.map { ($0.key, $0.value) })
         faults += schema.issues(in: LocatedJSON(.object(kept), file: "form")).map { ($0.path, $0.message) }
@@ -155,16 +159,18 @@ struct SchemaForm: Sendable {
 
     // MARK: - Maps
 
-    /// The number of rows for the members of a map.
+    /// The number of rows that the form has for the members of a map.
     private static let rowCount = 4
 
-    /// Returns the schema of a map's values if the map has rows of a name and a value each.
+    /// Returns the schema of a map's values if the form shows the map as rows of a name and a value. Returns `nil` for
+    /// all other fields.
     private func rowSchema(_ leaf: Leaf) -> Schema? {
         guard offers[leaf.member] != nil, case .map(let inner) = leaf.schema else { return nil }
         return inner
     }
 
-    /// Returns the members of a map. Where any JSON is allowed, a value is read as JSON, and an empty one is `null`.
+    /// Returns the members of a map as they were entered. If the map may contain any JSON, a value is parsed as JSON,
+    /// and an empty one is `null`.
     private static func rows(_ leaf: Leaf, _ inner: Schema, _ sent: Form) -> JSONValue? {
         let isAny = if case .any = inner { true } else { false }
         var members = JSONObject()
@@ -178,7 +184,7 @@ struct SchemaForm: Sendable {
 
     // MARK: - Texts of values
 
-    /// Returns the text of a value in its control.
+    /// Returns the text that the form's control shows for a field of `object`.
     private static func text(of leaf: Leaf, in object: JSONObject) -> String {
         guard let value = object.value(at: leaf.path), !value.isNull else { return "" }
         switch (leaf.schema, value) {
@@ -195,14 +201,14 @@ struct SchemaForm: Sendable {
         object?.value(at: leaf.path)?.bool ?? leaf.field.fallback?.bool ?? false
     }
 
-    /// Returns the text of a new object's control: choices show their default; for other fields, empty means the
-    /// default.
+    /// Returns the text that a control shows in the form for a new object. A choice shows its default, and other
+    /// controls are empty, which means the default.
     private static func initial(_ leaf: Leaf) -> String {
         if case .choice = leaf.schema, !leaf.isNullable { return leaf.field.fallback?.string ?? "" }
         return ""
     }
 
-    /// Returns a text in the form in which browsers send it: lines end with CR and LF, a zero has become U+FFFD.
+    /// Returns a text as browsers send it, for comparisons. Carriage returns are removed, and NUL becomes U+FFFD.
     private static func normalized(_ text: String) -> String {
         var output = ""
         for scalar in text.unicodeScalars where scalar != "\r" {
@@ -211,13 +217,14 @@ struct SchemaForm: Sendable {
         return output
     }
 
-    /// Returns the text in the control of a field: the input, if the person changed it, or the present value.
+    /// Returns the text that a field's control shows: what the user has entered if that is a change, or else the
+    /// present value.
     private func shown(_ leaf: Leaf) -> String {
         if let sent, isChanged(leaf, sent), let input = sent[leaf.control] { return input }
         return values.map { SchemaForm.text(of: leaf, in: $0) } ?? SchemaForm.initial(leaf)
     }
 
-    /// Whether a field's box is ticked.
+    /// Whether the checkbox of a field is ticked.
     private func isChecked(_ leaf: Leaf) -> Bool {
         if let sent, isChanged(leaf, sent) { return sent[leaf.control] != nil }
         return SchemaForm.flag(of: leaf, in: values)
@@ -225,7 +232,7 @@ struct SchemaForm: Sendable {
 
     // MARK: - Faults
 
-    /// Returns the faults of a field, with those of values within it.
+    /// Returns the messages of the issues with a field's value, including those with values nested in it.
     private func faults(of leaf: Leaf) -> [String] { faults.filter { isAbout(leaf, $0) }.map(\.message) }
 
     private func isAbout(_ leaf: Leaf, _ fault: Fault) -> Bool {
@@ -233,14 +240,15 @@ struct SchemaForm: Sendable {
         return path.dropFirst(2 + leaf.name.count).first.map { $0 == "[" || $0 == "." } ?? true
     }
 
-    /// The faults that belong to no field.
+    /// The messages of the issues that are about none of the form's fields.
     private var otherFaults: [String] {
         faults.filter { fault in !leaves.contains { isAbout($0, fault) } }.map { fault in
             fault.path.map { $0 == "$" ? fault.message : "\($0): \(fault.message)" } ?? fault.message
         }
     }
 
-    /// The diagnosis of a page that shows the form again.
+    /// The first issue with the form, for the response header that says why the form is shown again; `nil` if there are
+    /// no issues.
     var diagnosis: Diagnosis? {
         faults.first.map { CallRefusal(status: 400, message: $0.message, path: $0.path).diagnosis }
     }
@@ -263,8 +271,8 @@ extension JSONObject {
 // The HTML of a form.
 
 extension SchemaForm {
-    /// Returns what goes in front of the controls: a hidden field with the present values, to compare the next input
-    /// with, and a note if something is wrong.
+    /// Returns the HTML before the form's controls: a hidden field with the present values, by which changes are
+    /// recognized later, and a note if there are issues.
     private var start: [HTML] {
         var parts = values.map { [HTML.hidden(SchemaForm.earlierName, JSONValue.object($0).text)] } ?? []
         guard !faults.isEmpty else { return parts }
@@ -279,7 +287,7 @@ extension SchemaForm {
         return parts
     }
 
-    /// Returns all controls in their sections; fields that no section names come last.
+    /// Returns the controls of all fields in their sections. Fields that no section names come last.
     func controls(_ sections: [Section]) -> [HTML] {
         var rest = leaves
         let parts = (sections + [(nil, false, rest.map(\.name))]).compactMap { section -> HTML? in
@@ -309,7 +317,7 @@ extension SchemaForm {
         do { return try input(leaf, sent) != nil } catch { return true }
     }
 
-    /// Returns the name of a member in words: "Share email".
+    /// Returns the name of a field in words: `shareEmail` becomes "Share email".
     static func words(_ name: String) -> String {
         let parts = name.replacing(#/([a-z0-9])([A-Z])/#) { "\($0.1) \($0.2)" }.split { " _.".contains($0) }
         return parts.map { part in

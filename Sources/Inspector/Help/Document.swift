@@ -5,7 +5,7 @@ import Text
 package struct Document: Sendable {
     package let blocks: [Markdown.Block]
 
-    /// The text of the first heading.
+    /// The title of the documentation page, which is the text of its first heading.
     package var title: String {
         for case .heading(_, let text) in blocks { return text }
         return "Help"
@@ -15,8 +15,8 @@ package struct Document: Sendable {
 }
 
 extension Document {
-    /// Returns the page's blocks. `link` returns the address of a link in the text; `nil` leaves the words without a
-    /// link. Rows of tables have the IDs `row-1`, `row-2` and so on, through all tables of the page.
+    /// Returns the documentation page as HTML. `link` returns the URL for a link in the text, or `nil` to keep only the
+    /// link's words. The table rows have the IDs `row-1`, `row-2` and so on, counted through all tables.
     func html(link: (String) -> String?) -> [HTML] {
         var row = 0
         func inline(_ text: String) -> HTML { .group(Document.inline(text, link)) }
@@ -44,14 +44,14 @@ extension Document {
         return false
     }
 
-    /// Returns the ID of a heading, as GitHub makes it:
+    /// Returns the ID of a heading, made by the rules that GitHub uses:
     /// <https://docs.github.com/get-started/writing-on-github/getting-started-with-writing-and-formatting-on-github/basic-writing-and-formatting-syntax#section-links>
     static func anchor(_ heading: String) -> String {
         let kept = heading.lowercased().filter { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" || $0 == " " }
         return String(kept.map { $0 == " " ? "-" : $0 })
     }
 
-    /// Returns a text with code, links and emphasis.
+    /// Returns a line of Markdown as HTML, with code, links and emphasis.
     static func inline(_ text: String, _ link: (String) -> String?) -> [HTML] {
         var output: [HTML] = []
         var plain = ""
@@ -95,19 +95,19 @@ extension Document {
     }
 }
 
-/// A section of a page with all words of a search.
+/// A section of the documentation that contains all words of a search.
 struct FoundSection: Sendable {
-    /// The page's name, such as `errors/apple`, and its title.
+    /// The name of the documentation page that contains the section, such as `errors/apple`, and the page's title.
     let page, title: String
-    /// The heading; `nil` for the section before the first heading below the title.
+    /// The section's heading; `nil` for the text between the page's title and the first heading.
     let heading: String?
-    /// The paragraph or the row with the most of the words.
+    /// The paragraph or table row of the section that contains the most words of the search.
     let excerpt: String
     fileprivate let score: Int
 }
 
 extension Documents {
-    /// Returns the sections that have all words of `text`, the best first.
+    /// Returns the sections of the documentation that contain all words of `text`, the best first.
     static func search(_ text: String) -> [FoundSection] {
         let words = text.lowercased().split(whereSeparator: \.isWhitespace).prefix(8).map(String.init)
         guard !words.isEmpty else { return [] }
@@ -134,7 +134,7 @@ extension Documents {
 }
 
 extension Document {
-    /// The texts below each heading; a table has one for each row.
+    /// The sections of the documentation page: each heading with the paragraphs and table rows below it.
     fileprivate var sections: [(heading: String?, texts: [String])] {
         var sections: [(heading: String?, texts: [String])] = [(nil, [])]
         for (number, block) in blocks.enumerated() {

@@ -12,12 +12,12 @@ package enum Documents {
             (name(of: file.path), Lazy { Document(parsing: "\(file.text)") })
         })
 
-    /// The page README.md, whose last section has the pages in groups.
+    /// The documentation's `README.md`, whose last section lists the pages in groups.
     package static let readme = Lazy {
         Document(parsing: EmbeddedDocuments.all.first { $0.path == "README.md" }.map { "\($0.text)" } ?? "")
     }
 
-    /// Returns a page's Markdown; `nil` if there is none with the name.
+    /// Returns the Markdown of the documentation page called `name`; `nil` if there is no such page.
     package static func text(_ name: String) -> String? {
         EmbeddedDocuments.all.first { $0.path == "docs/\(name).md" }.map { "\($0.text)" }
     }
@@ -38,7 +38,8 @@ extension Inspector {
         ]
     }
 
-    /// Answers with the pages in README's groups, or with the sections that a search finds.
+    /// Answers a request for the documentation with the list of pages, grouped as in its `README.md`, or with the
+    /// sections that a search has found.
     private func helpIndex(_ exchange: Exchange) -> Response {
         let wanted = exchange.request.queryForm["q"] ?? ""
         let search = search(
@@ -71,7 +72,7 @@ extension Inspector {
         return [.of("div.cards.help-groups", .group(cards))]
     }
 
-    /// Returns the sections that a search has found, or all pages if there are none.
+    /// Returns the sections of the documentation that match a search, or all pages if nothing matches.
     private func results(_ exchange: Exchange, _ wanted: String) -> [HTML] {
         let items = Documents.search(wanted).prefix(20).map { section -> HTML in
             let anchor = section.heading.map { "#\(Document.anchor($0))" } ?? ""
@@ -106,8 +107,8 @@ extension Inspector {
         return page(exchange, .help, title: document.title, [.of("div.help", .group(content))])
     }
 
-    /// Returns the address here of a link in a page of the folder `folder`; `nil` for files of the repository that the
-    /// daemon doesn't have.
+    /// Returns the inspector's URL for a link in a documentation page of the folder `folder`. Returns `nil` if the link
+    /// leads to a file that isn't built into the daemon.
     static func address(of link: String, in folder: String) -> String? {
         if link.hasPrefix("https://") || link.hasPrefix("http://") || link.hasPrefix("#") { return link }
         var parts = ["docs"]

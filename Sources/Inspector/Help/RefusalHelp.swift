@@ -3,17 +3,18 @@ import HTTPServer
 import JSON
 import Recordings
 
-/// The place in the documentation that explains a refusal.
+/// The place in the built-in documentation that explains why a request was refused.
 struct RefusalHelp: Sendable, Equatable {
-    /// The title of the page.
+    /// The title of the documentation page that explains the refusal.
     let title: String
-    /// The path below the inspector's address, with the row of the table if there is one about this refusal.
+    /// The path of the documentation page below the inspector's address. It ends with the ID of the table row about
+    /// this refusal, if there is one.
     let path: String
 }
 
 extension Inspector {
-    /// Returns the documentation of an exchange's refusal; `nil` if nothing was refused, or the refusal isn't
-    /// documented.
+    /// Returns the place in the documentation that explains why a recorded request was refused; `nil` if it wasn't
+    /// refused or the refusal isn't documented.
     func help(for exchange: RecordedExchange) -> RefusalHelp? {
         guard exchange.diagnosis != nil, let owner = provider(of: exchange),
             let document = Documents.all["errors/\(owner.name)"]?.value
@@ -22,17 +23,17 @@ extension Inspector {
         return RefusalHelp(title: document.title, path: "help/errors/\(owner.name)" + (row.map { "#row-\($0)" } ?? ""))
     }
 
-    /// Returns the provider whose endpoint answered; `nil` if there is none.
+    /// Returns the provider whose endpoint answered a recorded request; `nil` if no provider did.
     func provider(of exchange: RecordedExchange) -> (any Provider)? { control.finder.value.find(exchange).provider }
 }
 
-/// The name and place of a refusal, in the words of the documentation's tables.
+/// The names, texts and place of a refusal, to be looked up in the documentation's tables of errors.
 struct Refusal: Sendable {
-    /// The names: `invalid_grant`, or the first word of a message.
+    /// The error's names in the response, such as `invalid_grant`, or the first word of its message.
     var names: Set<String> = []
-    /// The texts of `error_description` and the like.
+    /// The error's texts in the response, such as the value of `error_description`.
     var descriptions: [String] = []
-    /// The place: `page`, `redirect`, or the last segment of the path.
+    /// The place where the client gets the error: `page`, `redirect`, or the last segment of the endpoint's path.
     private(set) var place = ""
 
     init(_ exchange: RecordedExchange) {
@@ -67,7 +68,7 @@ struct Refusal: Sendable {
 }
 
 extension Document {
-    /// Returns the number of the row about the refusal; `nil` if there is none.
+    /// Returns the number of the table row that explains the refusal; `nil` if the page has none.
     func row(about refusal: Refusal) -> Int? {
         var number = 0
         var best: (row: Int, score: Int)?
@@ -81,8 +82,8 @@ extension Document {
         return best?.row
     }
 
-    /// Returns how well a row's first cells match: its names in code, its texts in quotation marks, and the place of
-    /// the refusal.
+    /// Returns how well the first cells of a table row match a refusal: the error names in backticks, the texts in
+    /// quotation marks, and the place where the error appears.
     private static func score(_ text: String, _ refusal: Refusal) -> Int {
         let code = text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter {
             $0.offset % 2 == 1

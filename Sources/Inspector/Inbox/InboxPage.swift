@@ -81,7 +81,7 @@ extension Inspector {
             ), .of("p", howToSend(exchange)))
     }
 
-    /// Explains how the app under test sends its mail here.
+    /// Returns HTML that explains how the app under test sends its mail to the daemon's inbox.
     private func howToSend(_ exchange: Exchange) -> HTML {
         guard let port = listeningPort("smtp") else {
             return .group(["To take the app's mail, start the daemon with ", .of("code", "--smtp-port 1025"), "."])
@@ -125,15 +125,15 @@ extension Inspector {
     }
 }
 
-/// The conditions on the messages of the inbox's page.
+/// The conditions by which the inbox's page selects messages.
 struct InboxQuery: Sendable {
-    /// The number of messages on a page.
+    /// The number of messages on one page of the inbox.
     static let pageSize = 50
 
-    /// The text to find in addresses or the subject, as it was typed.
+    /// The text that must occur in a message's addresses or subject, exactly as the user typed it.
     let search: String
     let kind: SentMessage.Kind?
-    /// The number of the message before which the page begins; `nil` for the first page.
+    /// The number of the message before which the inbox's page begins; `nil` for the first page.
     let before: Int?
 
     init(_ request: Request) {
@@ -143,22 +143,23 @@ struct InboxQuery: Sendable {
         before = form["before"].flatMap { InboxMessage.number(of: $0) }
     }
 
-    /// Returns the address of the same search, from another message on.
+    /// Returns the address of the inbox's page that continues the same search with the messages before `message`.
     func address(before message: InboxMessage?) -> String {
         let fields = [("search", search.isEmpty ? nil : search), ("kind", kind?.rawValue), ("before", message?.id)]
         return Inspector.address(Area.inbox.path, fields.compactMap { name, value in value.map { (name, $0) } })
     }
 
     struct Found: Sendable {
-        /// The messages, newest first.
+        /// The messages on the inbox's page, the newest first.
         let messages: [InboxMessage]
         let hasMore: Bool
-        /// The number of all messages in the inbox.
+        /// The number of all messages in the inbox, including those that don't match the search.
         let all: Int
         let dropped: Int
     }
 
-    /// Examines each message, so don't call it on a worker.
+    /// Returns the messages of the inbox that match the search. This examines each message, so don't call it on a
+    /// server's worker thread.
     func find(in world: World) -> Found {
         let (rows, inbox) = world.read { ($0.messages(), $0.inbox) }
         let wanted = TextSearch(search)

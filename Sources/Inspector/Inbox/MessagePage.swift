@@ -12,7 +12,8 @@ extension Inspector {
         return await page(exchange, row)
     }
 
-    /// Answers with the page. `refusal` says why the reply with the text `replying` couldn't be sent.
+    /// Answers with the page of a message. If a reply to the message couldn't be sent, `refusal` says why, and
+    /// `replying` is the reply's text.
     private func page(
         _ exchange: Exchange, _ row: InboxMessage, replying: String = "", refusal: String? = nil
     ) async -> Response {
@@ -66,7 +67,7 @@ extension Inspector {
         }
     }
 
-    /// Returns a link to a file of a message at the control API.
+    /// Returns a link by which the browser saves a part of a mail, such as an attachment, from the control API.
     private func save(
         _ exchange: Exchange, _ row: InboxMessage, _ file: String, _ words: String, of name: String? = nil
     ) -> HTML {
@@ -76,7 +77,7 @@ extension Inspector {
             name.map { .of("span.spoken", " ", ShownText.isolated($0)) })
     }
 
-    /// Returns the message without masking.
+    /// Returns the message that the page's URL names, with its secrets unmasked; `nil` if there is none.
     private func messageRow(_ exchange: Exchange) -> InboxMessage? {
         exchange.world.read { $0.find(InboxMessage.self, exchange.parameters["id"] ?? "") }
     }
@@ -133,7 +134,7 @@ extension Inspector {
 
     // MARK: - Links, codes and attachments
 
-    /// The greatest number of links, codes or attachments on a page.
+    /// The greatest number of links, of codes and of attachments that the page of a message shows.
     private static let listLimit = 50
 
     private func actions(_ exchange: Exchange, _ message: SentMessage) -> HTML {
@@ -221,7 +222,7 @@ extension Inspector {
             .of("h2", "Answer"),
             .of(
                 "p.soft.small", "As ", ShownText.line(answerer.address), ", to ", ShownText.line(sender.address),
-                ". It goes the way of any mail that is sent here."),
+                ". It is delivered like any mail that is sent to this daemon."),
             form(
                 to: "inbox/\(row.id)/reply", exchange, ["class": "inbox-reply"],
                 .field("Text", .textarea("text", text, rows: 4, ["required": true, "maxlength": "100000"])),
@@ -240,7 +241,7 @@ extension Inspector {
                 let refusal = answer["smtp"]?["text"]?.string ?? "refused"
                 return await page(
                     exchange, row, replying: text,
-                    refusal: wasTaken ? "The answer was taken and lost, as a fault orders." : refusal)
+                    refusal: wasTaken ? "The answer was accepted and then lost, because of an ordered fault." : refusal)
             }
             return changed(exchange, show: "inbox/\(id)")
         } catch {
@@ -252,10 +253,9 @@ extension Inspector {
 // The document /_understudy/inbox/ID/html: a mail's HTML, for the frame on its page.
 
 extension Inspector {
-    /// The policy of the frame, because a mail's HTML can't be trusted. It holds wherever the address is opened: no
-    /// scripts, no forms, and no requests to elsewhere, so that no sender learns that a mail was opened. Styles and
-    /// pictures that are part of the mail are shown. `sandbox` without permissions makes it a document without an
-    /// origin, which can't navigate by itself.
+    /// The Content-Security-Policy of the frame that shows a mail's HTML, which can't be trusted. It forbids scripts,
+    /// forms and requests to other hosts, so that no sender learns that a mail was opened. Styles and embedded pictures
+    /// are shown. `sandbox` makes it a document without an origin, which can't navigate by itself.
     static let framePolicy =
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox; base-uri 'none'; form-action 'none'; "
         + "frame-ancestors 'self'"
@@ -280,12 +280,12 @@ extension Inspector {
     }
 }
 
-/// The HTML of a mail, prepared for the frame.
+/// The HTML of a mail, prepared for display in a frame.
 struct MailHTML {
     private let html: [UInt8]
     private let images: [String: (type: String, bytes: [UInt8])]
 
-    /// The greatest number of bytes with the images in it.
+    /// The greatest number of bytes of a mail's HTML together with its embedded images.
     private static let limit = 24 << 20
 
     init(_ html: String, images: [String: (type: String, bytes: [UInt8])]) {
@@ -314,9 +314,9 @@ struct MailHTML {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// The names of elements in a document's head that make a browser look up names and open connections
-    /// (`preconnect`), which no policy forbids, or that change what was set above. A mail needs no other elements whose
-    /// names begin so.
+    /// The beginnings of the names of elements that are removed from a mail's HTML. `link` makes browsers open
+    /// connections (`preconnect`) in spite of any policy, and `meta` and `base` override settings of the page. No other
+    /// element that a mail needs begins with these names.
     private static let forbidden = ["link", "meta", "base"].map { Array($0.utf8) }
 
     private func isForbidden(at place: Int) -> Bool {
@@ -324,7 +324,8 @@ struct MailHTML {
         return MailHTML.forbidden.contains(name)
     }
 
-    /// Returns a picture that is part of the mail, `cid:…`, as a data URL, and the index after its name.
+    /// Returns an image that is embedded in the mail and referred to by `cid:…`, as a data URL, and the index after the
+    /// reference.
     private func image(at place: Int, _ length: Int) -> (url: [UInt8], end: Int)? {
         guard !images.isEmpty, html[place...].prefix(4).map({ $0 | 0x20 }) == Array("cid:".utf8) else { return nil }
         let name = html[(place + 4)...].prefix(256).prefix { byte in

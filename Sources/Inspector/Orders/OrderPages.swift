@@ -9,14 +9,15 @@ import JSON
 // needed.
 
 extension Inspector {
-    /// An order that a page makes by a call, named after the page.
+    /// A kind of order that a page of the inspector makes through the control API: an outcome of the next sign-in, a
+    /// fault, or a token.
     enum Order: String, CaseIterable {
         case signIn = "sign-in"
         case fault
         case token = "tokens"
 
         var path: String { "orders/\(rawValue)" }
-        /// The call that makes it, and the page's title and first sentence.
+        /// The name of the control API's call that makes the order, with the title and the first sentence of the page.
         var words: (call: String, title: String, about: String) {
             switch self {
             case .signIn:
@@ -27,28 +28,29 @@ extension Inspector {
             case .fault:
                 (
                     "faults", "Order that something goes wrong",
-                    "Choose where, then what. The next request that matches meets it: a fault waits until then."
+                    "Choose where it goes wrong, then how. The fault waits for the next request that matches."
                 )
             case .token:
-                ("tokens", "Mint a token", "An ID token without a sign-in, for tests of whoever verifies it.")
+                ("tokens", "Mint a token", "An ID token without a sign-in, to test the code that verifies it.")
             }
         }
     }
 
-    /// The form of an order at the provider, and for a fault the endpoint, that the person has chosen.
+    /// A form with which the user orders something at the chosen provider, such as a fault at one of its endpoints.
     private struct Draft {
         var title: String
         var about: HTML?
-        /// The members of the body that were chosen before.
+        /// The members of the call's body that the user has chosen on earlier forms.
         var fixed: JSONObject
         var fields: SchemaForm
         var sections: [SchemaForm.Section]
-        /// The members of the body that belong to one outcome. While another is chosen, the style sheet hides their fields.
+        /// The names of the fields that belong to one outcome only, by the outcome. While the user has chosen another
+        /// outcome, the style sheet hides these fields.
         var onlyWith: [String: [String]] = [:]
-        /// Whether the nonce is to be hashed.
+        /// Whether the user wants the nonce to be sent as its SHA-256; `nil` if the form doesn't ask.
         var hashesNonce: Bool?
 
-        /// Returns the body of the call.
+        /// Returns the body of the control API's call, made of the user's inputs.
         mutating func body() -> JSONValue {
             var body = fixed
             for (name, value) in fields.patch().members {
@@ -91,7 +93,7 @@ extension Inspector {
         let page = page(
             exchange, .orders, title: order.words.title, status: status, scripts: ["orders"], about: order.words.about,
             content)
-        return status < 400 ? page : page.diagnosed(refusal?.diagnosis ?? Diagnosis("choose what the form offers"))
+        return status < 400 ? page : page.diagnosed(refusal?.diagnosis ?? Diagnosis("choose what the form lists"))
     }
 
     func make(_ order: Order, _ exchange: Exchange, _ form: Form) async throws -> Response {
@@ -112,7 +114,7 @@ extension Inspector {
 
     // MARK: - Choosing
 
-    /// Returns the providers at which an order is possible.
+    /// Returns the providers at which this kind of order is possible.
     private func providers(_ order: Order) -> [any Provider] {
         let entries = control.catalog.entries.filter { order != .token || $0.traits.mints != nil }
         let names = Set(entries.map(\.provider))
@@ -143,7 +145,8 @@ extension Inspector {
             }, .of("p.orders-next", .button("Next", "quiet")))
     }
 
-    /// Returns the endpoints in groups. Those with names come first: they are the ones of sign-ins.
+    /// Returns the endpoints of a provider in groups, for a choice. The endpoints that take part in sign-ins come
+    /// first.
     private func endpointOptions(of provider: String) -> [(label: String, options: [Option])] {
         let entries = control.catalog.entries.filter { $0.provider == provider }
         let named: [Option] = entries.compactMap { entry in
@@ -223,7 +226,8 @@ extension Inspector {
         }
     }
 
-    /// Returns the errors with which an authorization at the provider can end, with those of its native sign-in.
+    /// Returns the errors with which an authorization at the provider can end, including the errors of a sign-in on a
+    /// device.
     private func authorizationErrors(of provider: String) -> [String] {
         control.catalog.entries.reduce(into: []) { names, entry in
             guard entry.provider == provider, let errors = entry.traits.errors, errors.answer == nil else { return }
@@ -269,7 +273,7 @@ extension Inspector {
         return offers
     }()
 
-    /// Whether an endpoint can carry out the effect of a field.
+    /// Whether an endpoint supports the fault effect that this field of the form sets.
     private static func fits(_ leaf: SchemaForm.Leaf, _ traits: EndpointTraits) -> Bool {
         if leaf.name == "effect.error" { return traits.errors != nil }
         let sample: JSONValue =
@@ -284,7 +288,7 @@ extension Inspector {
         return traits.misfit(FaultEffect(reading: effect)) == nil
     }
 
-    /// Shows a new token, and its contents.
+    /// Shows a token that was just made, with its header and claims.
     private func shown(_ exchange: Exchange, _ answer: JSONValue) -> HTML {
         let token = answer["token"]?.string ?? ""
         let decoded = ["Header", "Claims"].compactMap { name in
@@ -304,7 +308,7 @@ extension Inspector {
 // The call shown below a form, and the clients and people that forms offer.
 
 extension Inspector {
-    /// Shows the call that a form makes, to be read and copied: so people learn the control API.
+    /// Shows the call of the control API that a form makes, so that people can copy it and learn the API.
     func sentCall(_ exchange: Exchange, _ method: String, _ path: String, _ body: JSONValue?) -> HTML {
         let url = "\(exchange.address.ownBase)\(ControlAPI.root)/\(path)"
         let verb = method == (body == nil ? "GET" : "POST") ? "" : "-X \(method) "
@@ -317,10 +321,10 @@ extension Inspector {
             copyButton("sent-curl", "Copy the command"))
     }
 
-    /// The number of clients or people that a field offers. Any other can be typed.
+    /// The greatest number of clients or people that a field suggests. Any other ID can be typed.
     private static let offered = 100
 
-    /// Returns the seed's clients of a provider.
+    /// Returns the clients that the seed registers at a provider, as suggestions for a field.
     private func clientOptions(_ exchange: Exchange, _ provider: String) -> [Option] {
         exchange.world.seed.sections.filter { type(of: $0).name == provider }.flatMap(\.seededClients)
             .prefix(Inspector.offered).map { ($0.id, $0.kind) }
@@ -333,8 +337,8 @@ extension Inspector {
         }
     }
 
-    /// Answers the script that searches while a person types a name: `orders/people?search=ad`, with an ID and a name
-    /// for each person found.
+    /// Answers the search that a script makes while somebody types an account's name, such as
+    /// `orders/people?search=ad`, with the ID and name of each account found.
     func foundPeople(_ exchange: Exchange) -> Response {
         let found = personOptions(exchange, search: exchange.request.queryForm["search"] ?? "", limit: 20)
         let people = found.map {

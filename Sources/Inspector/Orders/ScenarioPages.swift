@@ -7,12 +7,12 @@ import Time
 // The page `/_understudy/orders/scenarios`: ready-made situations, to be begun and ended.
 
 extension Inspector {
-    /// The state of a scenario in a world.
+    /// The state of a scenario (a ready-made test situation) in a world.
     private enum State {
         case off
-        /// Some of the scenario's orders are still waiting, or the clock is moved.
+        /// The scenario is active: some of its ordered outcomes or faults haven't been used, or it has moved the clock.
         case on
-        /// All of the scenario's orders have been used.
+        /// The scenario is over: all of its ordered outcomes and faults have been used.
         case over
 
         var badge: HTML? {
@@ -66,7 +66,7 @@ extension Inspector {
             ])
     }
 
-    /// Returns the scenario that the address names.
+    /// Returns the scenario that the path of the requested page names; `nil` if there is none.
     private func scenario(_ exchange: Exchange) -> Scenario? {
         control.scenarios.first { $0.name == exchange.parameters["name"] }
     }
@@ -110,7 +110,7 @@ extension Inspector {
 
     // MARK: - Parts
 
-    /// Returns the states of the scenarios that were started and not ended.
+    /// Returns the states of the scenarios that were started in a world and not stopped, by the scenarios' names.
     private func states(in world: World) -> [String: State] {
         let orders = world.scenarioOrders
         guard !orders.isEmpty else { return [:] }
@@ -131,7 +131,7 @@ extension Inspector {
             controls(scenario, state, exchange, Form(fields: []), isOpen: false))
     }
 
-    /// Returns the buttons: Start, with the parameters, and Stop.
+    /// Returns the buttons that start and stop a scenario, with fields for its parameters.
     private func controls(
         _ scenario: Scenario, _ state: State, _ exchange: Exchange, _ form: Form, isOpen: Bool
     ) -> HTML {

@@ -5,7 +5,7 @@ import JSON
 // The page `/_understudy/orders`: outcomes and faults that are waiting.
 
 extension Inspector {
-    /// The pages of orders: `/_understudy/orders` and below.
+    /// The inspector's pages for ordering outcomes, faults and tokens: `/_understudy/orders` and below.
     var orderEndpoints: [Endpoint] {
         [
             page("GET", "orders") { try waitingOrders($0) },
@@ -41,7 +41,7 @@ extension Inspector {
         }
     }
 
-    /// The number of rows that are shown of each kind. All can be withdrawn at once.
+    /// The greatest number of waiting outcomes, and of waiting faults, that the page lists. One button withdraws all.
     private static let shownOrders = 200
 
     private func waitingOrders(_ exchange: Exchange, refusal: CallRefusal? = nil) throws -> Response {
@@ -146,7 +146,7 @@ extension Inspector {
             ], often: often, played)
     }
 
-    /// Describes an effect in the words of its form: "error invalid_grant, delay 2s".
+    /// Describes a fault's effect in the words that its form uses: "error invalid_grant, delay 2s".
     private static func words(_ effect: JSONValue) -> String {
         (effect.object?.members ?? []).compactMap { name, value in
             let label = SchemaForm.words(name).lowercased()
@@ -163,6 +163,6 @@ extension Inspector {
         name.map { .of("div.soft", "client ", ShownText.code($0, limit: 400)) }
     }
 
-    /// Returns a text of an order, which may be long.
+    /// Returns a text of an ordered outcome or fault as HTML, shortened if it is very long.
     private func text(_ text: String) -> HTML { .of("bdi.text", .text(ShownText.plain(text, limit: 400))) }
 }

@@ -7,21 +7,22 @@ import Time
 
 // Pages show the providers' data about a person or a user, and offer actions.
 
-/// Shows items; its buttons belong to the page's one form for actions.
+/// Shows what a provider has stored about an account or a user, such as sessions and tokens. The buttons for actions
+/// all belong to one form of the page.
 struct InspectedItems: Sendable {
     let exchange: Exchange
     let masksSecrets: Bool
-    /// The person or user of the actions, who is part of their keys.
+    /// The account or user to whom the page's actions apply. The keys of the actions are computed from it, too.
     let owner: String
     let providers: [any Provider]
-    /// The level of the items' headings.
+    /// The level of the headings of single items, such as 4 for `h4`.
     var level = 4
 
-    /// The ID of the page's form for actions.
+    /// The ID of the one form on the page to which all action buttons belong.
     static let form = "act"
     static let field = "action"
 
-    /// Returns a section with its title.
+    /// Returns a section of items as HTML, with the section's title.
     func section(_ section: InspectedSection) -> HTML {
         // A text about an empty section isn't true of others.
         let about = section.about.flatMap { section.items.isEmpty || $0.count > 60 ? HTML.small($0) : nil }
@@ -56,7 +57,8 @@ struct InspectedItems: Sendable {
         }
     }
 
-    /// Returns a link to the page of the person whose ID at the provider is `subject`.
+    /// Returns a link to the page of the account whose ID at the provider is `subject`. It is empty if there is no such
+    /// account.
     private func person(named subject: String) -> HTML {
         let id = providers.lazy.compactMap {
             ($0 as? any KeepsGrants)?.account(named: subject, in: exchange.world)
@@ -95,7 +97,7 @@ struct InspectedItems: Sendable {
         ])
     }
 
-    /// Returns a token, which can be expanded.
+    /// Returns a token as HTML, collapsed if it is long.
     private func secret(_ text: String) -> HTML {
         guard !masksSecrets else { return .of("code", "masked-\(text.utf8.count)") }
         guard text.utf8.count > 24 else { return InspectedItems.code(text) }
@@ -124,14 +126,15 @@ struct InspectedItems: Sendable {
             ])
     }
 
-    /// Returns the value that the button sends. The token, if there is one, can't be computed from it.
+    /// Returns the value that the button of an action sends. It is a digest, from which a token in the action can't be
+    /// computed.
     func key(of action: InspectedAction) -> String {
         Base64URL.encode(Array(Digest.sha256("\(owner)\0\(action.key)").prefix(12)))
     }
 }
 
 extension InspectedSection {
-    /// The actions of all its items.
+    /// All actions that the items of this section offer.
     var actions: [InspectedAction] {
         items.flatMap { item in
             item.actions + item.tokens.filter(\.works).map { InspectedItems.revocation(of: $0) }
@@ -140,7 +143,7 @@ extension InspectedSection {
 }
 
 extension Inspector {
-    /// Does the action of a button.
+    /// Does what a button on the page of an account or a user stands for.
     ///
     /// - Returns: A sentence about what was done.
     func carryOut(_ action: InspectedAction, in exchange: Exchange) async throws -> String {
@@ -152,7 +155,7 @@ extension Inspector {
         }
     }
 
-    /// Returns the outcomes of messages to an app's server, as the control API's answer has them.
+    /// Returns sentences that say whether the messages to an app's server were delivered, by the control API's answer.
     private static func told(_ answer: JSONValue) -> String {
         var deliveries = (answer["notifications"]?.array ?? []) + [answer["webhook"] ?? .null]
         if answer["delivered"] != nil { deliveries.append(answer) }

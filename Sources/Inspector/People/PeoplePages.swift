@@ -39,7 +39,7 @@ extension Inspector {
                 .soft(Inspector.count(count, "person", "people")), exchange.link("new/person", "New person", ""),
             ],
             about:
-                "Who can sign in at every provider. What apps make of them are app users: those are under App users.",
+                "These people can sign in at every provider. The users that apps make of them are under App users.",
             [
                 self.search(
                     exchange, "people-search", at: "people",
@@ -99,7 +99,8 @@ extension Inspector {
             })
     }
 
-    /// Returns the form in which a person is made or changed. It has the fields of the seed.
+    /// Returns the form in which an account is created or changed. It has the fields that an account has in a seed
+    /// file.
     private func personForm(_ account: Account?, _ exchange: Exchange) -> ProfileForm {
         let path = account.map { self.path(of: $0) }
         let titles = providers.compactMap { provider in
@@ -128,6 +129,6 @@ extension Inspector {
 }
 
 extension Account {
-    /// The person's name, or the ID of a person without one.
+    /// The person's full name, or the account's ID if there is no name.
     var title: String { fullName.isEmpty ? id : fullName }
 }

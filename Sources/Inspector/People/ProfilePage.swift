@@ -5,45 +5,48 @@ import JSON
 // The page of somebody, with what they have and what can be done about it, and the form in which they are made and
 // changed. People and users of apps have the same.
 
-/// Somebody who has a page: a person who can sign in at every provider, or a user of an app.
+/// The contents of the page about an account (a person who can sign in at every provider), or about a user of an app.
 struct Profile: Sendable {
-    /// What a provider, or the app's directory, has about somebody.
+    /// The part of the page with the data that one provider, or the app's user directory, has about the account or
+    /// user.
     struct Part: Sendable {
-        /// The provider's title; `nil` if all parts are one provider's.
+        /// The title of the part, which is the provider's name; `nil` if all parts of the page belong to one provider.
         let title: String?
         let sections: [InspectedSection]
         let items: InspectedItems
     }
 
     let area: Area
-    /// The paths of the page, and of the list in which they are.
+    /// The path of the account's or user's page, and the path of the list to which it belongs.
     let path, list: String
     let name: String
     let lead: [HTML]
     let about: [HTML?]
-    /// The actions that belong to no section.
+    /// The actions on the account or user that belong to no section of the page.
     var actions: [InspectedAction] = []
     let parts: [Part]
     let deletion: (button: String, about: String)
     let delete: @Sendable () async throws -> Void
 }
 
-/// The form in which somebody is made, or changed.
+/// The form in which an account or a user is created or changed.
 struct ProfileForm: Sendable {
     let area: Area
     let title, about: String
-    /// The path to which it is sent, and that of the page to which one goes back.
+    /// The path to which the form is posted, and the path of the page to which its "back" link leads.
     let path, back: String
     let schema: Schema
-    /// The present values; `nil` for somebody new.
+    /// The present values of the fields; `nil` if the form creates an account or a user.
     let values: JSONObject?
-    /// The field that can't be changed: only somebody new has it.
+    /// The name of the ID's field, which is shown only when an account or a user is created, because IDs can't be
+    /// changed.
     let key: String
-    /// The providers' titles for the groups of their fields.
+    /// The providers' titles, shown above the groups of fields that belong to a provider.
     var titles: [(name: String, title: String)] = []
-    /// Whether the fields are checked before they are saved: the control API checks them itself.
+    /// Whether the form checks the fields before it saves them. It needn't if the control API saves them, because that
+    /// checks them itself.
     let checks: Bool
-    /// Saves the fields, and returns the path of the page that says so, and what it says.
+    /// Saves the fields. Returns the path of the page to show next, and the notice to show on it.
     let save: @Sendable (JSONObject) async throws -> (path: String, text: String)
 
     func fields(_ sent: Form? = nil) -> SchemaForm {
@@ -54,7 +57,7 @@ struct ProfileForm: Sendable {
 }
 
 extension Inspector {
-    /// Declares the pages of those who are at `path`.
+    /// Returns the endpoints for the pages of accounts or users, at `path` below the inspector's address.
     func profileEndpoints(
         _ path: String, _ find: @escaping @Sendable (Exchange) throws -> Profile?,
         _ edit: @escaping @Sendable (Exchange) throws -> ProfileForm?,
@@ -78,7 +81,7 @@ extension Inspector {
         ] + formEndpoints("\(path)/edit", edit, missing: missing)
     }
 
-    /// Declares a form in which somebody is made or changed.
+    /// Returns the endpoints for a form that creates or changes an account or a user.
     func formEndpoints(
         _ path: String, _ find: @escaping @Sendable (Exchange) throws -> ProfileForm?,
         missing: @escaping @Sendable (Exchange) throws -> Response
@@ -122,7 +125,7 @@ extension Inspector {
             ])
     }
 
-    /// Does a button's action, which is looked up among those that the page offers now.
+    /// Does the action of a button. `key` must be that of an action that the page would still offer now.
     private func act(on profile: Profile, _ exchange: Exchange, _ key: String) async throws -> Response {
         let offered = profile.parts.lazy.flatMap { part in
             (profile.actions + part.sections.flatMap(\.actions)).filter { part.items.key(of: $0) == key }
@@ -179,17 +182,17 @@ extension Inspector {
 // What lists of people, users and worlds share.
 
 extension Inspector {
-    /// The number of lines on a page of a list.
+    /// The number of accounts or users on one page of a list.
     static let linesShown = 50
 
-    /// Returns a form that searches at `path`.
+    /// Returns a search form that leads to the page at `path`.
     func search(_ exchange: Exchange, _ selector: String, at path: String, _ fields: HTML...) -> HTML {
         .of(
             "form.\(selector)", ["method": "get", "action": exchange.inspector(path), "role": "search"],
             .group(fields), .button("Search", "quiet"))
     }
 
-    /// Returns links to the first page and to the next one.
+    /// Returns links to the first and the next page of a long list; `nil` if all fits on one page.
     func paging(
         _ exchange: Exchange, _ fields: [(String, String)], after: String?, next: String?, at path: String,
         cursor: String = "after"
@@ -202,7 +205,7 @@ extension Inspector {
         return links.isEmpty ? nil : .of("nav.row.people-paging", ["aria-label": "Pages"], .group(links))
     }
 
-    /// Returns a path with a query.
+    /// Returns a path with `fields` as its query.
     static func address(_ path: String, _ fields: [(String, String)]) -> String {
         let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
         return path + (query.isEmpty ? "" : "?\(query)")

@@ -20,7 +20,7 @@ extension Inspector {
                 }, missing: { try noUser($0) })
     }
 
-    /// Returns the directory that the address names, with its provider.
+    /// Returns the user directory that the page's URL names, with the provider that keeps it; `nil` if there is none.
     private func foundDirectory(
         _ exchange: Exchange
     ) throws -> (directory: any UserDirectory, provider: any Provider)? {
@@ -50,7 +50,7 @@ extension Inspector {
 
     // MARK: - Lists
 
-    /// Answers with the directories of all providers that have any.
+    /// Answers with the list of user directories, such as Firebase projects, at all providers.
     private func directories(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.queryForm
         var lists: [HTML?] = []
@@ -69,7 +69,7 @@ extension Inspector {
         return try page(
             exchange, .users, title: "App users", refusal: nil,
             about:
-                "Whom apps know: they came into being when somebody signed in to an app. The people who sign in are under People.",
+                "Apps' own users: one is added when somebody first signs in to an app. The people who sign in are under People.",
             lists)
     }
 
@@ -86,7 +86,7 @@ extension Inspector {
                 }))
     }
 
-    /// Answers with the users of one directory.
+    /// Answers with the list of users in one user directory, such as a Firebase project.
     private func directory(_ exchange: Exchange) throws -> Response {
         guard let (directory, _) = try foundDirectory(exchange) else { return noDirectory(exchange) }
         let (form, summary) = (exchange.request.queryForm, directory.summary)

@@ -4,16 +4,17 @@ import HTTPServer
 import Recordings
 import Time
 
-/// The requests that one kind of client has sent.
+/// The recorded requests of one kind of client, by which a set-up page shows whether the client reaches the daemon.
 struct Arrivals: Sendable {
     let count: Int
     let refused: Int
     let last: RecordedExchange?
     let lastRefused: RecordedExchange?
-    /// The last request of any client.
+    /// The last request that any client has sent.
     let other: RecordedExchange?
 
-    /// Searches the recording, so don't call it on a worker. The daemon's own requests aren't counted.
+    /// Counts the recorded requests for which `isArrival` returns `true`, without those that the daemon sent itself.
+    /// This searches the recording, so don't call it on a server's worker thread.
     init(in exchanges: [RecordedExchange], _ isArrival: (RecordedExchange) -> Bool) {
         let clients = exchanges.filter { $0.parent == nil }
         let arrived = clients.filter(isArrival)
@@ -31,8 +32,8 @@ extension Inspector {
         return try await recording.search { Arrivals(in: recording.exchanges, isArrival) }
     }
 
-    /// Says whether the first request has arrived, and with what outcome. `again` is the page's path, which a script
-    /// requests again. `kind` names the kind of client; `nil` is any.
+    /// Returns HTML that says whether a client's first request has arrived, and whether it was refused. A script
+    /// reloads it from the path `again`. `kind` names the kind of client; `nil` means any client.
     func arrivalCheck(_ exchange: Exchange, _ arrivals: Arrivals, again: String, of kind: String?) -> HTML {
         var content: [HTML?] = []
         if let last = arrivals.last {
@@ -59,7 +60,7 @@ extension Inspector {
             .group(content.compactMap { $0 }))
     }
 
-    /// Returns a request in a line or two, with the reason if it was refused.
+    /// Returns a recorded request in a line or two, with the reason if it was refused.
     private func shown(_ exchange: Exchange, _ recorded: RecordedExchange, _ words: String) -> HTML {
         let mask = control.masksSecrets ? Mask(recorded) : nil
         func masked(_ text: String) -> String { ShownText.source(mask?.apply(to: text) ?? text) }

@@ -7,7 +7,7 @@ import Worlds
 // The page `/_understudy/clock`: the time in the world, and how to move it.
 
 extension Inspector {
-    /// The pages of the clock, of the worlds with their seeds, and of how to lead clients here.
+    /// The endpoints for the inspector's pages about the clock, the worlds, their seeds, and the set-up of clients.
     var settingsEndpoints: [Endpoint] {
         [
             page("GET", "clock") { try clockPage($0) }, form("clock") { try await setClock($0, $1) },
@@ -78,7 +78,7 @@ extension Inspector {
         .card(title, form(to: "clock", exchange, [:], .hidden("do", order), field, .of("p", .button(button))))
     }
 
-    /// Returns a clock. The script lets it tick; screen readers don't read it out.
+    /// Returns a clock face as HTML. A script makes it tick. Screen readers don't read it aloud.
     private func face(_ label: String, _ time: Instant, isRunning: Bool, _ kind: String) -> HTML {
         let text = time.text
         return .card(
@@ -100,7 +100,7 @@ extension Inspector {
         return "The world is \(words) \(span.milliseconds > 0 ? "ahead of" : "behind") the machine."
     }
 
-    /// Describes a span in its two largest units.
+    /// Describes a number of seconds in words, in its two largest units.
     static func words(_ seconds: Int64) -> String {
         var rest = seconds
         var words: [String] = []
@@ -132,7 +132,8 @@ extension Inspector {
         }
     }
 
-    /// Returns a browser's date and time, `2030-01-01T00:00` with seconds or without, in the control API's form.
+    /// Returns the time from a browser's date field, such as `2030-01-01T00:00`, in the control API's format, such as
+    /// `2030-01-01T00:00:00Z`.
     private static func instant(_ text: String) -> String {
         text.utf8.count == 16 ? text + ":00Z" : text.utf8.count == 19 ? text + "Z" : text
     }

@@ -54,7 +54,7 @@ extension Inspector {
             ])
     }
 
-    /// Returns a part of a page, for the script that requests it.
+    /// Returns a fragment of a page, for a script that updates the page with it.
     func part(_ html: HTML) -> Response {
         Response(
             status: 200, contentType: "text/html;charset=UTF-8",
@@ -62,7 +62,7 @@ extension Inspector {
             body: html.document)
     }
 
-    /// Returns a text to copy.
+    /// Returns a block of code with a button that copies it.
     func code(_ text: String, _ id: String) -> HTML {
         .tag(
             "div", [("class", "setup-code")],
@@ -82,7 +82,7 @@ extension Inspector {
         return .tag("table", [("class", "setup-values")], .element("tbody", attributes: [], children: rows))
     }
 
-    /// Shows the seed's clients and people to try it with.
+    /// Returns a card with the seed's clients of a provider, and with accounts to sign in with.
     private func clientsCard(_ exchange: Exchange, of provider: String) -> HTML {
         let people = exchange.world.read { $0.rows(Account.self, limit: 3) }
         return .tag(
@@ -112,7 +112,7 @@ extension Inspector {
 // and docs/ci.md.
 
 extension Inspector {
-    /// Returns the guides of all providers, each under its provider's name, and those for any provider.
+    /// Returns the set-up guides in groups: one for each provider, and one with the guides for any provider.
     func guideGroups(_ exchange: Exchange) -> [(title: String, provider: String?, guides: [SetUpGuide])] {
         let place = setUpPlace(exchange)
         let own = providers.map {
@@ -133,7 +133,7 @@ extension Inspector {
         return SetUpPlace(base: base, authority: authority, seed: exchange.world.seed)
     }
 
-    /// Returns a port on which the daemon listens: `http`, `https` or `proxy`.
+    /// Returns the port on which the daemon listens for the protocol `name`: `http`, `https` or `proxy`.
     func listeningPort(_ name: String) -> UInt16? { control.gauges.listening.first { $0.name == name }?.port }
 
     private func generalGuides(_ exchange: Exchange, _ place: SetUpPlace) -> [SetUpGuide] {

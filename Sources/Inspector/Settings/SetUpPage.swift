@@ -28,7 +28,7 @@ extension Inspector {
                         "Taken on trust", as: "section.note.warn",
                         .of(
                             "p",
-                            "No seed has these, and they were taken all the same. A misspelled name passes as well."),
+                            "No seed has these, and requests with them were accepted anyway, as a misspelled name is."),
                         .list("ul", taken.map { .of("span.text", .text(ShownText.source($0))) })),
                 .card(
                     "Has anything arrived?", as: "section.card.setup-check", check,
@@ -44,10 +44,10 @@ extension Inspector {
 
     // MARK: - The seed
 
-    /// The greatest numbers of clients and people in the lists.
+    /// The greatest numbers of clients and of people that the set-up page lists.
     static let listed = (clients: 100, people: 20)
 
-    /// Lists the clients of one provider, or of all.
+    /// Returns a list of the seed's clients, of one provider or of all.
     func clients(_ exchange: Exchange, of provider: String? = nil, limit: Int = listed.clients) -> HTML {
         let seed = exchange.world.seed
         let sections = provider.map { name in seed.section(named: name).map { [$0] } ?? [] } ?? seed.sections
@@ -75,7 +75,7 @@ extension Inspector {
         ])
     }
 
-    /// Returns a text with a button that copies it.
+    /// Returns a text as HTML, with a button that copies it.
     private func copied(_ text: String, _ id: String, spoken: String) -> HTML {
         .group([.of("code", ["id": id], .text(ShownText.source(text))), " ", copyButton(id, spoken: spoken)])
     }
@@ -86,7 +86,7 @@ extension Inspector {
             ? .of("code", "masked-\(secret.utf8.count)") : copied(secret, id, spoken: "the secret")
     }
 
-    /// Lists the clients that have registered themselves; `nil` if there are none.
+    /// Returns a list of the clients that have registered themselves at run time; `nil` if there are none.
     private func registered(_ exchange: Exchange) -> HTML? {
         let limit = Inspector.listed.clients
         let all = providers.compactMap { $0 as? any TakesClients }.flatMap {
@@ -106,7 +106,7 @@ extension Inspector {
         ])
     }
 
-    /// Returns URIs, which are separated by spaces, one a line; any other text stays whole.
+    /// Returns a text that lists URIs, separated by spaces, as one URI a line. A text without URIs stays whole.
     private func places(_ addresses: String) -> HTML {
         let places = addresses.contains("://") ? addresses.split(separator: " ").map(String.init) : [addresses]
         return .group(places.map { .of("div", .of("code", .text(ShownText.source($0)))) })

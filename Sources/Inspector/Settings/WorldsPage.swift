@@ -145,7 +145,7 @@ extension Inspector {
 
     // MARK: - The seed
 
-    /// The number of bytes of a seed on the page. The whole can be downloaded.
+    /// The greatest number of bytes of a seed that its page shows. The whole seed can be downloaded.
     private static let shownSeed = 64 << 10
 
     private func seedPage(_ exchange: Exchange, _ form: Form? = nil, refusal: CallRefusal? = nil) throws -> Response {
@@ -175,7 +175,7 @@ extension Inspector {
                     .text(
                         ShownText.source(String(decoding: text.utf8.prefix(Inspector.shownSeed), as: UTF8.self)))),
                 text.utf8.count > Inspector.shownSeed
-                    ? .of("p.soft", "That was the beginning: \(Inspector.shownSeed) of \(text.utf8.count) bytes.")
+                    ? .of("p.soft", "Only the beginning is shown: \(Inspector.shownSeed) of \(text.utf8.count) bytes.")
                     : nil,
             ]
         return try page(

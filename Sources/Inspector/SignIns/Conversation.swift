@@ -3,28 +3,28 @@ import EmulatorCore
 import HTTPServer
 import Recordings
 
-/// A flow as a conversation, line by line, for the diagram and the list.
+/// A sign-in as a conversation between its parties, line by line, which the sequence diagram and the list show.
 struct Conversation {
     enum Line {
-        /// A time in microseconds during which no request was being answered.
+        /// A pause in which no request was being answered, in microseconds.
         case pause(Int64)
         case request(FlowStep)
         case answer(FlowStep)
-        /// The browser's next step after an answer, which doesn't reach the daemon: `label` says what it carries,
-        /// `place` where it goes.
+        /// A step that the browser takes after a response and that doesn't reach the daemon, such as following a
+        /// redirect to the app. `label` says what it carries, and `place` where it leads.
         case onward(FlowStep, to: Party, label: String, place: String)
     }
 
     let lines: [Line]
-    /// The parties from left to right.
+    /// The parties of the sign-in, from left to right in the diagram.
     let parties: [Party]
-    /// The start of the flow: the machine's time in microseconds.
+    /// The time at which the sign-in began, by the machine's clock, in microseconds.
     let began: Int64
 
-    /// The shortest pause that is shown, in microseconds.
+    /// The shortest pause between requests that is shown, in microseconds.
     private static let shortestPause: Int64 = 1_000_000
 
-    /// Makes a conversation of `steps`, a part of the flow's.
+    /// Makes a conversation of `steps`, which may be only some of the sign-in's steps.
     init(_ flow: Flow, _ steps: ArraySlice<FlowStep>, isOwn: (String) -> Bool) {
         began = flow.began
         var inner: [String: [FlowStep]] = [:]
@@ -61,9 +61,9 @@ struct Conversation {
 
     // MARK: - The browser's next step
 
-    /// Returns the line with the code, the tokens or the error that an authorization sends to the client: by a
-    /// redirect, or by a page's form (`response_mode=form_post`). `isOwn` says whether a URL leads to a host that is
-    /// played, whose request is recorded itself.
+    /// Returns the line for the code, the tokens or the error that an authorization response sends to the client, by a
+    /// redirect or a form (`response_mode=form_post`). `isOwn` says whether a URL leads to a host that the daemon
+    /// serves, because a request to that host is recorded itself.
     private static func onward(_ step: FlowStep, _ isOwn: (String) -> Bool) -> Line? {
         guard [.authorization, .decision].contains(step.step.kind), step.sender == .browser else { return nil }
         let answer = step.exchange.response

@@ -6,7 +6,7 @@ import HTTPServer
 // exchange that is shown, if there are more than fit a page.
 
 extension Inspector {
-    /// The number of exchanges on a page.
+    /// The number of exchanges that one page of a sign-in shows.
     private static let shownSteps = 40
 
     func flow(_ exchange: Exchange) async throws -> Response {
@@ -24,12 +24,12 @@ extension Inspector {
         }
     }
 
-    /// The button that shows whether the page is updated, and pauses that.
+    /// The button that shows whether the page updates itself, and that pauses the updates.
     var liveButton: HTML {
         .button("Live", "quiet.small.needs-script.live#live", ["type": "button", "aria-pressed": "true"])
     }
 
-    /// Returns the part of the page that is updated until the sign-in ends.
+    /// Returns the part of a sign-in's page that is updated until the sign-in ends.
     private func content(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader, from: Int?) -> [HTML] {
         let count = flow.steps.count
         // Without a number, the page shows the latest steps.
@@ -58,7 +58,7 @@ extension Inspector {
         ]
     }
 
-    /// Returns the facts in one line.
+    /// Returns a line of facts about a sign-in, such as its ending, the person and the duration.
     private func summary(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader) -> HTML {
         let waiting = flow.waiting >= 100_000 ? ", \(ShownText.duration(flow.waiting)) of it waiting" : ""
         let facts: [HTML?] = [
@@ -110,7 +110,7 @@ extension Inspector {
             "All sign-ins")
     }
 
-    /// Whether a URL leads to this daemon, or to a host that is played.
+    /// Whether a URL leads to this daemon, or to a provider's host that the daemon impersonates.
     private func isOwn(_ url: String, _ exchange: Exchange) -> Bool {
         guard let start = url.firstRange(of: "://")?.upperBound else { return true }
         let authority = url[start...].prefix { !"/?#".contains($0) }
@@ -119,7 +119,7 @@ extension Inspector {
     }
 }
 
-/// A conversation as a list: the same as the diagram, for people who read rather than look.
+/// The steps of a sign-in as a list. It says the same as the sequence diagram, for people who prefer to read.
 struct StepList {
     let conversation: Conversation
     let flow: Flow

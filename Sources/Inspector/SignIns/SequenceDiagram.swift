@@ -2,8 +2,8 @@ import Control
 import EmulatorCore
 import HTTPServer
 
-/// A conversation as a sequence diagram: a lifeline for each party, an arrow for each request, a dashed one for its
-/// answer. The style sheet sets its colours and strokes; each arrow is a link to its exchange.
+/// The sequence diagram of a sign-in: a lifeline for each party, an arrow for each request, and a dashed arrow for each
+/// response. The style sheet sets the colours and strokes. Each arrow is a link to the exchange's page.
 struct SequenceDiagram {
     let conversation: Conversation
     let reader: FlowReader
@@ -120,27 +120,27 @@ struct SequenceDiagram {
     }
 }
 
-/// The sizes of the parts of a sequence diagram, in pixels. A page has its diagrams in two sizes, and shows the one
-/// that fits.
+/// The sizes of the parts of a sequence diagram, in pixels. A page contains each diagram in two sizes, and shows the
+/// size that fits the window.
 struct DiagramSize {
-    /// The class in the style sheet, which also sets the size of letters.
+    /// The diagram's class in the style sheet, which also sets the font size.
     let name: String
-    /// The space between two lifelines.
+    /// The space between two lifelines of a sequence diagram, in pixels.
     let column: Int
-    /// The space between the first lifeline and the edge.
+    /// The space between the first lifeline of a sequence diagram and the edge, in pixels.
     let margin: Int
-    /// The size of the box with a party's name.
+    /// The size of the box with a party's name in a sequence diagram, in pixels.
     let box: (width: Int, height: Int)
-    /// The space between two arrows.
+    /// The vertical space between two arrows of a sequence diagram, in pixels.
     let line: Int
-    /// The approximate width of a letter.
+    /// The approximate width of a letter in a sequence diagram, in pixels.
     let letter: Int
-    /// The greatest number of lines in a label.
+    /// The greatest number of lines in a label of a sequence diagram.
     let labelLines: Int
-    /// Whether paths are shown below arrows.
+    /// Whether the sequence diagram shows the paths of requests below the arrows.
     let hasDetails: Bool
 
-    /// Returns the size for a window that is as wide as this number of parties needs.
+    /// Returns the sizes for a sequence diagram with this number of parties, in a window that is wide enough for it.
     static func wide(parties: Int) -> DiagramSize {
         let columns = [440, 440, 440, 380, 265]
         return DiagramSize(
@@ -149,11 +149,11 @@ struct DiagramSize {
             letter: 7, labelLines: 2, hasDetails: true)
     }
 
-    /// The size for three parties on a phone.
+    /// The sizes for a sequence diagram on a phone, where three parties fit.
     static let narrow = DiagramSize(
         name: "narrow", column: 108, margin: 54, box: (102, 40), line: 54, letter: 6, labelLines: 3, hasDetails: false)
 
-    /// Breaks `text` into lines of at most `room` pixels, and cuts it after `limit` lines.
+    /// Breaks `text` into lines that are at most `room` pixels wide, and cuts it after `limit` lines.
     func lines(_ text: String, room: Int, limit: Int) -> [String] {
         let length = max(8, room / letter)
         var lines: [String] = []

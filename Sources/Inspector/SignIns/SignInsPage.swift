@@ -58,7 +58,7 @@ extension Inspector {
 
     // MARK: - The list
 
-    /// The number of sign-ins on a page.
+    /// The number of sign-ins on one page of the list.
     private static let shownFlows = 50
 
     private func list(_ exchange: Exchange, _ form: Form, before: FlowPlace?) -> [HTML] {
@@ -98,7 +98,7 @@ extension Inspector {
         ])
     }
 
-    /// Answers with the whole recording, or one flow of it, as a HAR file.
+    /// Answers with a HAR file of all recorded requests, or of those of one sign-in.
     private func archive(_ exchange: Exchange) async throws -> Response {
         let flow = exchange.request.queryForm["flow"]
         return try await exchange.world.recording.search {
@@ -118,7 +118,7 @@ extension Inspector {
 }
 
 extension FlowFilter {
-    /// Reads the query of the list's address.
+    /// Reads the conditions on sign-ins from the query of the list's URL.
     fileprivate init(_ form: Form) {
         self.init()
         func text(_ name: String) -> String? { form[name].flatMap { $0.isEmpty ? nil : $0 } }
@@ -129,7 +129,7 @@ extension FlowFilter {
     }
 }
 
-/// A flow in the list.
+/// A sign-in's entry in the list of sign-ins.
 struct FlowRow {
     let flow: Flow
     let reader: FlowReader
@@ -145,7 +145,7 @@ struct FlowRow {
                 flow.client.map { .of("code.soft", ShownText.isolated($0)) }, when), reason)
     }
 
-    /// Returns the person's name, with a link to their page.
+    /// Returns the name of the person who signed in, with a link to that person's page.
     static func name(_ person: FlowReader.Person, _ exchange: Exchange) -> HTML {
         switch person {
         case .account(let account):
@@ -168,7 +168,7 @@ struct FlowRow {
         return (problem ?? flow.hint).map { .of("p.flow-why.soft", ShownText.isolated($0, limit: 2_000)) }
     }
 
-    /// The world's time; scripts add how long ago it was by the machine's.
+    /// The time of the sign-in by the world's clock. Scripts add how long ago it was by the machine's clock.
     private var when: HTML? {
         guard let text = flow.steps.first?.exchange.time.text else { return nil }
         return .of(
@@ -177,7 +177,7 @@ struct FlowRow {
             .text(String(text.dropFirst(11).prefix(8))))
     }
 
-    /// The text for screen readers when the flow appears or changes.
+    /// Returns the text that screen readers announce when a sign-in appears in the list or changes.
     static func spoken(_ flow: Flow, _ reader: FlowReader) -> String {
         let reason = flow.failure.map { ": " + reader.reason($0) } ?? ""
         return ShownText.plain("\(flow.name), \(flow.ending.title.lowercased())\(reason)", limit: 400)
@@ -185,7 +185,7 @@ struct FlowRow {
 }
 
 extension Flow.Ending {
-    /// The CSS class of the status's badge.
+    /// The CSS classes of the badge that shows how a sign-in ended.
     var style: String {
         switch self {
         case .signedIn: "badge good"
@@ -198,7 +198,7 @@ extension Flow.Ending {
 }
 
 extension Party {
-    /// The name of the party's colour in the style sheet.
+    /// The CSS class that gives a party its colour in the diagram.
     var style: String {
         switch self {
         case .app, .scenario: "app"

@@ -7,10 +7,10 @@ import JSON
 // The page /_understudy/callback, to which the seed's example clients return, in place of an app. It shows the answer,
 // and redeems the code.
 
-/// The answer to the callback, and what the world knows about it.
+/// The authorization response that a trial sign-in brought back, with what the world knows about its values.
 private struct ReturnedSignIn: Sendable {
     let provider: (any Provider)?
-    /// The data of the code.
+    /// The stored data of the authorization code.
     let code: IssuedValue?
     let client: String?
     let flow: String?
@@ -30,8 +30,8 @@ extension Inspector {
         ]
     }
 
-    /// Redirects a form post to a link with the same fields. The post comes from the provider's site, and so without
-    /// this site's cookies.
+    /// Answers a form post (`response_mode=form_post`) with a redirect to a link with the same fields. The post comes
+    /// from the provider's site, so browsers send no cookies of the inspector with it.
     private func posted(_ exchange: Exchange) -> Response {
         guard exchange.request.body.count <= Inspector.postLimit else {
             return missing(
@@ -82,7 +82,7 @@ extension Inspector {
             ])
     }
 
-    /// Returns what the world knows of the values in the answer.
+    /// Returns what the world knows about the values in an authorization response.
     private func returned(
         _ exchange: Exchange, _ fields: [Form.Field], code: String, state: String
     ) async throws -> ReturnedSignIn {
@@ -187,13 +187,14 @@ extension Inspector {
         return secret
     }
 
-    /// Returns the header for HTTP Basic authentication: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1>
+    /// Returns the value of the header `Authorization` for a client's ID and secret, by HTTP Basic authentication:
+    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1>
     private func basic(_ client: String, _ secret: String) -> String {
         let parts = [client, secret].map { PercentCoding.encode(Array($0.utf8)) }
         return "Basic \(Base64.encode(Array(parts.joined(separator: ":").utf8)))"
     }
 
-    /// Returns the page that shows the token endpoint's answer.
+    /// Returns the page that shows the token endpoint's response after a trial sign-in.
     private func redeemed(
         _ exchange: Exchange, _ trial: TrialSignIn, _ code: IssuedValue, _ answer: Response
     ) async throws -> Response {

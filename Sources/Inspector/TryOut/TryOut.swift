@@ -6,7 +6,8 @@ import JOSE
 // The page GET /_understudy/try: begins a sign-in with a client of the seed that returns to /_understudy/callback.
 // Query: at is the title of the provider or issuer, client the client's ID.
 
-/// The inspector's `state`: the world, because a registered redirect URI doesn't name one, and a random text.
+/// The `state` of a sign-in that somebody tries out in the inspector. It contains the world's name, because the
+/// registered redirect URI doesn't, and a random text.
 struct TrialState {
     private static let mark = "try~"
     let world: String
@@ -18,7 +19,7 @@ struct TrialState {
         self.init("\(TrialState.mark)\(world)~\(Hex.encode(randomness.bytes(12)))", world)
     }
 
-    /// Parses a `state`; `nil` for one that an app has made.
+    /// Parses a `state` of the inspector's own trial sign-ins; `nil` for a `state` that an app has made.
     init?(_ text: String) {
         guard text.hasPrefix(TrialState.mark), let end = text.lastIndex(of: "~") else { return nil }
         let name = text[..<end].dropFirst(TrialState.mark.count)
@@ -31,7 +32,7 @@ struct TrialState {
         self.world = world
     }
 
-    /// The `code_verifier` of the sign-in, computed, so that it needn't be stored.
+    /// The `code_verifier` of a trial sign-in. It is computed from the `state`, so that it needn't be stored.
     var verifier: String { Hex.encode(Digest.sha256("verifier of \(text)")) }
     var challenge: String { Base64URL.encode(Digest.sha256(verifier)) }
 }
@@ -43,14 +44,15 @@ extension Inspector {
         [page("GET", "try") { begin($0) }] + callbackEndpoints
     }
 
-    /// Returns the redirect URI of these sign-ins: the daemon's own, in no world, as a seed can register it.
+    /// Returns the redirect URI of sign-ins that are tried out in the inspector. It is at the daemon's own address and
+    /// names no world, so that a seed can register it.
     private func trialCallback(_ exchange: Exchange) -> String {
         let address = exchange.address
         return
             "\(address.scheme)://\(address.daemonName)\(address.portSuffix)\(Inspector.root)/\(Inspector.callbackPath)"
     }
 
-    /// Returns the sign-ins that can be tried, one at most for each provider and issuer.
+    /// Returns the sign-ins that can be tried out in the inspector, at most one for each provider and issuer.
     private func trials(_ exchange: Exchange) -> [TrialSignIn] {
         let callback = trialCallback(exchange)
         var titles: Set<String> = []
@@ -58,7 +60,7 @@ extension Inspector {
             .filter { titles.insert($0.title).inserted }
     }
 
-    /// Returns links that begin a sign-in; `nil` if no client of the seed returns here.
+    /// Returns links that begin a trial sign-in; `nil` if no client of the seed has the inspector's redirect URI.
     func tryOut(_ exchange: Exchange) -> HTML? {
         let trials = trials(exchange).prefix(12)
         guard !trials.isEmpty else { return nil }

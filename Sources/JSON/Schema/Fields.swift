@@ -16,7 +16,8 @@ import Synchronization
 /// The schema follows from the same lines: the initializer also runs with fields that only record the declarations. So
 /// it must do nothing but declare and derive.
 package protocol SchemaObject: Sendable {
-    /// The name by which documents refer to its schema; `nil` if the schema is written out.
+    /// The name by which documentation refers to the object's schema; `nil` if the schema is written out wherever it
+    /// occurs.
     static var schemaName: String? { get }
 
     init(_ fields: inout Fields)
@@ -25,7 +26,7 @@ package protocol SchemaObject: Sendable {
 extension SchemaObject {
     package static var schemaName: String? { nil }
 
-    /// The schema that the initializer declares.
+    /// The schema of the JSON object, as its initializer declares it.
     package static var schema: Schema {
         let type = ObjectIdentifier(Self.self)
         if let known = describedObjects.withLock({ $0[type] }) { return known }
@@ -34,13 +35,13 @@ extension SchemaObject {
         return schema
     }
 
-    /// Reads an object that has passed validation.
+    /// Reads an object from JSON that is known to match the schema.
     package init(reading value: JSONValue) {
         var fields = Fields(reading: value)
         self.init(&fields)
     }
 
-    /// Validates an object and reads it. Throws all issues that it finds.
+    /// Reads an object from JSON that is first validated. Throws all mistakes that are found.
     package init(checking json: LocatedJSON) throws(Issues) {
         let issues = Self.schema.issues(in: json)
         guard issues.isEmpty else { throw Issues(issues) }
@@ -50,10 +51,10 @@ extension SchemaObject {
 
 private let describedObjects = Mutex<[ObjectIdentifier: Schema]>([:])
 
-/// The members of an object, as an initializer declares them. In one mode, they are read from a validated object. In
-/// the other, they are recorded for the schema, and the values are samples.
+/// The members of a JSON object, as the object's initializer declares them. In one mode, they are read from a validated
+/// object. In the other mode, their declarations are recorded for the schema, and their values are samples.
 package struct Fields {
-    /// The object that is read, as it was written; empty while the members are recorded.
+    /// The JSON object that is being read, as it was written; empty while declarations are recorded.
     package let written: JSONObject
     private let isReading: Bool
     private var described: [Schema.Field] = []
@@ -69,7 +70,7 @@ package struct Fields {
         isReading = false
     }
 
-    /// Returns the declarations of `build`, and the value that it makes of samples.
+    /// Returns the schema of the members that `build` declares, and the value that `build` makes from samples.
     static func describe<Value>(
         name: String? = nil, _ build: (inout Fields) -> Value
     ) -> (schema: Schema, sample: Value) {
@@ -78,19 +79,19 @@ package struct Fields {
         return (.object(Schema.Members(fields.described, family: fields.describedFamily, name: name)), sample)
     }
 
-    /// Whether the object that is being read is empty, so that all members get their defaults.
+    /// Whether the JSON object that is being read is empty, so that all its members get their defaults.
     package var isEmpty: Bool { isReading && written.isEmpty }
 
     // MARK: - Members
 
-    /// Declares a required member.
+    /// Declares a required member of a JSON object, and returns its value.
     package mutating func callAsFunction<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value {
         guard !isReading else { return written[name].flatMap { rule.read($0) } ?? rule.sample }
         described.append(.required(name, rule.schema, about))
         return rule.sample
     }
 
-    /// Declares a member with a default.
+    /// Declares a member of a JSON object that has a default, and returns its value.
     package mutating func callAsFunction<R: WritableRule>(
         _ name: String, _ rule: R, default fallback: @autoclosure () -> R.Value, _ about: String
     ) -> R.Value {
@@ -100,21 +101,24 @@ package struct Fields {
         return fallback
     }
 
-    /// Declares an optional member; `about` says what its absence means.
+    /// Declares an optional member of a JSON object, and returns its value. `about` says what it means if the member is
+    /// missing.
     package mutating func optional<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value? {
         guard !isReading else { return written[name].flatMap { rule.read($0) } }
         described.append(.optional(name, rule.schema, about))
         return nil
     }
 
-    /// Declares a member that may be missing or null, which means the same.
+    /// Declares a member of a JSON object that may be missing or `null`, both of which mean the same. Returns its
+    /// value.
     package mutating func nullable<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value? {
         guard !isReading else { return written[name].flatMap { rule.read($0) } }
         described.append(.optional(name, .nullable(rule.schema), default: .null, about))
         return nil
     }
 
-    /// Declares an object that may be missing. Then it is empty, and its own members have their defaults.
+    /// Declares a member whose value is an object. If the member is missing, the object is empty, and its own members
+    /// have their defaults.
     package mutating func object<Value>(
         _ name: String, _ about: String, _ build: (inout Fields) -> Value
     ) -> Value {
@@ -133,8 +137,8 @@ package struct Fields {
         object(name, about) { Object(&$0) }
     }
 
-    /// Declares a list of objects with the identifying member `key`, empty by default. Lists of several files are
-    /// merged by it.
+    /// Declares a member whose value is a list of objects, empty by default. The member `key` identifies each object,
+    /// and lists from several files are merged by it.
     package mutating func list<R: Rule>(_ name: String, of rule: R, key: String, _ about: String) -> [R.Value] {
         elements(name, ListRule(element: rule, key: key), about)
     }
@@ -145,7 +149,7 @@ package struct Fields {
         list(name, of: ObjectRule<Object>(), key: key, about)
     }
 
-    /// Declares a list, empty by default. Lists of several files are concatenated.
+    /// Declares a member whose value is a list, empty by default. Lists from several files are concatenated.
     package mutating func sequence<R: Rule>(_ name: String, of rule: R, _ about: String) -> [R.Value] {
         elements(name, SequenceRule(element: rule), about)
     }
@@ -156,7 +160,7 @@ package struct Fields {
         sequence(name, of: ObjectRule<Object>(), about)
     }
 
-    /// Declares an object with members of any name, empty by default.
+    /// Declares a member whose value is an object with members of any name, empty by default.
     package mutating func map<R: Rule>(_ name: String, of rule: R, _ about: String) -> [(name: String, value: R.Value)]
     {
         let rule = MapRule(element: rule)
@@ -165,8 +169,8 @@ package struct Fields {
         return []
     }
 
-    /// Declares the members whose names begin with `prefix`, none by default. The reference lists them as
-    /// `placeholder`, such as `oidc.NAME`. An object has one such family at most.
+    /// Declares a family of members whose names begin with `prefix`, none by default. The documentation lists them as
+    /// `placeholder`, such as `oidc.NAME`. An object has at most one such family.
     package mutating func family<R: Rule>(
         _ prefix: String, listedAs placeholder: String, _ rule: R, _ about: String
     ) -> [(name: String, value: R.Value)] {

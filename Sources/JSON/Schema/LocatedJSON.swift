@@ -1,5 +1,5 @@
-/// A JSON value with the file and the path at which it was written, even after files were merged, so that an issue
-/// found later still names its position. Paths are built only when they are needed.
+/// A JSON value with the file and the path at which it was written, so that a mistake that is found after files were
+/// merged can still be reported with its position. Paths are built only when they are needed.
 package struct LocatedJSON: Sendable {
     package let value: JSONValue
     package let location: Location
@@ -13,7 +13,7 @@ package struct LocatedJSON: Sendable {
 
     package var file: String { location.file }
 
-    /// The path, such as `$.accounts[0].email`.
+    /// The path of the value in its file, such as `$.accounts[0].email`.
     package var path: String { location.path }
 
     package subscript(key: String) -> LocatedJSON? {
@@ -21,13 +21,13 @@ package struct LocatedJSON: Sendable {
         return object[key].map { LocatedJSON($0, at: location.member(key)) }
     }
 
-    /// The elements, if the value is a list.
+    /// The elements of this JSON value with their positions; empty if the value isn't a list.
     package var items: [LocatedJSON] {
         guard case .array(let items) = value else { return [] }
         return items.enumerated().map { LocatedJSON($1, at: location.element($0)) }
     }
 
-    /// The members, if the value is an object.
+    /// The members of this JSON value with their positions; empty if the value isn't an object.
     package var members: [(key: String, value: LocatedJSON)] {
         guard case .object(let object) = value else { return [] }
         return object.members.map { (key: $0.key, value: LocatedJSON($0.value, at: location.member($0.key))) }
@@ -35,7 +35,7 @@ package struct LocatedJSON: Sendable {
 
     package var string: String? { value.string }
 
-    /// The description of the value, for a sentence after "found".
+    /// A description of the JSON value that continues an error message after the word "found".
     var found: String {
         switch value {
         case .array, .object, .null: value.kindName
@@ -44,7 +44,8 @@ package struct LocatedJSON: Sendable {
     }
 }
 
-/// A file and a path in it. After a merge, parts of a value may come from other files.
+/// The position of a JSON value: a file, and a path in the file. After a merge, parts of a value may come from
+/// different files.
 package struct Location: Sendable {
     fileprivate enum Step: Hashable, Sendable {
         case member(String)
@@ -61,7 +62,8 @@ package struct Location: Sendable {
         }
     }
 
-    /// The steps of the path, the last one first. Locations in the same object share the steps that lead to it.
+    /// The steps of a JSON value's path, the last one first. Values in the same object share the steps that lead to the
+    /// object.
     fileprivate final class Way: Sendable {
         let before: Way?
         let step: Step
@@ -74,7 +76,7 @@ package struct Location: Sendable {
 
     package let file: String
     private let way: Way?
-    /// The locations of parts that came from other files.
+    /// The positions of those parts of the value that came from other files.
     private var parts: [Step: Location] = [:]
 
     package init(file: String) { self.init(file: file, nil) }
@@ -93,7 +95,7 @@ package struct Location: Sendable {
         (parts.isEmpty ? nil : parts[step]) ?? Location(file: file, Way(way, step))
     }
 
-    /// Records that the member came from `location`.
+    /// Records that the member `key` came from the position `location`.
     mutating func setMember(_ key: String, _ location: Location) { parts[.member(key)] = location }
 
     mutating func setElement(_ place: Int, _ location: Location) { parts[.element(place)] = location }
@@ -109,17 +111,17 @@ package struct Location: Sendable {
     }
 }
 
-/// The position of a value in a document, in words. It stays short even if the names are long.
+/// Functions for the position of a value in a JSON document, as text that stays short even if members have long names.
 package enum Place {
     private static let limit = 240
 
-    /// Returns the path `place`, extended by `step`.
+    /// Returns the path `place`, extended by `step`, or shortened by an ellipsis if it would be too long.
     package static func step(_ place: String, _ step: String) -> String {
         if place.utf8.count + step.utf8.count <= limit { return place + step }
         return place.hasSuffix("…") ? place : place + "…"
     }
 
-    /// Returns the beginning of `text`, with an ellipsis if it was longer.
+    /// Returns `text`, or its beginning with an ellipsis if it is longer than `limit` bytes.
     package static func shortened(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
@@ -130,7 +132,7 @@ package enum Place {
     }
 }
 
-/// An error found by validation, with its position.
+/// A mistake that validation has found in a JSON file, with its position.
 package struct Issue: Error, Sendable, Equatable, CustomStringConvertible {
     package let file: String
     package let path: String
@@ -142,7 +144,7 @@ package struct Issue: Error, Sendable, Equatable, CustomStringConvertible {
         self.message = Place.shortened(message, to: Issue.messageLimit)
     }
 
-    /// The most bytes of a message, which may quote the value.
+    /// The largest number of bytes of a message about a mistake, which may quote the wrong value.
     private static let messageLimit = 500
 
     package init(_ json: LocatedJSON, _ message: String) {
@@ -152,16 +154,16 @@ package struct Issue: Error, Sendable, Equatable, CustomStringConvertible {
     package var description: String { "\(file): \(path): \(message)" }
 }
 
-/// All errors found by validation, in all files.
+/// All mistakes that validation has found, in all files.
 package struct Issues: Error, Sendable, CustomStringConvertible {
     package let all: [Issue]
 
     package init(_ all: [Issue]) { self.all = all }
 
-    /// Makes an issue about a whole file.
+    /// Makes a mistake that concerns a whole file.
     package init(file: String, _ message: String) { self.init([Issue(file: file, path: "$", message: message)]) }
 
-    /// The first twenty issues, a line each, and the number of the others.
+    /// The first twenty mistakes, one per line, and then the number of the others.
     package var description: String {
         let lines = all.prefix(Issues.listed).map(\.description)
         let rest = all.count - lines.count
@@ -170,7 +172,7 @@ package struct Issues: Error, Sendable, CustomStringConvertible {
 
     package static let listed = 20
 
-    /// Returns the last line, such as `and 59,980 more`.
+    /// Returns the last line of a long list of mistakes, such as `and 59,980 more`.
     package static func more(_ count: Int) -> String {
         let digits = Array(String(count))
         let grouped = digits.enumerated().reduce("") { text, digit in
@@ -181,17 +183,18 @@ package struct Issues: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// Finds the word that was probably meant by a mistyped one.
+/// Finds the known word that was probably meant by a misspelled word.
 package enum Spelling {
-    /// The most words that are compared, since this is done one by one.
+    /// The largest number of known words with which a misspelled word is compared, since they are compared one by one.
     package static let limit = 1_000
 
-    /// Returns `; did you mean "…"?`, or an empty text if none of the first thousand words is similar.
+    /// Returns the hint `; did you mean "…"?` with the known word that is most similar to `word`, or an empty text if
+    /// none of the first thousand words is similar.
     package static func hint(_ word: String, among known: [String]) -> String {
         nearest(to: word, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
     }
 
-    /// Returns the most similar of the first thousand words; `nil` if none is similar.
+    /// Returns the known word that is most similar to `word`, of the first thousand; `nil` if none is similar.
     package static func nearest(to word: String, among known: [String]) -> String? {
         // Only short words are compared, so that a very long one costs nothing.
         guard word.utf8.count <= 160 else { return nil }
@@ -208,7 +211,7 @@ package enum Spelling {
         return best?.word
     }
 
-    /// Returns Levenshtein's distance, with a swap of two neighbours counted once.
+    /// Returns the Levenshtein distance of two words, where a swap of two neighbouring characters counts as one change.
     private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
         guard left.count <= 40, right.count <= 40 else { return .max }
         var rows = [Array(0...right.count)]

@@ -1,22 +1,22 @@
 import Synchronization
 
-/// The rule for a member's value: its schema, and how the value is read.
+/// A rule for the value of a JSON object's member: the value's schema, and the function that reads the value.
 package protocol Rule<Value>: Sendable {
     associatedtype Value
 
     var schema: Schema { get }
-    /// A value of the right type, used while the schema is recorded.
+    /// A sample value of the rule's type, which is used while the members of an object are recorded for the schema.
     var sample: Value { get }
-    /// Reads JSON that has passed validation. Returns `nil` if it doesn't fit.
+    /// Reads a value from JSON that has passed validation. Returns `nil` if the JSON doesn't fit the rule.
     func read(_ json: JSONValue) -> Value?
 }
 
-/// A rule whose values can be written as JSON, so that there can be a default.
+/// A rule whose values can also be written as JSON, so that a member with this rule can have a default.
 package protocol WritableRule<Value>: Rule {
     func json(_ value: Value) -> JSONValue
 }
 
-/// An object of a type that declares its members.
+/// A rule for a JSON object whose type declares the object's members.
 package struct ObjectRule<Object: SchemaObject>: Rule {
     package var schema: Schema { Object.schema }
     package var sample: Object { Object(reading: [:]) }
@@ -24,7 +24,7 @@ package struct ObjectRule<Object: SchemaObject>: Rule {
     package func read(_ json: JSONValue) -> Object? { Object(reading: json) }
 }
 
-/// A rule for a patch of an object: some of its members, none of them required.
+/// A rule for a patch of a JSON object: an object with some of the original's members, none of which is required.
 package struct PartRule<Object: SchemaObject>: Rule {
     package var schema: Schema { Object.schema.withoutRequirements }
     package var sample: JSONObject { JSONObject() }
@@ -32,13 +32,14 @@ package struct PartRule<Object: SchemaObject>: Rule {
     package func read(_ json: JSONValue) -> JSONObject? { json.object }
 }
 
-/// A rule for an object whose members aren't known at compile time, because other modules contribute some of them.
+/// A rule for a JSON object whose members aren't known at compile time, because other modules contribute some of them.
 package final class ComposedRule<Value: Sendable>: Rule {
     private let name: String?
     private let build: @Sendable (inout Fields) -> Value
     private let described = Mutex<Schema?>(nil)
 
-    /// Makes a rule. `name` is the object's name in documents; `nil` if it is written out.
+    /// Makes a rule for a JSON object. `name` is the name by which documentation refers to the object's schema; `nil`
+    /// if the schema is written out wherever it occurs.
     package init(_ name: String? = nil, _ build: @escaping @Sendable (inout Fields) -> Value) {
         self.name = name
         self.build = build
@@ -57,13 +58,13 @@ package final class ComposedRule<Value: Sendable>: Rule {
 
     package func read(_ json: JSONValue) -> Value? { value(reading: json) }
 
-    /// Reads an object that has passed validation.
+    /// Reads an object from JSON that is known to match the schema.
     package func value(reading json: JSONValue) -> Value {
         var fields = Fields(reading: json)
         return build(&fields)
     }
 
-    /// Validates an object and reads it. Throws all issues that it finds.
+    /// Reads an object from JSON that is first validated. Throws all mistakes that are found.
     package func value(checking json: LocatedJSON) throws(Issues) -> Value {
         let issues = schema.issues(in: json)
         guard issues.isEmpty else { throw Issues(issues) }
@@ -71,7 +72,7 @@ package final class ComposedRule<Value: Sendable>: Rule {
     }
 }
 
-/// A rule for a list of objects that are identified by a member.
+/// A rule for a JSON list of objects, each identified by one of its members.
 package struct ListRule<Element: Rule>: Rule {
     let element: Element
     let key: String
@@ -82,7 +83,7 @@ package struct ListRule<Element: Rule>: Rule {
     package func read(_ json: JSONValue) -> [Element.Value]? { json.array?.compactMap { element.read($0) } }
 }
 
-/// A rule for a list.
+/// A rule for a JSON list.
 package struct SequenceRule<Element: Rule>: Rule {
     let element: Element
 
@@ -92,7 +93,7 @@ package struct SequenceRule<Element: Rule>: Rule {
     package func read(_ json: JSONValue) -> [Element.Value]? { json.array?.compactMap { element.read($0) } }
 }
 
-/// A rule for a list of scalars, each at most once.
+/// A rule for a JSON list of strings, numbers or Booleans, each of which occurs at most once.
 package struct SetRule<Element: WritableRule>: WritableRule {
     let element: Element
 
@@ -104,7 +105,7 @@ package struct SetRule<Element: WritableRule>: WritableRule {
     package func json(_ value: [Element.Value]) -> JSONValue { .array(value.map { element.json($0) }) }
 }
 
-/// A rule for an object with members of any name.
+/// A rule for a JSON object with members of any name.
 package struct MapRule<Element: Rule>: Rule {
     let element: Element
 
@@ -129,7 +130,7 @@ extension NullableRule: WritableRule where Wrapped: WritableRule {
     package func json(_ value: Wrapped.Value?) -> JSONValue { value.map { wrapped.json($0) } ?? .null }
 }
 
-/// A value of one rule or of the other.
+/// A value that fits either the first or the second of two rules.
 package enum Either<First, Second> {
     case first(First)
     case second(Second)

@@ -9,7 +9,7 @@ extension TextRule: WritableRule {
     package func json(_ value: String) -> JSONValue { .string(value) }
 }
 
-/// A rule for a duration, such as `5m`.
+/// A rule for a string that is a duration, such as `5m`.
 package struct SpanRule: WritableRule {
     let text: TextRule
 
@@ -18,11 +18,11 @@ package struct SpanRule: WritableRule {
 
     package func read(_ json: JSONValue) -> TimeSpan? { json.string.flatMap { TimeSpan($0) } }
 
-    /// Writes a duration. A day is written in hours, as on the providers' pages.
+    /// Returns a duration as JSON text. A day is written in hours (`24h`), as on the providers' pages.
     package func json(_ value: TimeSpan) -> JSONValue { .string(value == .days(1) ? "24h" : value.description) }
 }
 
-/// A rule for a time, such as `2030-01-01T00:00:00Z`.
+/// A rule for a string that is a time, such as `2030-01-01T00:00:00Z`.
 package struct InstantRule: WritableRule {
     package var schema: Schema { .text(.timestamp) }
     package var sample: Instant { .first }
@@ -63,7 +63,7 @@ package struct BooleanRule: WritableRule {
     package func json(_ value: Bool) -> JSONValue { .bool(value) }
 }
 
-/// A rule for one of an enum's cases, by its raw value.
+/// A rule for a string that is the raw value of one of an enum's cases.
 package struct ChoiceRule<Choice: CaseIterable & RawRepresentable<String> & Sendable>: WritableRule {
     package var schema: Schema { .choice(Choice.allCases.map(\.rawValue)) }
 
@@ -77,7 +77,7 @@ package struct ChoiceRule<Choice: CaseIterable & RawRepresentable<String> & Send
     package func json(_ value: Choice) -> JSONValue { .string(value.rawValue) }
 }
 
-/// A rule for one of several names.
+/// A rule for a string that is one of several names.
 package struct NameRule: WritableRule {
     let names: [String]
 
@@ -89,7 +89,7 @@ package struct NameRule: WritableRule {
     package func json(_ value: String) -> JSONValue { .string(value) }
 }
 
-/// A rule for any JSON.
+/// A rule for any JSON value.
 package struct AnyRule: Rule {
     package var schema: Schema { .any }
     package var sample: JSONValue { .null }
@@ -105,9 +105,9 @@ extension Rule where Self == TextRule {
 
 extension Rule where Self == SpanRule {
     package static var duration: SpanRule { SpanRule(text: .duration) }
-    /// A rule for the delay of a request.
+    /// A rule for the time by which a response is delayed.
     package static var delay: SpanRule { SpanRule(text: .delay) }
-    /// A rule for a duration with limits of its own.
+    /// A rule for a duration within the limits of the rule `text`.
     package static func duration(_ text: TextRule) -> SpanRule { SpanRule(text: text) }
 }
 

@@ -1,5 +1,5 @@
 extension Schema {
-    /// Returns the JSON Schema 2020-12: <https://json-schema.org/draft/2020-12/schema>.
+    /// Returns this schema in the standard format JSON Schema 2020-12: <https://json-schema.org/draft/2020-12/schema>.
     package func jsonSchema(title: String, description: String) -> JSONValue {
         let heading: [(String, JSONValue)] = [
             ("$schema", "https://json-schema.org/draft/2020-12/schema"), ("title", .string(title)),
@@ -8,8 +8,9 @@ extension Schema {
         return .object(JSONObject(heading + (jsonSchema().object?.members ?? []).map { ($0.key, $0.value) }))
     }
 
-    /// Returns the JSON Schema without a heading, as a part of another document. `place` is the path of named objects
-    /// in that document, such as `#/components/schemas/`; with `nil`, each of them is written out.
+    /// Returns this schema as JSON Schema without a heading, as a part of another document. `place` is the path of the
+    /// named schemas in that document, such as `#/components/schemas/`. With `nil`, each named schema is written out
+    /// wherever it occurs.
     package func jsonSchema(namesAt place: String? = nil) -> JSONValue {
         switch self {
         case .text(let rule):
@@ -34,13 +35,13 @@ extension Schema {
         }
     }
 
-    /// The schemas of which one must hold. Nested alternatives are flattened.
+    /// The alternative schemas one of which a value must match. Alternatives within alternatives are included.
     private var alternatives: [Schema] {
         guard case .either(let first, let second) = self else { return [self] }
         return first.alternatives + second.alternatives
     }
 
-    /// Collects the objects that have a name, this one and those within it.
+    /// Collects all object schemas that have a name: this schema, and those within it.
     package func named(into known: inout [String: Members]) {
         switch self {
         case .text, .integer, .boolean, .choice, .any, .number: break
@@ -57,7 +58,7 @@ extension Schema {
 }
 
 extension Schema.Members {
-    /// Returns the object's schema written out, with references to the named objects within it.
+    /// Returns the JSON Schema of this object written out, with references to the named schemas within it.
     package func jsonSchema(namesAt place: String?) -> JSONValue {
         let required = fields.filter(\.isRequired).map { JSONValue.string($0.name) }
         let properties = fields.map { ($0.name, $0.jsonSchema(namesAt: place)) }
@@ -74,7 +75,7 @@ extension Schema.Members {
 }
 
 extension Schema.Field {
-    /// Returns the schema of the member's value, with its meaning and default.
+    /// Returns the JSON Schema of the member's value, with the member's meaning and default.
     package func jsonSchema(namesAt place: String? = nil) -> JSONValue {
         var schema = schema.jsonSchema(namesAt: place).object ?? JSONObject()
         schema["description"] = .string(about)

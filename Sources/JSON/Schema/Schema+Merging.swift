@@ -1,5 +1,5 @@
 extension LocatedJSON {
-    /// Returns the object with its members replaced by those of another one.
+    /// Returns this JSON object with its members replaced by the members of `later`. Members that `later` lacks stay.
     package func replacingMembers(with later: LocatedJSON) -> LocatedJSON {
         guard case .object(let object) = value, case .object = later.value else { return later }
         return Schema.overlay(object, location, later) { _ in nil }
@@ -7,7 +7,8 @@ extension LocatedJSON {
 }
 
 extension Schema {
-    /// Merges `later` into `earlier`: objects member by member, lists by their identifying key. Scalars are replaced.
+    /// Merges two JSON values: objects member by member, lists of objects by the member that identifies each object,
+    /// and other lists by appending. Any other value of `later` replaces that of `earlier`.
     package func merge(_ earlier: LocatedJSON, _ later: LocatedJSON) -> LocatedJSON {
         switch (self, earlier.value, later.value) {
         case (.nullable(let schema), _, _):
@@ -79,7 +80,7 @@ extension Schema {
         return LocatedJSON(.array(items), at: location)
     }
 
-    /// Returns `value` with the defaults of all missing members, at every depth.
+    /// Returns `value` with the defaults of all missing members added, at every depth.
     package func completed(_ value: JSONValue) -> JSONValue {
         switch (self, value) {
         case (.nullable(let schema), _): value.isNull ? value : schema.completed(value)

@@ -1,5 +1,5 @@
 extension Schema {
-    /// Returns every difference between `json` and this schema.
+    /// Returns all mistakes in `json`, which are its differences from this schema.
     package func issues(in json: LocatedJSON) -> [Issue] {
         var validation = Validation()
         validation.check(json, self)
@@ -7,11 +7,11 @@ extension Schema {
     }
 }
 
-/// A walk through a value, with the issues it finds.
+/// A walk through a JSON value that collects the value's mistakes.
 private struct Validation {
     private(set) var issues: [Issue] = []
-    /// The number of hints still to be given. Only listed issues get one, because comparing words costs more than
-    /// finding the issue.
+    /// The number of spelling hints that may still be given. Only mistakes that are listed in a message get a hint,
+    /// because comparing words costs more than finding the mistake.
     private var hints = Issues.listed
 
     mutating func check(_ json: LocatedJSON, _ schema: Schema) {
@@ -49,7 +49,7 @@ private struct Validation {
         add(json, "found \(json.found), expected \(schema.expectation)")
     }
 
-    /// Returns a hint for a mistyped word; `nil` if enough hints were given.
+    /// Returns a hint at the name that a misspelled word may stand for; `nil` if enough hints were given.
     private mutating func hint(_ word: String, among names: [String]) -> String? {
         guard hints > 0 else { return nil }
         hints -= 1

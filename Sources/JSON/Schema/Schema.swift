@@ -1,43 +1,43 @@
-/// The schema of a JSON value. It is used to validate, to merge, to fill in defaults, and to write the JSON Schema and
-/// the reference, so these can't disagree. An object's schema comes from the initializer that reads it:
-/// ``SchemaObject``.
+/// The schema of a JSON value. It is used to validate values, to merge them, to fill in defaults, and to write the JSON
+/// Schema and the documentation, so that all of these agree. An object's schema comes from the initializer that reads
+/// the object: ``SchemaObject``.
 package indirect enum Schema: Sendable {
     case text(TextRule)
     case integer(ClosedRange<Int64>)
     case boolean
     case choice([String])
     case object(Members)
-    /// A list of objects that are identified by the member `key`. Lists of several files are merged by it.
+    /// A JSON list of objects, each identified by its member `key`. Lists from several files are merged by this member.
     case list(of: Schema, key: String)
-    /// A list of scalars, each at most once.
+    /// A JSON list of strings, numbers or Booleans, each of which occurs at most once.
     case set(of: Schema)
-    /// An object with members of any name.
+    /// A JSON object with members of any name.
     case map(of: Schema)
     case nullable(Schema)
-    /// Any JSON.
+    /// Any JSON value.
     case any
     case number(ClosedRange<Double>)
-    /// One of two schemas, distinguished by the kind of value.
+    /// A value that matches one of two schemas, which are distinguished by the kind of value.
     case either(Schema, Schema)
-    /// A list. Lists of several files are concatenated.
+    /// A JSON list. Lists from several files are concatenated.
     case sequence(of: Schema)
 
-    /// A member of an object.
+    /// A member of a JSON object, in the object's schema.
     package struct Field: Sendable {
         package let name: String
         package let schema: Schema
         package let isRequired: Bool
-        /// The default of a missing member.
+        /// The value that a missing member has by default; `nil` if there is no default.
         package let fallback: JSONValue?
-        /// The member's meaning, in a sentence.
+        /// A sentence about the meaning of the JSON object's member.
         package let about: String
 
-        /// Makes a required member.
+        /// Makes a member that a JSON object must have.
         package static func required(_ name: String, _ schema: Schema, _ about: String) -> Field {
             Field(name: name, schema: schema, isRequired: true, fallback: nil, about: about)
         }
 
-        /// Makes an optional member; `about` says what its absence means.
+        /// Makes a member that a JSON object may lack. `about` says what it means if the member is missing.
         package static func optional(
             _ name: String, _ schema: Schema, default fallback: JSONValue? = nil, _ about: String
         ) -> Field {
@@ -45,14 +45,16 @@ package indirect enum Schema: Sendable {
         }
     }
 
-    /// The fields of an object, in order and by name.
+    /// The members that a JSON object can have, in order and by name.
     package final class Members: Sendable {
-        /// The name by which documents refer to this schema; `nil` if it is written out.
+        /// The name by which documentation refers to the object's schema; `nil` if the schema is written out wherever
+        /// it occurs.
         package let name: String?
         package let fields: [Field]
-        /// A field for all members whose names begin with a text, such as `oidc.`.
+        /// The schema of all members whose names begin with a prefix, such as `oidc.`; `nil` if the object has no such
+        /// members.
         package let family: (prefix: String, field: Field)?
-        /// Whether an object may have members that the schema doesn't list.
+        /// Whether a JSON object may have members that its schema doesn't list.
         package let isOpen: Bool
         private let places: [String: Int]
 
@@ -72,18 +74,19 @@ package indirect enum Schema: Sendable {
             return family.field
         }
 
-        /// The fields as the reference lists them; a family is one entry.
+        /// The members as the documentation lists them. All members with a common prefix are one entry.
         var listed: [Field] { fields + (family.map { [$0.field] } ?? []) }
     }
 
-    /// The same object with all members optional. What their absence means is described elsewhere.
+    /// The schema of the same JSON object with all members optional. It doesn't describe what it means if a member is
+    /// missing.
     var withoutRequirements: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { Field.optional($0.name, $0.schema, $0.about) }
         return .object(Members(fields, family: members.family))
     }
 
-    /// The description of a valid value, for a sentence after "expected".
+    /// A description of a valid value that continues an error message after the word "expected".
     package var expectation: String {
         switch self {
         case .text(let rule): rule.about
@@ -104,27 +107,28 @@ package indirect enum Schema: Sendable {
 // Schemas of answers. Answers are written by our own code and never validated here.
 
 extension Schema {
-    /// Returns the schema of an object in an answer. Documents describe an object with a name once, and refer to it.
+    /// Returns the schema of a JSON object in a response. Documentation describes the object once, and refers to it by
+    /// `name`.
     package static func members(_ name: String, _ fields: [Field]) -> Schema { .object(Members(fields, name: name)) }
 
-    /// Returns the schema of an object without a name, which is written out wherever it occurs.
+    /// Returns the schema of a JSON object without a name, which documentation describes wherever the object occurs.
     package static func members(_ fields: [Field]) -> Schema { .object(Members(fields)) }
 
-    /// The members of this object; empty if it isn't an object.
+    /// The members of the JSON object with this schema; empty if the schema isn't that of an object.
     package var fields: [Field] {
         if case .object(let members) = self { members.fields } else { [] }
     }
 
-    /// A count of things or of bytes.
+    /// The schema of a number of things or of bytes.
     package static let count = Schema.integer(0...9_007_199_254_740_991)
     package static let string = Schema.text(.any)
-    /// A time to the second, in the form of answers.
+    /// The schema of a time with a precision of seconds, as it is in responses.
     package static let time = Schema.text(.timestamp)
 
     package static func strings() -> Schema { .sequence(of: .string) }
 
-    /// The schema for an answer that may be shortened, or from a later version: texts may have any form and length,
-    /// lists may contain an element twice, and objects may have other members.
+    /// The schema for a response that may be shortened, or come from a later version. Texts may have any form and
+    /// length, lists may contain an element twice, and objects may have other members.
     package var relaxed: Schema {
         switch self {
         case .text: .text(.unlimited)
@@ -141,8 +145,8 @@ extension Schema {
         }
     }
 
-    /// The schema of a merge patch (RFC 7396) for this object: each member may be missing, and null removes it. Lists
-    /// are replaced.
+    /// The schema of a merge patch (RFC 7396) for this JSON object. Each member may be missing, and `null` removes a
+    /// member. A list replaces the whole list of the object.
     package var mergePatch: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { field in
@@ -155,15 +159,15 @@ extension Schema {
 }
 
 extension Schema.Field {
-    /// The field without its default, which means nothing in an answer.
+    /// The member's schema without a default, which would mean nothing in a response.
     fileprivate var relaxed: Schema.Field {
         isRequired ? .required(name, schema.relaxed, about) : .optional(name, schema.relaxed, about)
     }
 }
 
 extension Schema {
-    /// Converts a query's fields into the object that this schema describes. Texts become numbers or Booleans if the
-    /// schema has these. If several fields have the same name, the first counts.
+    /// Converts the fields of a URL's query into the JSON object that this schema describes. Texts become numbers or
+    /// Booleans where the schema has these. If several fields have the same name, the first one counts.
     package func object(ofQuery fields: [(name: String, value: String)]) -> JSONValue {
         guard case .object(let known) = self else { return [:] }
         return .object(

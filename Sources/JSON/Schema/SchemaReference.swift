@@ -1,14 +1,15 @@
-/// Writes the reference of a schema in Markdown: a table for each object, with the name, value, default and meaning of
-/// every member.
+/// Writes the documentation of a schema in Markdown: a table for each JSON object, with the name, value, default and
+/// meaning of every member.
 package struct SchemaReference {
-    /// The titles of written tables by their text, so that an object that occurs several times is described once.
+    /// The titles of the tables that have been written, by the tables' text, so that an object that occurs several
+    /// times is described once.
     private var known: [String: String] = [:]
-    /// The sections, in order.
+    /// The sections of the documentation, in order.
     private var sections: [String] = []
-    /// The objects that still have to be described.
+    /// The JSON objects that still have to be documented.
     private var waiting: [(title: String, members: Schema.Members)] = []
 
-    /// Returns the reference. `root` is the title of the outermost object.
+    /// Returns the documentation of a schema in Markdown. `root` is the title of the outermost object.
     package static func markdown(_ schema: Schema, root: String) -> String {
         guard case .object(let members) = schema else { return "" }
         var reference = SchemaReference()
@@ -68,7 +69,7 @@ package struct SchemaReference {
         }
     }
 
-    /// Returns a description of a list's elements.
+    /// Returns a phrase about the elements of a list, such as "objects".
     private static func plural(_ schema: Schema) -> String {
         switch schema {
         case .object: "objects"

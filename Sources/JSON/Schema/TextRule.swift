@@ -1,9 +1,9 @@
 import Time
 
-/// A rule for a text.
+/// A rule that a text has to follow, such as a maximum length or a pattern.
 package struct TextRule: Sendable {
     package let about: String
-    /// The pattern for the JSON Schema (ECMA-262).
+    /// The regular expression for the text in the JSON Schema (ECMA-262); `nil` if there is none.
     package let pattern: String?
     package let holds: @Sendable (String) -> Bool
 
@@ -13,7 +13,7 @@ package struct TextRule: Sendable {
         self.holds = holds
     }
 
-    /// The most bytes of a text, enough for a PEM file or a page's address.
+    /// The largest number of bytes of most texts. It is enough for a PEM file or a page's address.
     private static let longest = 8_192
 
     package static let any = TextRule(about: "a string of at most 8,192 bytes", pattern: nil) {
@@ -23,7 +23,8 @@ package struct TextRule: Sendable {
     package static let nonEmpty = TextRule(
         about: "a string that isn't empty, of at most 8,192 bytes", pattern: ".+"
     ) { !$0.isEmpty && $0.utf8.count <= longest }
-    /// A text in which `*` stands for any characters. It has few of them, because it is compared with many texts.
+    /// A rule for a text in which `*` stands for any characters. It may have at most 16 stars, because it is compared
+    /// with many texts.
     package static let pattern = TextRule(
         about: "a string that isn't empty, of at most 8,192 bytes, or 256 with \"*\", of which it may have 16",
         pattern: ".+"
@@ -32,22 +33,22 @@ package struct TextRule: Sendable {
     }
     /// Returns whether a pattern has at most 16 stars.
     package static func hasFewStars(_ text: String) -> Bool { text.utf8.count { $0 == UInt8(ascii: "*") } <= 16 }
-    /// A token, a callback URL or a similar text.
+    /// A rule for a token, a callback URL or a similar text.
     package static let token = TextRule(about: "a string that isn't empty, of at most 32,768 bytes", pattern: ".+") {
         !$0.isEmpty && $0.utf8.count <= 1 << 15
     }
-    /// A person's name or a similar text.
+    /// A rule for a person's name or a similar text.
     package static let name = TextRule(about: "a name of at most 256 bytes", pattern: nil) { $0.utf8.count <= 256 }
     package static let identifier = TextRule(
         about: "an identifier: letters, digits, \"-\", \"_\" and \".\"", pattern: "^[A-Za-z0-9._-]+$"
     ) { text in !text.isEmpty && text.utf8.allSatisfy { isLetterOrDigit($0) || "-_.".utf8.contains($0) } }
-    /// Returns a rule for `count` letters and digits.
+    /// Returns a rule for texts of exactly `count` letters and digits.
     package static func alphanumeric(_ count: Int, about: String) -> TextRule {
         TextRule(about: about, pattern: "^[A-Za-z0-9]{\(count)}$") { text in
             text.utf8.count == count && text.utf8.allSatisfy(isLetterOrDigit)
         }
     }
-    /// Returns a rule for `count` upper-case letters and digits.
+    /// Returns a rule for texts of exactly `count` upper-case letters and digits.
     package static func upperCase(_ count: Int, about: String) -> TextRule {
         TextRule(about: about, pattern: "^[A-Z0-9]{\(count)}$") { text in
             text.utf8.count == count
@@ -68,7 +69,7 @@ package struct TextRule: Sendable {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { !$0.isEmpty } && !text.contains { $0.isWhitespace }
     }
-    /// An address that can be written in a mail between angle brackets without quoting.
+    /// A rule for an e-mail address that can stand in a mail between angle brackets without quotation marks.
     package static let mailAddress = TextRule(
         about: "an e-mail address of at most 254 bytes, without angle brackets",
         pattern: "^[^@\\s<>\\x00-\\x1F\\x7F]+@[^@\\s<>,;\"\\x00-\\x1F\\x7F]+$"
@@ -77,7 +78,7 @@ package struct TextRule: Sendable {
         return text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F && !"<>".utf8.contains($0) }
             && !text.utf8[mark...].contains { ",;\"".utf8.contains($0) }
     }
-    /// The part of an e-mail address after the "@".
+    /// A rule for the part of an e-mail address after the "@".
     package static let mailDomain = TextRule(
         about: "a domain such as \"example.com\", of at most 253 bytes",
         pattern: "^[^@\\s.:/*]+(\\.[^@\\s.:/*]+)*$"
@@ -121,7 +122,7 @@ package struct TextRule: Sendable {
             "a duration such as \"500ms\", \"2s\", \"6m\", \"1h\" or \"1d\": a number and a unit, at most ten thousand years",
         pattern: "^[0-9]+(ms|s|m|h|d)$"
     ) { text in TimeSpan(text).map { $0 >= .zero } ?? false }
-    /// The delay of a request.
+    /// A rule for the time by which a response is delayed.
     package static let delay = TextRule(
         about: "a duration of at most an hour, such as \"500ms\", \"2s\" or \"6m\"", pattern: "^[0-9]+(ms|s|m|h|d)$"
     ) { text in TimeSpan(text).map { (.zero ... .hours(1)).contains($0) } ?? false }

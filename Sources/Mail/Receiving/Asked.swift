@@ -2,7 +2,7 @@ import EmulatorCore
 import Recordings
 import SMTPServer
 
-/// An SMTP command, in the words of faults and of the recording.
+/// An SMTP command with its sender and recipients, by which ordered faults and the recording identify it.
 struct Asked {
     let step: SMTPStep
     private(set) var sender: String?
@@ -45,10 +45,10 @@ extension RecordedMail {
 }
 
 extension FaultEffect {
-    /// Whether the fault replaces the mail server's own answer.
+    /// Whether an ordered fault replaces the mail server's own reply, by another reply or by closing the connection.
     var replacesAnswer: Bool { reply != nil || disconnect != nil }
 
-    /// The answer that replaces it.
+    /// The reply, or the closing of the connection, that replaces the mail server's own reply.
     var answerToMail: MailDecision.Answer {
         guard let reply else { return disconnect == nil ? .usual : .disconnect }
         return .reply(SMTPReply(reply.code, reply.status, reply.text))

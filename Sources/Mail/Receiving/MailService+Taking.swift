@@ -3,26 +3,26 @@ import SMTPServer
 import Worlds
 
 extension MailService {
-    /// The header field by which a message names its world.
+    /// The name of the header field in which a mail can name the world for whose inbox it is meant.
     static let worldHeader = "X-Understudy-World"
 
-    /// The decision about a message, and the recording's data about it.
+    /// The decision whether a received mail is accepted, with the facts about the mail for the recording.
     struct Taken {
         var decision: MailDecision
-        /// A few words about what was done with the content.
+        /// A few words that say what was done with the mail's content.
         var note: String
         var diagnosis: Diagnosis?
-        /// The reason why accepted mail is lost.
+        /// The reason why an accepted mail isn't in the inbox; `nil` if the mail isn't lost.
         var loss: Note?
         var fault: String?
-        /// The IDs of the rows in the inbox.
+        /// The IDs of the mail's messages in the inbox.
         var messages: [String] = []
-        /// The first recipient about whom a relay decided.
+        /// The first recipient whose address belongs to a provider's mail relay, such as Apple's private relay.
         var relayed: String?
     }
 
-    /// Applies the fault that is ordered for the message, or delivers the message. If it can't be stored, the sender
-    /// may send it again.
+    /// Applies the fault that a test has ordered for a received mail, or delivers the mail. If the mail can't be
+    /// stored, the reply is a temporary error, after which clients may send the mail again.
     func take(_ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String) -> Taken {
         do { return try tried(content, envelope, in: world, request: request) } catch {
             return Taken(
@@ -84,7 +84,7 @@ extension MailService {
 }
 
 extension FaultEffect {
-    /// Whether the fault only delays the answer.
+    /// Whether an ordered fault only delays the mail server's reply.
     var onlyDelays: Bool {
         !replacesAnswer && !isLost
     }

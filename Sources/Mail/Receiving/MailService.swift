@@ -1,8 +1,8 @@
 import EmulatorCore
 import SMTPServer
 
-/// The daemon's mail service: receives messages, has providers judge those to their relays, and puts them into the
-/// inboxes of worlds.
+/// The daemon's mail service: it receives mails, lets providers decide about mails to their relay addresses, and puts
+/// mails into the inboxes of worlds.
 package final class MailService: Sendable {
     let dispatcher: Dispatcher
 
@@ -13,27 +13,27 @@ extension MailService: MailReceiver {
     package func open(_ label: String?) -> any MailConversation { RecordedConversation(label, self) }
 }
 
-/// The outcome of delivering a message.
+/// The result of delivering a mail.
 struct Delivery: Sendable {
-    /// The rows in the inbox, with those of refused recipients that are kept.
+    /// The mail's rows in the inbox, including rows for refused recipients, which are kept for display.
     var rows: [InboxMessage] = []
     var refusals: [(recipient: String, refusal: MailRefusal)] = []
-    /// The reasons why mail was lost.
+    /// The reasons why an accepted mail was lost on its way to a recipient.
     var losses: [Diagnosis] = []
 
-    /// The reason for the first refusal.
+    /// The reason why the first refused recipient was refused; `nil` if none was refused.
     var diagnosis: Diagnosis? { refusals.first?.refusal.diagnosis }
 
-    /// The reason why mail was lost that wasn't refused.
+    /// The first reason why an accepted mail was lost on its way; `nil` if it wasn't lost.
     var loss: Note? { losses.first.map { Note($0) } }
 
-    /// Returns the refusal for the sender, if all recipients are refused.
+    /// Returns the refusal of the whole mail if all `count` recipients were refused, or else `nil`.
     func refusal(of count: Int) -> MailRefusal? { refusals.count == count ? refusals.first?.refusal : nil }
 }
 
 extension MailService {
-    /// Judges a message, and puts it into the inbox: once for each recipient at a relay, and once for all others
-    /// together. A refused message is kept, too.
+    /// Decides about a mail, and puts it into the inbox: once for each recipient at a provider's relay, and once for
+    /// all other recipients together. A refused mail is kept there, too.
     func deliver(
         _ content: ReceivedContent, from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> Delivery {
@@ -67,8 +67,8 @@ extension MailService {
         return delivery
     }
 
-    /// Returns the refusal of the envelope for this recipient, before the content is known. There is none if another
-    /// world would accept it: the message's header may name that world.
+    /// Returns the refusal of a recipient by the envelope, before the mail's content is known. Returns `nil` if another
+    /// world would accept the recipient, because the mail's header may yet name that world.
     func refusal(of recipient: String, from sender: String, in world: World, isFixed: Bool) throws -> MailRefusal? {
         guard case .refused(let refusal) = try verdict(recipient, sender, world) else { return nil }
         guard !isFixed else { return refusal }

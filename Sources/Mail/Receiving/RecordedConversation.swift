@@ -3,24 +3,24 @@ import Recordings
 import SMTPServer
 import Time
 
-/// A client's SMTP conversation: finds the world of its mail, applies ordered faults, and records messages and
-/// refusals.
+/// The conversation with an SMTP client. It finds the world for whose inbox a mail is meant, applies faults that tests
+/// have ordered, and records mails and refusals.
 final class RecordedConversation: MailConversation {
     private let service: MailService
-    /// The world of the port.
+    /// The name of the world to which the SMTP port belongs; `nil` for the port of all worlds.
     private let label: String?
-    /// The world that AUTH named.
+    /// The name of the world that the client has given as the user name of AUTH; `nil` if it has given none.
     private var named: String?
     private var transcript = Transcript()
-    /// The ID of the message that is being sent, and the time when it began.
+    /// The ID of the mail that is being received, and the time when it began.
     private var message: (id: String, began: Int64)?
-    /// The exchange to record once the answer has been sent.
+    /// The exchange that is recorded as soon as the reply has been sent.
     private var pending: (exchange: MailExchange, world: World, isWhole: Bool)?
-    /// The IDs of faults that only delay the answer.
+    /// The IDs of the ordered faults that only delay the server's reply.
     private var delays: [String] = []
     private var lastCode: Int?
     private var hasRecorded = false
-    /// Whether a refused part of the message that is being sent has been recorded.
+    /// Whether the recording has a refused command of the mail that is being received, such as a refused recipient.
     private var hasRefused = false
 
     init(_ label: String?, _ service: MailService) {
@@ -29,7 +29,7 @@ final class RecordedConversation: MailConversation {
     }
 
     private var dispatcher: Dispatcher { service.dispatcher }
-    /// The world; `nil` if it can't be loaded.
+    /// The world to which the conversation belongs; `nil` if the world can't be loaded.
     private var world: World? { try? findWorld(label ?? named) }
 
     private func findWorld(_ name: String?) throws(NoDestination) -> World {
@@ -84,7 +84,7 @@ final class RecordedConversation: MailConversation {
         return MailDecision(fault.fault.effect.answerToMail, after: delay)
     }
 
-    /// Takes the user name of AUTH as the name of a world, if it can be one.
+    /// Takes the user name of AUTH as the name of a world, if it is valid as such.
     private func name(_ user: String) {
         guard WorldName.isValid(user) else {
             transcript.remark(
@@ -131,7 +131,7 @@ final class RecordedConversation: MailConversation {
         record(reply)
     }
 
-    /// Records a decision, after it was answered.
+    /// Records the decision about a command or a mail, after the reply was sent.
     private func record(_ reply: SMTPReply?) {
         guard let (prepared, world, isWhole) = pending else { return }
         var exchange = prepared
@@ -190,7 +190,7 @@ final class RecordedConversation: MailConversation {
         let reply: SMTPReply
     }
 
-    /// Returns the world that the header names, else that of the connection.
+    /// Returns the world that the mail's header names, or else the conversation's world.
     private func destination(of content: ReceivedContent) throws(NoDestination) -> Destination {
         let name = content.read.header(MailService.worldHeader)?.trimmingBlanks
         if let name, !WorldName.isValid(name) {
@@ -225,7 +225,7 @@ final class RecordedConversation: MailConversation {
         dispatcher.record(exchange, in: world)
     }
 
-    /// Returns the step at which the conversation ended, if it isn't recorded yet.
+    /// Returns the SMTP command at which the conversation broke off; `nil` if that needs no record.
     private func unrecordedStep(_ session: SMTPSession, _ reason: ConversationEnd) -> String? {
         if reason == .handshakeFailed { return SMTPStep.startTLS.rawValue }
         let isOver = [.quit, .closedByServer].contains(reason) || hasRefused && session.envelope.recipients.isEmpty

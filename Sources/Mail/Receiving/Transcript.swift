@@ -1,16 +1,18 @@
 import SMTPServer
 
-/// The lines of client and server for the recording, in the order in which they were sent.
+/// The transcript of an SMTP conversation for the recording: the lines of client and server in the order in which they
+/// were sent.
 struct Transcript {
-    /// The lines since the connection began, without messages.
+    /// The lines of the SMTP conversation since the connection began, without those that belong to a mail.
     private var prelude = ""
-    /// The lines of the message that is being sent: its MAIL with the answer, and (`rest`) those after it.
+    /// The line MAIL of the mail that is being received, with its reply. The lines after it are in `rest`.
     private var mail: String?
     private var rest = ""
-    /// The last command with the answer.
+    /// The last command of the SMTP conversation, with its reply.
     private var last = ""
 
-    /// The greatest numbers of bytes.
+    /// The greatest numbers of bytes that a transcript keeps of the conversation before a mail, of the mail's commands,
+    /// and of its header.
     private static let limits = (prelude: 4 << 10, rest: 128 << 10, header: 16 << 10)
 
     mutating func add(_ line: ConversationLine) {
@@ -23,7 +25,7 @@ struct Transcript {
         }
     }
 
-    /// Adds a remark that neither of them sent.
+    /// Adds a remark in parentheses, which neither client nor server has sent, to the transcript.
     mutating func remark(_ text: String) { last += "(\(Transcript.plain(text)))\n" }
 
     mutating func beginMessage() {
@@ -38,7 +40,7 @@ struct Transcript {
         last = ""
     }
 
-    /// Adds the header of the message's data; `note` says what was done with the rest.
+    /// Adds the header of a received mail to the transcript. `note` says what was done with the rest of the mail.
     mutating func add(dataOf content: [UInt8], _ note: String) {
         fold()
         var header = content[...]
@@ -54,10 +56,11 @@ struct Transcript {
         remark("\(content.count) octets in all; \(note)")
     }
 
-    /// The message's whole conversation.
+    /// The transcript of a mail from the beginning of the connection to the last reply.
     var whole: String { prelude + (mail ?? "") + rest + last }
 
-    /// The lines before the message, its MAIL, and the last command.
+    /// The transcript without the commands in between: the lines before the mail, the mail's MAIL command, and the last
+    /// command.
     var lastCommand: String { prelude + (mail ?? "") + last }
 
     private mutating func fold() {

@@ -2,21 +2,22 @@ import JSON
 import Platform
 import Synchronization
 
-/// Reads lines from a descriptor. At most `limit` bytes of a line are held.
+/// Reads lines from a file descriptor. At most `limit` bytes of a line are kept in memory.
 package struct LineReader {
     package enum Line: Equatable, Sendable {
         case text([UInt8])
-        /// The line was longer than the limit, and was discarded.
+        /// A line that exceeded the limit, and was discarded.
         case tooLong
     }
 
-    /// The most bytes of a line. Bodies of the control API have at most 1 MB, and are longer as JSON within JSON.
+    /// The greatest number of bytes of a line. A line may contain a body for the control API, which has at most 1 MB
+    /// and grows when it is escaped as JSON within JSON.
     package static let limit = 4 << 20
 
     private let descriptor: Int32
     private let limit: Int
     private var buffer: [UInt8] = []
-    /// The number of the buffer's bytes that are known to have no line break.
+    /// The number of bytes at the beginning of the buffer that were searched and contain no line break.
     private var searched = 0
     private var isSkipping = false
     private var hasEnded = false
@@ -27,8 +28,8 @@ package struct LineReader {
         self.limit = limit
     }
 
-    /// Waits for the next line and returns it without its break; `nil` at the end of the input. The last line needs no
-    /// break.
+    /// Waits for the next line and returns it without its line break. Returns `nil` at the end of the input. The last
+    /// line needs no line break.
     package mutating func next() -> Line? {
         while true {
             if let end = buffer[searched...].firstIndex(of: 0x0A) {
@@ -79,16 +80,16 @@ package struct LineReader {
     }
 }
 
-/// Writes messages to a descriptor, a line each, from any thread.
+/// Writes JSON messages to a file descriptor, one message a line, from any thread.
 package final class LineOutput: Sendable {
     private let descriptor: Int32
-    /// Whether the reader of the descriptor has closed its end.
+    /// Whether the process at the other end of the pipe has stopped reading.
     private let isBroken = Mutex(false)
 
     package init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Writes a whole message before the next one begins. If the other end has been closed, this and all later messages
-    /// are dropped.
+    /// Writes one message completely before the next. If the process at the other end no longer reads, this and all
+    /// later messages are dropped.
     package func send(_ message: JSONValue) {
         // Line breaks within texts are escaped, so that a message has none.
         let line = message.serialized() + [0x0A]

@@ -1,11 +1,11 @@
 import JSON
 
-/// The ID of a request.
+/// The ID of a JSON-RPC request.
 enum RPCIdentifier: Hashable, Sendable {
     case number(Int64)
     case text(String)
 
-    /// Reads an ID. Returns `nil` for anything but a string or a whole number.
+    /// Reads the ID of a JSON-RPC request. Returns `nil` for any JSON but a string or a whole number.
     init?(_ json: JSONValue) {
         if let text = json.string {
             self = .text(text)
@@ -29,12 +29,12 @@ enum RPCIdentifier: Hashable, Sendable {
 enum RPCMessage: Sendable {
     case request(RPCRequest)
     case notification(method: String, params: JSONObject)
-    /// An answer, which is ignored because this server sends no requests.
+    /// A JSON-RPC response, which is ignored because this server sends no requests.
     case answer
 
-    /// The error of a message that can't be read, and the request to answer.
+    /// The error for a message that isn't valid JSON-RPC, with the ID of the request to answer.
     struct Failure: Error {
-        /// The request's ID; `nil` if it can't be read either.
+        /// The ID of the request to answer; `nil` if the ID can't be read either.
         let id: RPCIdentifier?
         let error: RPCError
     }
@@ -70,7 +70,7 @@ enum RPCMessage: Sendable {
     }
 }
 
-/// A message that expects an answer.
+/// A JSON-RPC request, which expects a response.
 struct RPCRequest: Sendable {
     let id: RPCIdentifier
     let method: String
@@ -82,15 +82,15 @@ struct RPCRequest: Sendable {
 
     func answer(_ error: RPCError) -> JSONValue { RPCRequest.answer(error, to: id) }
 
-    /// Returns an error. If the message's ID couldn't be read, the ID is null:
+    /// Returns a JSON-RPC error response. Its ID is null if the request's ID couldn't be read:
     /// <https://www.jsonrpc.org/specification#response_object>.
     static func answer(_ error: RPCError, to id: RPCIdentifier?) -> JSONValue {
         ["jsonrpc": "2.0", "id": id?.json ?? .null, "error": error.json]
     }
 }
 
-/// The reason why a request is refused: <https://www.jsonrpc.org/specification#error_object>. A failure of a tool is
-/// not such an error, but an answer of the tool.
+/// The JSON-RPC error with which a request is refused: <https://www.jsonrpc.org/specification#error_object>. If a tool
+/// fails, that isn't such an error but a result of the tool.
 struct RPCError: Error, Sendable {
     let code: Int64
     let message: String
@@ -102,10 +102,10 @@ struct RPCError: Error, Sendable {
         return .object(object)
     }
 
-    /// The message isn't JSON, or is beyond a limit.
+    /// Returns the error for a message that isn't JSON, or that exceeds a limit.
     static func parse(_ reason: String) -> RPCError { RPCError(code: -32700, message: "Parse error: \(reason)") }
 
-    /// The JSON isn't a message.
+    /// Returns the error for JSON that isn't a JSON-RPC message.
     static func invalidRequest(_ reason: String) -> RPCError {
         RPCError(code: -32600, message: "Invalid request: \(reason)")
     }
@@ -122,6 +122,7 @@ struct RPCError: Error, Sendable {
         RPCError(code: -32602, message: "Invalid params: \(reason)")
     }
 
+    /// Returns the error for an HTTP header that contradicts the message in the body:
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation>
     static func headerMismatch(_ reason: String) -> RPCError {
         RPCError(code: headerMismatch, message: "Header mismatch: \(reason)")
@@ -129,6 +130,7 @@ struct RPCError: Error, Sendable {
 
     static func busy(_ reason: String) -> RPCError { RPCError(code: -32603, message: reason) }
 
+    /// Returns the error for a revision of the Model Context Protocol that this server doesn't know:
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation>
     static func unsupportedRevision(_ requested: String) -> RPCError {
         RPCError(

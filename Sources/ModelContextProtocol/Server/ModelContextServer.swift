@@ -1,23 +1,23 @@
 import JSON
 import Synchronization
 
-/// A server of the Model Context Protocol, which reads lines and sends messages. Its tools, resources and prompts never change
-/// while it runs.
+/// A server of the Model Context Protocol that reads a message from each line, and sends messages. Its tools, resources
+/// and prompts never change while it runs.
 ///
-/// It speaks the stateless revision and those that begin with `initialize`, and a client may mix them, as
-/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning> describes for servers of both kinds.
+/// The server speaks the stateless revision of the protocol and the older ones, which begin with `initialize`. A client
+/// may mix both, as <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning> describes.
 package final class ModelContextServer: Sendable {
-    /// Receives the answer to a message; `nil` if it gets none.
+    /// A closure that receives the response to a message; `nil` if the message gets no response.
     typealias Reply = @Sendable (JSONValue?) -> Void
 
     private struct State {
-        /// The revision that `initialize` agreed on.
+        /// The protocol revision that client and server have agreed on by `initialize`.
         var agreed: Revision?
         var calls: [RPCIdentifier: ToolCall] = [:]
     }
 
     static let batchLimit = 100
-    /// The seconds in which calls must end at the end of the input.
+    /// The number of seconds in which running tool calls must end after the client has closed the connection.
     private static let patience = 30
     private static let limits: JSONLimits = {
         var limits = JSONLimits.control
@@ -33,7 +33,7 @@ package final class ModelContextServer: Sendable {
     private let state = Mutex(State())
     private let queue = CallQueue()
 
-    /// Makes a server. `send` may be called from any thread.
+    /// Makes a server of the Model Context Protocol. It sends messages by `send`, which any thread may call.
     package init(
         _ identity: ServerIdentity, tools: [Tool], resources: [Resource], prompts: [Prompt] = [],
         send: @escaping @Sendable (JSONValue) -> Void
@@ -45,13 +45,14 @@ package final class ModelContextServer: Sendable {
         self.send = send
     }
 
-    /// Serves the messages of `reader` until it ends, and returns when all calls have been answered.
+    /// Serves the messages that `reader` reads. Returns at the end of the input, when all tool calls have been
+    /// answered.
     package func serve(_ reader: consuming LineReader) {
         while let line = reader.next() { receive(line) }
         finish()
     }
 
-    /// Receives a line from the client. The answer may be sent later.
+    /// Receives a line from the client. The response may be sent later.
     package func receive(_ line: LineReader.Line) {
         guard case .text(let bytes) = line else {
             let error = RPCError.invalidRequest("a message has \(LineReader.limit) bytes at most")
@@ -68,7 +69,8 @@ package final class ModelContextServer: Sendable {
         }
     }
 
-    /// Ends the calls that wait for something, with what they have so far, and waits for all calls.
+    /// Makes the tool calls that wait for something answer with what they have so far, and waits until all calls have
+    /// ended.
     package func finish() {
         for call in state.withLock({ Array($0.calls.values) }) { call.end() }
         queue.finish(within: ModelContextServer.patience)
@@ -103,7 +105,8 @@ package final class ModelContextServer: Sendable {
         }
     }
 
-    /// Cancels a call. If it has already ended, nothing happens: the two messages may have crossed.
+    /// Cancels a running tool call. If the call has already ended, nothing happens, because its result and the client's
+    /// cancellation may have crossed.
     private func cancel(_ params: JSONObject) {
         guard let id = params["requestId"].flatMap({ RPCIdentifier($0) }) else { return }
         state.withLock { $0.calls[id] }?.cancel()
@@ -123,7 +126,8 @@ package final class ModelContextServer: Sendable {
 
     // MARK: - Revisions
 
-    /// Returns the revision of a request: its own, or the one that `initialize` agreed on.
+    /// Returns the protocol revision of a request: the one that the request names, or else the one that was agreed on
+    /// by `initialize`.
     private func revision(of request: RPCRequest) throws(RPCError) -> Revision {
         if let declared = request.params["_meta"]?["io.modelcontextprotocol/protocolVersion"] {
             guard let text = declared.string else {
@@ -149,7 +153,8 @@ package final class ModelContextServer: Sendable {
         return agreed
     }
 
-    /// Returns the revision that the client asks for, or else the last one with a handshake.
+    /// Returns the protocol revision that a client asks for in `initialize`, or else the last revision that has
+    /// `initialize`.
     private func agree(on requested: JSONValue?) throws(RPCError) -> Revision {
         guard let text = requested?.string else { throw .invalidParams("protocolVersion is missing, a string") }
         let known = Revision(rawValue: text).flatMap { $0.isStateless ? nil : $0 }
@@ -193,7 +198,8 @@ package final class ModelContextServer: Sendable {
 // These methods are answered at once: https://modelcontextprotocol.io/specification/2026-07-28/schema
 
 extension ModelContextServer {
-    /// The milliseconds for which clients may cache lists. Lists change only with the executable.
+    /// The number of milliseconds for which clients may cache the lists of tools, resources and prompts. The lists
+    /// change only if the program is replaced.
     private static let freshness: Int64 = 3_600_000
 
     func result(of request: RPCRequest, in revision: Revision) throws(RPCError) -> JSONObject {
@@ -240,7 +246,7 @@ extension ModelContextServer {
         ])
     }
 
-    /// Refuses a request for a further page: lists have a single one.
+    /// Refuses a request for a further page of a list, because all lists of this server have a single page.
     private func expectFirstPage(_ request: RPCRequest) throws(RPCError) {
         guard request.params["cursor"] == nil else { throw .invalidParams("there is no such page: lists have one") }
     }
@@ -264,7 +270,7 @@ extension ModelContextServer {
         return try prompt.result(request.params["arguments"] ?? [:])
     }
 
-    /// Returns the called tool, and its arguments, which aren't checked yet.
+    /// Returns the tool that a request calls, and its arguments, which haven't been validated yet.
     func calledTool(_ request: RPCRequest) throws(RPCError) -> (tool: Tool, arguments: JSONValue) {
         guard let name = request.params["name"]?.string else { throw .invalidParams("name is missing, a string") }
         guard let tool = tools.first(where: { $0.name == name }) else {
@@ -298,19 +304,20 @@ extension ModelContextServer {
     }
 }
 
-/// Collects the answers to the messages of one array, and sends them together:
+/// Collects the responses to the messages of a JSON-RPC batch, and sends them together:
 /// <https://www.jsonrpc.org/specification#batch>.
 final class BatchAnswer: Sendable {
     private let state: Mutex<(missing: Int, answers: [JSONValue])>
     private let send: @Sendable (JSONValue) -> Void
 
-    /// Collects the answers to this number of messages.
+    /// Makes a collection of responses to a JSON-RPC batch with `count` messages.
     init(_ count: Int, send: @escaping @Sendable (JSONValue) -> Void) {
         state = Mutex((missing: count, answers: []))
         self.send = send
     }
 
-    /// Adds the answer to one of the messages; `nil` if it gets none. If no message gets one, nothing is sent.
+    /// Adds the response to one message of a JSON-RPC batch; `nil` if that message gets none. If no message gets a
+    /// response, nothing is sent.
     func add(_ answer: JSONValue?) {
         let whole = state.withLock { state -> [JSONValue]? in
             if let answer { state.answers.append(answer) }
@@ -321,7 +328,8 @@ final class BatchAnswer: Sendable {
     }
 }
 
-/// A revision of the protocol, in the order of their dates: <https://modelcontextprotocol.io/docs/learn/versioning>.
+/// A revision of the Model Context Protocol. Revisions are ordered by date:
+/// <https://modelcontextprotocol.io/docs/learn/versioning>.
 enum Revision: String, CaseIterable, Comparable, Sendable {
     case november2024 = "2024-11-05"
     case march2025 = "2025-03-26"
@@ -329,36 +337,37 @@ enum Revision: String, CaseIterable, Comparable, Sendable {
     case november2025 = "2025-11-25"
     case july2026 = "2026-07-28"
 
-    /// The last revision that begins with `initialize`.
+    /// The last revision of the Model Context Protocol that begins with `initialize`.
     static let lastWithHandshake = november2025
 
     static func < (left: Revision, right: Revision) -> Bool { left.rawValue < right.rawValue }
 
-    /// Whether each request has its revision in it, and there is no `initialize`:
+    /// Whether each request of this protocol revision names the revision itself, so that there is no `initialize`:
     /// <https://modelcontextprotocol.io/specification/2026-07-28/changelog>.
     var isStateless: Bool { self >= .july2026 }
 
-    /// Whether several messages may be sent in an array, which a single revision allows:
+    /// Whether this protocol revision allows several messages in an array:
     /// <https://modelcontextprotocol.io/specification/2025-03-26/basic#batching>.
     var hasBatches: Bool { self == .march2025 }
 
-    /// Whether tools describe their effect on the world:
+    /// Whether tools say in this protocol revision if they change or delete something:
     /// <https://modelcontextprotocol.io/specification/2025-03-26/changelog>.
     var hasAnnotations: Bool { self >= .march2025 }
 
-    /// Whether names have titles, and answers have JSON beside their text:
+    /// Whether tools have titles in this protocol revision, and results have JSON beside their text:
     /// <https://modelcontextprotocol.io/specification/2025-06-18/changelog>.
     var hasTitlesAndStructure: Bool { self >= .june2025 }
 
-    /// Whether a server describes itself: <https://modelcontextprotocol.io/specification/2025-11-25/changelog>.
+    /// Whether a server describes itself in this protocol revision:
+    /// <https://modelcontextprotocol.io/specification/2025-11-25/changelog>.
     var hasServerDescription: Bool { self >= .november2025 }
 
-    /// The error code for a resource that doesn't exist:
+    /// The JSON-RPC error code for a resource that doesn't exist, which depends on the protocol revision:
     /// <https://modelcontextprotocol.io/specification/2026-07-28/changelog>.
     var missingResourceCode: Int64 { isStateless ? -32602 : -32002 }
 }
 
-/// A server's name, and its instructions for models.
+/// The name and version of a server of the Model Context Protocol, and its instructions for language models.
 package struct ServerIdentity: Sendable {
     let name: String
     let title: String
@@ -366,7 +375,7 @@ package struct ServerIdentity: Sendable {
     let about: String
     let instructions: String
 
-    /// Describes a server.
+    /// Describes a server of the Model Context Protocol.
     ///
     /// - Parameters:
     ///   - about: a sentence for people.

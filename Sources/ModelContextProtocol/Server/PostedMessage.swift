@@ -1,19 +1,19 @@
 import JSON
 
-/// A message of the protocol's streamable HTTP. Each is answered on its own, with one JSON object: this server has no
-/// sessions and sends no messages of its own.
+/// A message of the Model Context Protocol that was posted by HTTP. It is answered by itself, with one JSON object,
+/// because this server has no sessions and sends no messages unasked.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 ///
-/// Revisions that begin with `initialize` are spoken too: the agreed one is repeated in each request's header
-/// `MCP-Protocol-Version`.
+/// Protocol revisions that begin with `initialize` are supported, too. Their requests name the agreed revision in the
+/// header `MCP-Protocol-Version`.
 package struct PostedMessage: Sendable {
     package struct Answer: Error, Sendable {
         package let status: Int
-        /// The body; `nil` if the message gets no answer.
+        /// The body of the HTTP response; `nil` if the message gets no response.
         package let body: JSONValue?
     }
 
-    /// The headers that repeat parts of the body.
+    /// The HTTP headers in which a client repeats parts of the posted message.
     package struct Headers: Sendable {
         let revision, method, name: String?
 
@@ -25,7 +25,7 @@ package struct PostedMessage: Sendable {
     private let message: RPCMessage
     private let headers: Headers
 
-    /// Reads a message.
+    /// Reads a posted message of the Model Context Protocol.
     ///
     /// - Throws: The answer to a body that isn't a message.
     package init(_ body: [UInt8], _ headers: Headers) throws(Answer) {
@@ -39,13 +39,13 @@ package struct PostedMessage: Sendable {
         }
     }
 
-    /// The name of the called tool; `nil` if the message doesn't call one.
+    /// The name of the tool that the message calls; `nil` if it doesn't call a tool.
     package var calledTool: String? {
         guard case .request(let request) = message, request.method == "tools/call" else { return nil }
         return request.params["name"]?.string
     }
 
-    /// Carries the message out. Tools run on this thread.
+    /// Carries out the posted message, and returns the response. A tool that it calls runs on this thread.
     package func answer(as identity: ServerIdentity, tools: [Tool]) -> Answer {
         guard case .request(let request) = message else { return Answer(status: 202, body: nil) }
         let server = ModelContextServer(identity, tools: tools, resources: []) { _ in }
@@ -61,7 +61,8 @@ package struct PostedMessage: Sendable {
         } catch { return Answer(status: status(of: error, request), body: request.answer(error)) }
     }
 
-    /// Returns the HTTP status of an error. The stateless revision specifies it.
+    /// Returns the HTTP status of the response to a request that failed. The stateless revision of the protocol
+    /// specifies it.
     private func status(of error: RPCError, _ request: RPCRequest) -> Int {
         if error.code == RPCError.headerMismatch || error.code == RPCError.unsupportedRevision { return 400 }
         guard declaredRevision(request) != nil else { return 200 }
@@ -72,7 +73,8 @@ package struct PostedMessage: Sendable {
         request.params["_meta"]?["io.modelcontextprotocol/protocolVersion"]
     }
 
-    /// Returns the revision of the request: its own, its header's, or the one it asks for.
+    /// Returns the protocol revision of a request: the one in its parameters, the one in its HTTP header, or the one
+    /// for which `initialize` asks.
     private func revision(of request: RPCRequest) throws(RPCError) -> Revision {
         if let declared = declaredRevision(request) {
             guard let text = declared.string else {
@@ -103,8 +105,8 @@ package struct PostedMessage: Sendable {
         return revision
     }
 
-    /// Checks that a header repeats the body's value. A value that a header can't carry is encoded there, and isn't
-    /// compared.
+    /// Checks that an HTTP header repeats a value of the posted message. A value that a header can't contain is encoded
+    /// there, and isn't compared.
     private func compare(_ name: String, _ header: String?, with text: String) throws(RPCError) {
         guard let header else { throw .headerMismatch("the header \(name) is missing") }
         guard header == text || header.hasPrefix("=?base64?") else {

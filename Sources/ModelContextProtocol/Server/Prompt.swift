@@ -1,6 +1,6 @@
 import JSON
 
-/// A request that a person can choose, in words for a model:
+/// A ready-made request to a language model, from which the user can choose:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/server/prompts>.
 package struct Prompt: Sendable {
     package struct Argument: Sendable {
@@ -21,7 +21,7 @@ package struct Prompt: Sendable {
     let arguments: [Argument]
     let text: @Sendable ([String: String]) -> String
 
-    /// Describes a prompt. `text` makes the request from the arguments that are given.
+    /// Describes a prompt. `text` makes the words for the language model from the arguments that the user has given.
     package init(
         _ name: String, title: String, _ about: String, arguments: [Argument],
         text: @escaping @Sendable ([String: String]) -> String
@@ -47,7 +47,7 @@ package struct Prompt: Sendable {
         return .object(object)
     }
 
-    /// Returns the result of `prompts/get`.
+    /// Returns the result of `prompts/get`, in which `given` are the prompt's arguments.
     func result(_ given: JSONValue) throws(RPCError) -> JSONObject {
         var values: [String: String] = [:]
         for (name, value) in given.object?.members ?? [] {
@@ -67,7 +67,8 @@ package struct Prompt: Sendable {
     }
 }
 
-/// A text that a client can read: <https://modelcontextprotocol.io/specification/2026-07-28/server/resources>.
+/// A text that a client of the Model Context Protocol can read:
+/// <https://modelcontextprotocol.io/specification/2026-07-28/server/resources>.
 package struct Resource: Sendable {
     let uri: String
     let name: String
@@ -75,7 +76,7 @@ package struct Resource: Sendable {
     let type: String
     let text: @Sendable () -> String
 
-    /// Describes a resource.
+    /// Describes a resource of the Model Context Protocol.
     ///
     /// - Parameters:
     ///   - uri: the URI by which it is read.

@@ -1,11 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// Carries calls out in the order of their arrival, and calls that wait for something beside them.
+/// Carries out tool calls in the order of their arrival. Calls that wait for something run at the same time as others.
 final class CallQueue: Sendable {
-    /// The most calls that are running or in the queue.
+    /// The greatest number of tool calls that are running or queued.
     static let limit = 100
-    /// The most calls that wait at the same time. Each of them occupies a thread.
+    /// The greatest number of tool calls that wait for something at the same time. Each of them occupies a thread.
     static let waitingLimit = 16
 
     private let inOrder = DispatchQueue(label: "calls")
@@ -13,7 +13,7 @@ final class CallQueue: Sendable {
     private let group = DispatchGroup()
     private let counts = Mutex((all: 0, waiting: 0))
 
-    /// Adds a call. Returns `false` if there are too many; then `work` doesn't run.
+    /// Adds a tool call to the queue. Returns `false`, without running `work`, if there are too many calls.
     func add(waits: Bool, _ work: @escaping @Sendable () -> Void) -> Bool {
         let hasRoom = counts.withLock { counts in
             guard counts.all < CallQueue.limit, !waits || counts.waiting < CallQueue.waitingLimit else { return false }
@@ -32,6 +32,6 @@ final class CallQueue: Sendable {
         return true
     }
 
-    /// Waits until all calls have ended, or until this time is over.
+    /// Waits until all tool calls have ended, but not longer than this number of seconds.
     func finish(within seconds: Int) { _ = group.wait(timeout: .now() + .seconds(seconds)) }
 }

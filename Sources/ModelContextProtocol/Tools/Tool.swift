@@ -1,12 +1,12 @@
 import JSON
 import Synchronization
 
-/// A tool that a client can call.
+/// A tool of the Model Context Protocol, which a language model's client can call.
 package struct Tool: Sendable {
-    /// The tool's effect on the world, for clients that ask the user first.
+    /// The effect of a tool, for clients that ask the user before a tool changes something.
     package enum Effect: Sendable {
         case reads
-        /// The tool adds something; nothing is lost.
+        /// The tool adds something, and nothing is lost.
         case adds
         /// The tool changes or removes something.
         case changes
@@ -22,7 +22,7 @@ package struct Tool: Sendable {
     private let waits: @Sendable (JSONValue) -> Bool
     private let work: @Sendable (JSONValue, ToolCall) throws(ToolFailure) -> ToolAnswer
 
-    /// Makes a tool whose arguments are an object with the schema `arguments`.
+    /// Makes a tool, whose arguments are an object with the schema `arguments`.
     ///
     /// - Parameters:
     ///   - name: letters, digits and `_`.
@@ -46,7 +46,7 @@ package struct Tool: Sendable {
         self.work = work
     }
 
-    /// Makes a tool whose arguments are read as a value of a type that declares them.
+    /// Makes a tool. Its arguments are read as a value of the type `Arguments`, which declares their schema.
     package init<Arguments: SchemaObject>(
         _ name: String, title: String, _ effect: Effect, _ about: String, arguments: Arguments.Type, answers: Schema?,
         waits: @escaping @Sendable (Arguments) -> Bool = { _ in false },
@@ -58,23 +58,24 @@ package struct Tool: Sendable {
             work: { json, call throws(ToolFailure) in try work(Arguments(reading: json), call) })
     }
 
-    /// The tool without the schema of its answers in `tools/list`. Answers are still checked.
+    /// A copy of the tool that doesn't announce the schema of its answers in `tools/list`. The answers are checked by
+    /// the schema anyway.
     package var withoutAnswerSchema: Tool {
         var tool = self
         tool.announcesAnswers = false
         return tool
     }
 
-    /// Returns the answer to invalid arguments; `nil` if they are valid.
+    /// Returns the tool's answer to invalid arguments; `nil` if the arguments are valid.
     func refusal(of json: JSONValue) -> ToolAnswer? {
         let issues = arguments.issues(in: LocatedJSON(json, file: "arguments"))
         return issues.isEmpty ? nil : .failure(ToolFailure(Issues(issues).description))
     }
 
-    /// Whether a call with these arguments, which have passed validation, may take long.
+    /// Whether a call of the tool with these valid arguments may take long, because it waits for something.
     func waits(for arguments: JSONValue) -> Bool { waits(arguments) }
 
-    /// Carries out a call. `arguments` have passed validation.
+    /// Runs the tool with arguments that have passed validation, and returns its answer.
     func run(_ arguments: JSONValue, _ call: ToolCall) -> ToolAnswer {
         let answer: ToolAnswer
         do throws(ToolFailure) { answer = try work(arguments, call) } catch { return .failure(error) }
@@ -89,7 +90,7 @@ package struct Tool: Sendable {
         return answer
     }
 
-    /// Returns the tool's entry in `tools/list`.
+    /// Returns the entry about this tool in the answer to `tools/list`.
     func json(in revision: Revision) -> JSONValue {
         var object = JSONObject([("name", .string(name))])
         if revision.hasTitlesAndStructure { object["title"] = .string(title) }
@@ -112,16 +113,17 @@ package struct Tool: Sendable {
         return .object(object)
     }
 
-    /// Returns a schema without `title` and `$schema`; the default dialect is 2020-12. The root always has `"type":
-    /// "object"`, even if it allows several kinds of objects.
+    /// Returns a JSON Schema for a tool without `title` and `$schema`, because the default dialect is 2020-12. Its root
+    /// always has `"type": "object"`, even if it allows several kinds of objects.
     private static func json(_ schema: Schema) -> JSONValue {
         var json = JSONObject([("type", "object")])
         json.merge(brief(schema.jsonSchema()).object ?? JSONObject())
         return .object(json)
     }
 
-    /// Returns a JSON Schema without what models needn't read, since they pay for each word: patterns, which calls are checked
-    /// against anyway, defaults that say nothing, and null where it means that a member is left out.
+    /// Returns a JSON Schema without the parts that a language model needn't read, because each word costs tokens:
+    /// patterns, which the arguments are checked by anyway, trivial defaults, and null where it means that a member is
+    /// left out.
     package static func brief(_ schema: JSONValue) -> JSONValue {
         guard let object = schema.object else { return schema }
         var brief = JSONObject()
@@ -153,25 +155,25 @@ package struct Tool: Sendable {
     }
 }
 
-/// The answer of a tool.
+/// The answer of a tool to a call.
 package struct ToolAnswer: Sendable {
     let text: String
     let structure: JSONObject?
     let isError: Bool
 
-    /// Makes an answer of JSON, whose text is shown to models.
+    /// Makes a tool's answer of a JSON object, whose text is shown to the language model.
     package static func object(_ object: JSONObject) -> ToolAnswer {
         ToolAnswer(text: JSONValue.object(object).text, structure: object, isError: false)
     }
 
-    /// Makes an answer of text, for people and models.
+    /// Makes a tool's answer of text, for people and language models.
     package static func text(_ text: String) -> ToolAnswer { ToolAnswer(text: text, structure: nil, isError: false) }
 
     static func failure(_ failure: ToolFailure) -> ToolAnswer {
         ToolAnswer(text: failure.description, structure: nil, isError: true)
     }
 
-    /// Returns the result of `tools/call`.
+    /// Returns the tool's answer as a result of `tools/call`.
     func result(in revision: Revision) -> JSONObject {
         var result = JSONObject([("content", [["type": "text", "text": .string(text)]])])
         if revision.hasTitlesAndStructure { result["structuredContent"] = structure.map { .object($0) } }
@@ -180,25 +182,25 @@ package struct ToolAnswer: Sendable {
     }
 }
 
-/// The reason why a tool failed. The model sees it, and can correct its call.
+/// The reason why a tool failed. The language model sees it, and can correct its call.
 package struct ToolFailure: Error, Sendable, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = Place.shortened(description, to: 4_000) }
 }
 
-/// A running call of a tool.
+/// A call of a tool that is running.
 package final class ToolCall: Sendable {
     private let cancelled = Atomic<Bool>(false)
     private let ends = Atomic<Bool>(false)
 
     init() {}
 
-    /// Whether the client has cancelled the call.
+    /// Whether the client has cancelled the tool call.
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
-    /// Whether a waiting call should answer with what it has so far: the client has cancelled it, or no further request
-    /// can come.
+    /// Whether a tool call that waits for something should answer with what it has so far, because the client has
+    /// cancelled it or the connection has ended.
     package var shouldEnd: Bool { isCancelled || ends.load(ordering: .acquiring) }
 
     func cancel() { cancelled.store(true, ordering: .releasing) }

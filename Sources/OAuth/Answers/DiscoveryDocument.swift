@@ -1,8 +1,8 @@
 import EmulatorCore
 import JSON
 
-/// A discovery document, written in JSON. A text that begins with a name in braces has a value in the place of the name:
-/// `{accounts.google.com}/o/oauth2/v2/auth` is that path at the host, in the form of the request.
+/// A discovery document, written as a JSON template. A value such as `{accounts.google.com}/o/oauth2/v2/auth` begins
+/// with a host in braces, which is replaced by the base URL at which the requesting client reaches that host.
 /// <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>
 package struct DiscoveryDocument: Sendable {
     private let members: JSONObject
@@ -11,7 +11,8 @@ package struct DiscoveryDocument: Sendable {
         members = (try? JSONValue(parsing: Array("\(text)".utf8)))?.object ?? JSONObject()
     }
 
-    /// Returns the document for a request. Names that aren't in `values` are hosts.
+    /// Returns the discovery document for a request, with the placeholders in braces filled in. A placeholder that
+    /// isn't a key of `values` is the name of a host.
     package func filled(for exchange: Exchange, _ values: [String: String] = [:]) -> JSONValue {
         .object(
             JSONObject(

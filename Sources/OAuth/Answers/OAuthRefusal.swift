@@ -3,20 +3,21 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// A refusal in the specifications' words, for providers without words of their own: JSON with `error` and
-/// `error_description` (<https://datatracker.ietf.org/doc/html/rfc6749#section-5.2>).
+/// An error response of an OAuth endpoint, for providers that use the texts of the specifications: JSON with `error`
+/// and `error_description` (<https://datatracker.ietf.org/doc/html/rfc6749#section-5.2>).
 package struct OAuthRefusal: AnswerableError {
     package let name: String
     package let status: Int
     package let description: String
     package let diagnosis: Diagnosis
-    /// The header `WWW-Authenticate`, if the answer needs one.
+    /// The value of the header `WWW-Authenticate`, if the error response needs one.
     package var challenge: String?
-    /// The header `DPoP-Nonce`, if the client must use another nonce:
+    /// The value of the header `DPoP-Nonce`, if the client must repeat the request with this nonce:
     /// <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
     package var nonce: String?
 
-    /// Makes a refusal. The status and the description follow from the name, unless they are given.
+    /// Makes an error response with the OAuth error `name`. The status and the description follow from the name, unless
+    /// they are given.
     package init(_ name: String, status: Int? = nil, description: String? = nil, _ diagnosis: Diagnosis) {
         let known = OAuthRefusal.known[name]
         self.name = name
@@ -25,7 +26,7 @@ package struct OAuthRefusal: AnswerableError {
         self.diagnosis = diagnosis
     }
 
-    /// The person was removed during the request.
+    /// The error for an account that was deleted while its sign-in was in progress.
     package static var accountIsGone: OAuthRefusal { OAuthRefusal("access_denied", Diagnosis("the account is gone")) }
 
     package var response: Response {
@@ -38,14 +39,14 @@ package struct OAuthRefusal: AnswerableError {
         return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
-    /// The response to a bearer of an access token: <https://datatracker.ietf.org/doc/html/rfc6750#section-3>.
+    /// The error response for a request with a bearer token: <https://datatracker.ietf.org/doc/html/rfc6750#section-3>.
     package var bearerResponse: Response {
         var refusal = self
         refusal.challenge = "Bearer error=\"\(name)\", error_description=\"\(description)\""
         return refusal.response
     }
 
-    /// Returns an answer that must not be cached: <https://datatracker.ietf.org/doc/html/rfc6749#section-5.1>.
+    /// Returns a JSON response that must not be cached: <https://datatracker.ietf.org/doc/html/rfc6749#section-5.1>.
     package static func json(_ value: JSONValue, status: Int = 200) -> Response {
         Response(
             status: status, contentType: "application/json",
@@ -54,27 +55,27 @@ package struct OAuthRefusal: AnswerableError {
         )
     }
 
-    /// The errors of an authorization endpoint.
+    /// The names of the OAuth errors that a test can order at an authorization endpoint.
     package static let ofAuthorizations = [
         "access_denied", "login_required", "consent_required", "interaction_required", "account_selection_required",
         "invalid_request", "unauthorized_client", "invalid_scope", "server_error", "temporarily_unavailable",
     ]
-    /// The errors of an endpoint at which clients authenticate.
+    /// The names of the OAuth errors that a test can order at an endpoint at which clients authenticate.
     package static let ofClients = ["invalid_request", "invalid_client", "unauthorized_client"]
-    /// The errors of a token endpoint.
+    /// The names of the OAuth errors that a test can order at a token endpoint.
     package static let ofTokens =
         ofClients + [
             "invalid_grant", "unsupported_grant_type", "invalid_scope", "invalid_target", "authorization_pending",
             "slow_down", "expired_token", "access_denied", "invalid_dpop_proof", "use_dpop_nonce",
         ]
 
-    /// The errors of a registration endpoint.
+    /// The names of the OAuth errors that a test can order at a client registration endpoint.
     package static let ofRegistrations = [
         "invalid_redirect_uri", "invalid_client_metadata", "invalid_token", "access_denied", "temporarily_unavailable",
     ]
 
-    /// Makes the errors that can be ordered at an API's endpoint. With `isForBearers`, the answers have the form for
-    /// bearers of tokens. `nonce` is sent with `use_dpop_nonce`.
+    /// Makes the errors that a test can order at an endpoint. With `isForBearers`, the error responses have the form
+    /// for requests with a bearer token. `nonce` returns the DPoP nonce that is sent with `use_dpop_nonce`.
     package static func ordered(
         _ names: [String], isForBearers: Bool = false, nonce: (@Sendable (Exchange) throws -> String)? = nil
     ) -> EndpointTraits.Errors {
@@ -85,18 +86,19 @@ package struct OAuthRefusal: AnswerableError {
         }
     }
 
-    /// The known errors, one a line of `Assets/errors.tsv`: name, status, description. Descriptions have only characters
-    /// allowed in `error_description`: RFC 6749 excludes quotation marks and the backslash.
+    /// The known OAuth errors, one per line of `Assets/errors.tsv`: name, status, description. Descriptions have only
+    /// characters allowed in `error_description`: RFC 6749 excludes quotation marks and the backslash.
     private static let known = Dictionary(
         TextTable.rows(Texts.errors).map { ($0[0], (status: Int($0[1]) ?? 400, description: $0[2])) }
     ) { first, _ in first }
 
-    /// The evidence for the known errors.
+    /// The public sources from which the known OAuth errors are documented.
     package static let evidence = EvidenceTable(Texts.evidence)
 
-    /// The evidence for this one. A name that isn't known is an outcome's, which may have any.
+    /// The public source from which this error response is known. A test may also order an error with a name of its
+    /// own, for which there is no source.
     package var evidence: Evidence? {
         OAuthRefusal.known[name] == nil
-            ? .chosen("the name is the one that was ordered") : OAuthRefusal.evidence.ofError(name, description)
+            ? .chosen("a test has ordered an error of this name") : OAuthRefusal.evidence.ofError(name, description)
     }
 }

@@ -3,24 +3,24 @@ import HTTPServer
 
 // The flow of an authorization request: https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.1
 
-/// A client to which people sign in.
+/// A registered client (an app to which people sign in).
 package protocol SignInClient: Sendable {
     var id: String { get }
-    /// The client's name on pages.
+    /// The client's name as sign-in pages show it.
     var name: String { get }
     var interaction: Interaction? { get }
 }
 
-/// An authorization request that its provider has read and checked.
+/// An authorization request that the provider has read and checked.
 package protocol CheckedAuthorization: Sendable {
     associatedtype Client: SignInClient
 
     var client: Client { get }
-    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
+    /// The unchanged form of the authorization request. The sign-in page sends it again with the person's answer.
     var form: Form { get }
-    /// Whether no page may be shown, as with `prompt=none`.
+    /// Whether the authorization request allows no page to be shown, as with `prompt=none`.
     var isSilent: Bool { get }
-    /// The seed's rule for sign-ins that nobody has ordered.
+    /// The seed's rule for how a sign-in ends if no test has ordered its result.
     var interaction: Interaction? { get }
 }
 
@@ -29,7 +29,7 @@ extension CheckedAuthorization {
     package var interaction: Interaction? { client.interaction }
 }
 
-/// A refusal of an authorization request in the provider's words: its own page, or a redirect to the client.
+/// The rejection of an authorization request, as the provider sends it: an error page, or a redirect to the client.
 package struct RefusedAuthorization: Error {
     package let response: Response
 
@@ -39,35 +39,36 @@ package struct RefusedAuthorization: Error {
 /// The way in which a valid authorization request ends without an approval.
 package enum AuthorizationEnd: Sendable {
     case cancelled(isOrdered: Bool)
-    /// With an error that was ordered, of the person who would have signed in.
+    /// The sign-in ends with an error that a test has ordered. The account is that of the person who would have signed
+    /// in.
     case error(String, Account?)
-    /// No page may be shown, and nobody is signed in with this browser.
+    /// The request allows no page to be shown, but nobody is signed in with this browser.
     case nobodySignedIn
-    /// No page may be shown, and the person would have to consent.
+    /// The request allows no page to be shown, but the person would have to consent.
     case consentMissing
 
-    /// The reason for a diagnosis.
+    /// The reason why the authorization request wasn't approved, as a clause of an error message for developers.
     package var reason: String {
         switch self {
-        case .cancelled(isOrdered: true): "a cancel was ordered as an outcome"
+        case .cancelled(isOrdered: true): "a cancel was ordered as the outcome of the sign-in"
         case .cancelled(isOrdered: false): "the person cancelled"
-        case .error: "this error was ordered as an outcome"
-        case .nobodySignedIn: "prompt=none, and nobody is signed in: order an outcome"
+        case .error: "this error was ordered as the outcome of the sign-in"
+        case .nobodySignedIn: "prompt=none, but nobody is signed in: order an outcome of the sign-in in the test"
         case .consentMissing: "prompt=none, and the person hasn't consented to these scopes"
         }
     }
 }
 
-/// The way in which a person has approved a request.
+/// The way in which a person has approved an authorization request.
 package enum SignInApproval: Sendable {
-    /// By an outcome, or by the client's interaction in the seed.
+    /// The approval was ordered by a test as an outcome, or follows from the client's `interaction` in the seed.
     case ordered(Outcome?)
-    /// By a session with this browser, and an earlier consent.
+    /// The approval follows from an existing session with this browser and an earlier consent.
     case remembered
-    /// By this form of a page.
+    /// The person approved on a page, which sent this form.
     case page(Form)
 
-    /// The granted scopes, if some could be deselected.
+    /// The granted scopes, if the person or the test could leave some out; otherwise `nil`.
     package var scopes: [String]? {
         switch self {
         case .ordered(let outcome): outcome?.scopes
@@ -77,37 +78,39 @@ package enum SignInApproval: Sendable {
     }
 }
 
-/// A provider's authorization endpoint. The steps of the flow and their order are written here; a provider says how it
-/// reads a request, how it words what it refuses, whom it admits, whether it asks for consent, and what an approval
-/// brings.
+/// The sequence of a sign-in at a provider's authorization endpoint. This protocol fixes the steps and their order.
+/// Each provider implements how a request is read, how errors are worded, who may sign in, whether consent is needed,
+/// and what an approval returns.
 package protocol AuthorizationFlow: Sendable {
     associatedtype SignInRequest: CheckedAuthorization
 
-    /// The provider's name in orders.
+    /// The provider's name in the control API, by which tests order the results of sign-ins.
     var provider: String { get }
-    /// Reads and checks a request. `isAnswer` means that a page's form carries it.
+    /// Reads and checks an authorization request. `isAnswer` means that the request was carried along in the form of a
+    /// sign-in page.
     ///
     /// - Throws: `RefusedAuthorization`.
     func request(_ form: Form, isAnswer: Bool, _ exchange: Exchange) throws -> SignInRequest
-    /// Returns the answer to a request that isn't approved.
+    /// Returns the response to an authorization request that ended without an approval.
     func answer(to request: SignInRequest, _ end: AuthorizationEnd, _ exchange: Exchange) throws -> Response
-    /// Returns the page that says that there is no account.
+    /// Returns the page that says that there is no account with which anyone could sign in.
     func nobody(_ request: SignInRequest, _ exchange: Exchange) -> Response
-    /// Returns the request that a page's form carries, and the person's answer.
+    /// Returns the authorization request that the form of a sign-in page carries, and the person's answer on that page.
     ///
-    /// - Throws: `RefusedAuthorization` for a form without a request.
+    /// - Throws: `RefusedAuthorization` for a form without an authorization request.
     func answer(_ form: Form, _ exchange: Exchange) throws -> (request: Form, answer: PersonPages.Answer)
     func choosePerson(_ request: SignInRequest, _ search: PersonChooser.Search?, _ exchange: Exchange) -> Response
-    /// Returns the person who is signed in with this browser, and needn't choose an account for this request.
+    /// Returns the person who is signed in with this browser, if that person needn't choose an account for this
+    /// request.
     func personSignedIn(_ request: SignInRequest, _ exchange: Exchange) throws -> Account?
-    /// Refuses a person who may not sign in to the client.
+    /// Refuses an account that may not sign in to the client.
     ///
     /// - Throws: `RefusedAuthorization`.
     func admit(_ account: Account, to request: SignInRequest, _ exchange: Exchange) throws
-    /// Returns the page that asks for consent; `nil` if none is needed.
+    /// Returns the page that asks the person for consent; `nil` if no consent is needed.
     func consentPage(_ request: SignInRequest, for account: Account, _ exchange: Exchange) throws -> Response?
-    /// Returns the answer to an approved request; `nil` if the account doesn't exist any more, or the remembered session
-    /// has ended.
+    /// Returns the response to an approved authorization request; `nil` if the account doesn't exist any more, or the
+    /// remembered session has ended.
     func approve(
         _ request: SignInRequest, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
     ) throws -> Response?
@@ -117,7 +120,6 @@ extension AuthorizationFlow {
     package func personSignedIn(_ request: SignInRequest, _ exchange: Exchange) throws -> Account? { nil }
     package func admit(_ account: Account, to request: SignInRequest, _ exchange: Exchange) throws {}
 
-    /// Handles an authorization request.
     package func authorize(_ exchange: Exchange, _ form: Form) throws -> Response {
         try carryOut(form, exchange) { request in
             let decision = try exchange.decision(
@@ -134,7 +136,7 @@ extension AuthorizationFlow {
         }
     }
 
-    /// Handles the form of a page.
+    /// Handles the form that a sign-in page has sent: the person's choice, consent or cancellation.
     package func decide(_ exchange: Exchange) throws -> Response {
         let page = exchange.request.bodyForm
         do {
@@ -158,7 +160,8 @@ extension AuthorizationFlow {
         } catch let refused as RefusedAuthorization { return refused.response }
     }
 
-    /// Handles a POST that is a page's form, or an authorization request.
+    /// Handles a POST to the authorization endpoint, which carries either the form of a sign-in page or a new
+    /// authorization request.
     package func authorizeByPost(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         return form.carriedRequest == nil ? try authorize(exchange, form) : try decide(exchange)
@@ -172,7 +175,7 @@ extension AuthorizationFlow {
         { return refused.response }
     }
 
-    /// Goes on with the person who is signed in with this browser, or shows a page.
+    /// Continues the sign-in with the person who is signed in with this browser, or shows a page if nobody is.
     private func ask(_ request: SignInRequest, _ exchange: Exchange) throws -> Response {
         guard let account = try personSignedIn(request, exchange) else {
             return request.isSilent
@@ -193,14 +196,15 @@ extension AuthorizationFlow {
     }
 }
 
-/// An authorization flow whose pages are `PersonPages`.
+/// A provider's authorization endpoint that shows the common sign-in pages, `PersonPages`.
 package protocol PersonPagesFlow: AuthorizationFlow {
     func pages(_ exchange: Exchange) -> PersonPages
-    /// Returns the account, address or name of the person whom the list of people suggests.
+    /// Returns the account ID, address or name of the person whom the account chooser suggests first.
     func hint(_ request: SignInRequest, _ exchange: Exchange) -> String?
-    /// Returns whether a person stands before others in the list; `nil` if nobody does.
+    /// Returns a function that tells whether the account chooser lists a person before the other people; `nil` if it
+    /// prefers nobody.
     func preference(_ request: SignInRequest) -> ((Account) -> Bool)?
-    /// The refusal of a page's form without an authorization request.
+    /// The error message for a sign-in page's form that carries no authorization request.
     var missingRequest: Diagnosis { get }
 }
 
@@ -211,7 +215,7 @@ extension PersonPagesFlow {
 
     package func nobody(_ request: SignInRequest, _ exchange: Exchange) -> Response {
         pages(exchange).problem(
-            400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
+            400, "Nobody can sign in", Diagnosis("no account can sign in: seed one, or add it with POST accounts"))
     }
 
     package func answer(_ form: Form, _ exchange: Exchange) throws -> (request: Form, answer: PersonPages.Answer) {
@@ -227,7 +231,7 @@ extension PersonPagesFlow {
             search: search, preferring: preference(request))
     }
 
-    /// Returns the page that asks a person for consent. The person may deselect `choices`.
+    /// Returns the page that asks a person for consent. `choices` are the scopes that the person may deselect.
     package func consentPage(
         _ request: SignInRequest, for account: Account, items: [String], choices: [String] = [], _ exchange: Exchange
     ) -> Response {

@@ -2,29 +2,30 @@ import EmulatorCore
 import HTTPServer
 import Worlds
 
-/// The decision about an authorization before a person is asked. It comes from an ordered fault or outcome, or from the
-/// client's `interaction` in the seed.
+/// The decision about an authorization request before a page is shown. It comes from a fault or an outcome that a test
+/// has ordered, or from the client's `interaction` in the seed.
 package enum Decision: Sendable {
-    /// Show a page, because nothing was ordered.
+    /// A page asks the person, because no test has ordered a result.
     case ask
-    /// Approve for this person, with the ordered outcome if there is one.
+    /// The request is approved for this account, with the outcome that a test has ordered, if there is one.
     case approve(Account, Outcome?)
-    /// An approval was ordered, but there is no account for it.
+    /// A test has ordered an approval, but there is no account that could sign in.
     case nobody
     case cancel
-    /// End the sign-in of this person with the named error.
+    /// The sign-in of this account ends with the named error.
     case error(String, Account?)
 }
 
 extension Exchange {
-    /// Returns the decision for an authorization endpoint.
+    /// Returns the decision about a request to an authorization endpoint.
     package func decision(provider: String, client: String, interaction: Interaction?) throws -> Decision {
         try world.update { tables in
             decision(provider: provider, client: client, interaction: interaction, in: &tables)
         }
     }
 
-    /// Returns the decision within a transaction that changes more.
+    /// Returns the decision about an authorization request, within a database transaction that also makes other
+    /// changes.
     package func decision(
         provider: String, client: String, interaction: Interaction?, in tables: inout Transaction
     ) -> Decision {
@@ -34,7 +35,8 @@ extension Exchange {
         return Decision(outcome, tables.personSigningIn(interaction, outcome))
     }
 
-    /// Returns the decision for a sign-in on a device, which has no page. `account` is the account on the device.
+    /// Returns the decision about a native sign-in, which shows no page. `account` is the account that is signed in on
+    /// the device.
     package func nativeDecision(
         provider: String, client: String, interaction: Interaction?, account: String?
     ) throws -> Decision {
@@ -57,14 +59,15 @@ extension Decision {
         }
     }
 
-    /// Returns the person who signs in natively and the ordered outcome. Throws the answer for providers whose SDK has
-    /// no error of its own.
+    /// Returns the person who signs in natively, and the outcome that a test has ordered. Throws a response of the
+    /// control API if the sign-in fails, for providers whose SDK has no error of its own.
     package func nativeApproval() throws(ControlRefusal) -> (account: Account, outcome: Outcome?) {
         switch self {
         case .approve(let account, let outcome): return (account, outcome)
-        case .cancel: throw Decision.refusal(409, "canceled", "this was ordered as an outcome")
+        case .cancel: throw Decision.refusal(409, "canceled", "this result was ordered as the outcome of the sign-in")
         case .error(let name, _):
-            throw Decision.refusal(409, name.isEmpty ? "canceled" : name, "this was ordered as an outcome")
+            throw Decision.refusal(
+                409, name.isEmpty ? "canceled" : name, "this result was ordered as the outcome of the sign-in")
         case .nobody, .ask: throw Decision.noSuchAccount
         }
     }

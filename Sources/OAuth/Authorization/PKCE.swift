@@ -1,7 +1,8 @@
 import HTTPServer
 import JOSE
 
-/// Proof Key for Code Exchange: <https://datatracker.ietf.org/doc/html/rfc7636>.
+/// The code challenge of an authorization request, by Proof Key for Code Exchange:
+/// <https://datatracker.ietf.org/doc/html/rfc7636>.
 package struct CodeChallenge: Codable, Sendable, Equatable {
     package enum Method: String, Codable, Sendable {
         case plain
@@ -16,13 +17,14 @@ package struct CodeChallenge: Codable, Sendable, Equatable {
         self.challenge = challenge
     }
 
-    /// The reason why a request's challenge can't be used.
+    /// The reason why the code challenge of an authorization request can't be used.
     package enum Fault: Sendable {
         case method(String)
         case challenge(String)
     }
 
-    /// Reads the challenge of an authorization request; `nil` if it has none. `refuse` returns the provider's refusal.
+    /// Reads the code challenge of an authorization request; `nil` if the request has none. `refuse` returns the
+    /// provider's error for an unusable challenge.
     package static func read<Refusal: Error>(
         _ form: Form, refuse: (Fault) -> Refusal
     ) throws(Refusal) -> CodeChallenge? {
@@ -33,7 +35,7 @@ package struct CodeChallenge: Codable, Sendable, Equatable {
         return CodeChallenge(method: method, challenge: text)
     }
 
-    /// Whether `text` has 43 to 128 unreserved characters, as verifiers and challenges must (RFC 7636 §4.1, §4.2).
+    /// Whether `text` has 43 to 128 unreserved characters, as code verifiers and challenges must (RFC 7636 §4.1, §4.2).
     package static func isWellFormed(_ text: String) -> Bool {
         (43...128).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -41,7 +43,8 @@ package struct CodeChallenge: Codable, Sendable, Equatable {
             }
     }
 
-    /// Returns the error in a verifier's form, as a sentence; `nil` if there is none or no verifier.
+    /// Returns the error in the form of a code verifier, as a sentence; `nil` if the form is right, or there is no
+    /// verifier.
     package static func fault(inFormOf verifier: String?) -> String? {
         guard let verifier, !verifier.isEmpty, !isWellFormed(verifier) else { return nil }
         let count = verifier.utf8.count
@@ -55,7 +58,7 @@ package struct CodeChallenge: Codable, Sendable, Equatable {
         return expected.isSecret(challenge)
     }
 
-    /// Returns the error of a verifier, as a sentence; `nil` if it meets the challenge.
+    /// Returns the reason why a code verifier is wrong, as a sentence; `nil` if it fits this code challenge.
     package func fault(of verifier: String?) -> String? {
         guard let verifier, !verifier.isEmpty else {
             return "code_verifier is missing, though the authorization request had a code_challenge: send the verifier"

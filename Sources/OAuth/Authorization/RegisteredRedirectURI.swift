@@ -5,12 +5,12 @@ import Platform
 
 /// A redirect URI that a client has registered. `http://localhost:*/path` and `http://127.0.0.1:*/path` match any port.
 package struct RegisteredRedirectURI: Sendable {
-    /// The way in which a request's `redirect_uri` is compared with a registered one.
+    /// The way in which the `redirect_uri` of a request is compared with a registered redirect URI.
     package enum Comparison: String, CaseIterable, Sendable {
-        /// The URIs must be equal, except for a port registered as `*`:
+        /// Both redirect URIs must be equal, except for a port registered as `*`:
         /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.1.3>.
         case exact
-        /// The request's must begin with the registered one.
+        /// The `redirect_uri` of the request must begin with the registered one.
         case prefix
     }
 
@@ -29,7 +29,7 @@ package struct RegisteredRedirectURI: Sendable {
             && RegisteredRedirectURI(text).hasNoOtherWildcard
     }
 
-    /// Whether a browser would run the URI as a script, instead of opening an app or a site.
+    /// Whether a browser would run the URI as a script, as with `javascript:`, instead of opening an app or a site.
     package static func runsScript(_ uri: String) -> Bool {
         let scheme = uri.prefix { $0 != ":" }.lowercased()
         return ["javascript", "data", "vbscript"].contains(scheme)
@@ -38,14 +38,15 @@ package struct RegisteredRedirectURI: Sendable {
     private static let anyPortExamples =
         "\"http://localhost:*/callback\" or \"http://127.0.0.1:*/callback\" for any port"
 
-    /// The rule for providers that accept http and https. The provider itself checks fragments.
+    /// The rule for redirect URIs in seeds, at providers that accept only http and https. The provider itself checks
+    /// fragments.
     package static let webRule = TextRule(
         about:
             "an absolute URL that begins with http:// or https://, such as \(anyPortExamples), without other wildcards",
         pattern: "^https?://[^\\s/]+"
     ) { TextRule.url.holds($0) && RegisteredRedirectURI($0).hasNoOtherWildcard }
 
-    /// The rule for providers that also accept other schemes before `://`.
+    /// The rule for redirect URIs in seeds, at providers that also accept other schemes before `://`.
     package static let callbackRule = TextRule(
         about: "an absolute URL such as \"https://example.com/callback\", \"com.example.app://callback\" or "
             + "\(anyPortExamples), without other wildcards",
@@ -53,7 +54,7 @@ package struct RegisteredRedirectURI: Sendable {
     ) { TextRule.callbackURL.holds($0) && RegisteredRedirectURI($0).hasNoOtherWildcard }
 
     package let text: String
-    /// The text before the port, if any port matches.
+    /// The part of the redirect URI before the port, if the port is registered as `*`; otherwise `nil`.
     private let anyPortAt: String?
     private let rest: String
 
@@ -67,15 +68,17 @@ package struct RegisteredRedirectURI: Sendable {
         !rest.contains("*") && (anyPortAt == nil || rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?"))
     }
 
-    /// The URL without its port, if any port matches.
+    /// The redirect URI without its port, if the port is registered as `*`; otherwise `nil`.
     package var anyPort: String? { anyPortAt.map { $0.dropLast() + rest } }
 
-    /// Returns `"a" or "b"`, for a diagnosis; `nil` if none is registered.
+    /// Returns the registered redirect URIs as a text such as `"a" or "b"`, for an error message; `nil` if none is
+    /// registered.
     package static func alternatives(_ registered: [String]) -> String? {
         Diagnosis.alternatives(registered).map { $0 + noteOnAnyPort(in: registered) }
     }
 
-    /// Returns a remark if one of them matches any port; otherwise an empty text.
+    /// Returns a remark for an error message if one of the registered redirect URIs has the port `*`, which matches any
+    /// port; otherwise an empty text.
     package static func noteOnAnyPort(in registered: [String]) -> String {
         guard registered.contains(where: { RegisteredRedirectURI($0).anyPort != nil }) else { return "" }
         return " (\"*\" is any port, an extension of Understudy's: register a port at the real provider)"
@@ -99,7 +102,8 @@ package struct RegisteredRedirectURI: Sendable {
         return path.utf8.starts(with: rest.utf8) && (path.isEmpty || path.hasPrefix("/") || path.hasPrefix("?"))
     }
 
-    /// Whether `uri` begins with `text`. If `text` ends with the host, the host's name must end there too.
+    /// Whether `uri` begins with `text`. If `text` is only a scheme and a host, the host of `uri` must be exactly that
+    /// one.
     private func begins(_ uri: String, with text: String) -> Bool {
         guard uri.utf8.starts(with: text.utf8) else { return false }
         let isHostOnly = text.firstRange(of: "://").map { !text[$0.upperBound...].contains("/") } ?? false
@@ -109,7 +113,7 @@ package struct RegisteredRedirectURI: Sendable {
 }
 
 extension [String] {
-    /// Whether a redirect URI is one of these, which are registered.
+    /// Whether `redirectURI` matches one of these registered redirect URIs.
     package func register(_ redirectURI: String) -> Bool {
         contains { RegisteredRedirectURI($0).matches(redirectURI) }
     }
@@ -118,15 +122,15 @@ extension [String] {
 /// The parts of an absolute http or https URL, for the rules on redirect URIs.
 package struct WebAddress: Sendable, Equatable {
     package let scheme: String
-    /// The host in lower case, without the brackets of an IPv6 address.
+    /// The URL's host in lower case, without the brackets of an IPv6 address.
     package let host: String
     package let port: String?
-    /// The part from the first slash on; empty if there is none.
+    /// The part of the URL from the first slash after the host on; empty if there is none.
     package let rest: String
     package let hasFragment: Bool
 
-    /// Reads a URL. Returns `nil` if it isn't absolute, has no host, contains spaces or control characters, or names a
-    /// user.
+    /// Reads an absolute URL. Returns `nil` if the URL isn't absolute, has no host, contains spaces or control
+    /// characters, or names a user.
     package init?(_ text: String) {
         guard let mark = text.firstRange(of: "://"), !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
             return nil
@@ -153,16 +157,16 @@ package struct WebAddress: Sendable, Equatable {
         }
     }
 
-    /// The scheme, the host and the port, as in `postMessage` and `Origin`.
+    /// The URL's origin (scheme, host and port), as `postMessage` and the header `Origin` have it.
     package var origin: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return "\(scheme)://\(name)" + (port.map { ":\($0)" } ?? "")
     }
 
-    /// The path without query and fragment; empty if there is none.
+    /// The URL's path without query and fragment; empty if there is none.
     package var path: String { String(Substring(rest.utf8.prefix { !"?#".utf8.contains($0) })) }
 
-    /// The port as written, or else the scheme's default.
+    /// The URL's port as written, or else the default port of its scheme.
     package var effectivePort: String { port ?? (scheme == "https" ? "443" : scheme == "http" ? "80" : "") }
 
     package var isLoopback: Bool { host == "localhost" || host == "127.0.0.1" || host == "::1" }
@@ -173,14 +177,14 @@ package struct WebAddress: Sendable, Equatable {
         return inet_pton(AF_INET, host, &v4) == 1 || inet_pton(AF_INET6, host, &v6) == 1
     }
 
-    /// Whether the host is this machine or a container's name: an IP address, `localhost`, or a name without a dot. No
-    /// provider host has such a name.
+    /// Whether the URL's host is this machine or a container's name: an IP address, `localhost`, or a name without a
+    /// dot. No provider host has such a name.
     package var isOfThisMachine: Bool { isIPAddress || isLocalhost || !host.contains(".") }
 
     package var isLocalhost: Bool { host == "localhost" || host.hasSuffix(".localhost") }
 
-    /// Whether browsers regard both as the same site: same scheme and same registrable domain, with any port. The last
-    /// two labels are used as the registrable domain; for `localhost` and addresses, the whole name is.
+    /// Whether browsers regard both URLs as the same site: same scheme and same registrable domain, with any port. The
+    /// last two labels are used as the registrable domain; for `localhost` and IP addresses, the whole host is.
     /// <https://html.spec.whatwg.org/#same-site>
     package func isSameSite(as other: WebAddress) -> Bool {
         scheme == other.scheme && site == other.site
@@ -192,9 +196,10 @@ package struct WebAddress: Sendable, Equatable {
     }
 }
 
-/// The origin of a web page, in the form of browsers: scheme, host and port.
+/// The origin of a web page, in the form in which browsers write it: scheme, host and port.
 package struct JavaScriptOrigin: Sendable, Equatable {
-    /// The rule for origins that a seed registers. The `*` for any loopback port is our own extension.
+    /// The rule for web origins that a seed (the test data) registers. The port `*`, which matches any port of a
+    /// loopback address, is this project's own extension.
     package static let rule = TextRule(
         about:
             "an origin such as \"https://example.com\", \"http://localhost:3000\" or \"http://localhost:*\" for any port: scheme, host "
@@ -202,10 +207,10 @@ package struct JavaScriptOrigin: Sendable, Equatable {
         pattern: "^https?://[^\\s/?#]+$"
     ) { JavaScriptOrigin.isRegistrable($0) }
 
-    /// The origin, such as `https://example.com`.
+    /// The text of the origin, such as `https://example.com`.
     package let text: String
 
-    /// Reads an origin. Returns `nil` if the text isn't in the form of browsers.
+    /// Reads a web origin. Returns `nil` if `text` doesn't have the form in which browsers write origins.
     package init?(_ text: String) {
         guard let address = WebAddress(text), ["http", "https"].contains(address.scheme), address.rest.isEmpty,
             address.origin == text, !address.host.contains("*")
@@ -213,13 +218,13 @@ package struct JavaScriptOrigin: Sendable, Equatable {
         self.text = text
     }
 
-    /// Reads the header `Origin`: the page whose script has sent the request.
+    /// Reads the header `Origin` of a request: the origin of the page whose script has sent the request.
     package init?(of request: Request) {
         guard let text = request.header("Origin") else { return nil }
         self.init(text)
     }
 
-    /// Whether the origin is registered.
+    /// Whether this origin is one of the registered origins.
     package func isAmong(_ registered: [String]) -> Bool {
         registered.contains { RegisteredRedirectURI($0).matches(text) }
     }

@@ -3,18 +3,18 @@ import HTTPServer
 import JSON
 import Time
 
-/// The parameter `claims`: a request for single claims.
+/// The request parameter `claims`, by which a client requests individual claims about the person.
 /// <https://openid.net/specs/openid-connect-core-1_0.html#ClaimsParameter>
 package struct ClaimsParameter: Codable, Sendable {
-    /// A request for one claim.
+    /// A request for one claim, from the parameter `claims`.
     package struct Wish: Codable, Sendable {
         package let isEssential: Bool
-        /// The accepted values; empty if any is accepted.
+        /// The values of the claim that the client accepts; empty if it accepts any value.
         package let values: [JSONValue]
     }
 
     private static let limit = 100
-    /// The most bytes of the text, which is stored as long as the grant.
+    /// The longest text of the parameter `claims`, in bytes. The text is stored as long as the person's grant.
     private static let sizeLimit = 8_192
 
     package let idToken: [String: Wish]
@@ -22,7 +22,7 @@ package struct ClaimsParameter: Codable, Sendable {
 
     package init() { (idToken, userInfo) = ([:], [:]) }
 
-    /// Reads the parameter. Without a text, no claims are requested.
+    /// Reads the request parameter `claims`. If `text` is `nil`, no individual claims are requested.
     package init(_ text: String?) throws(OAuthRefusal) {
         guard let text else {
             (idToken, userInfo) = ([:], [:])
@@ -57,22 +57,22 @@ package struct ClaimsParameter: Codable, Sendable {
 }
 
 extension Form {
-    /// The form without empty fields, which count as missing:
+    /// The form without its empty fields, because an empty parameter counts as missing:
     /// <https://datatracker.ietf.org/doc/html/rfc6749#section-3.1>.
     package var withoutEmptyFields: Form { Form(fields: fields.filter { !$0.bytes.isEmpty }) }
 
-    /// Refuses a field that occurs twice: <https://datatracker.ietf.org/doc/html/rfc6749#section-3.2>. Only resources
-    /// and audiences may be repeated (RFC 8707 section 2, RFC 8693 section 2.1).
+    /// Refuses a form in which a parameter occurs twice: <https://datatracker.ietf.org/doc/html/rfc6749#section-3.2>.
+    /// Only `resource` and `audience` may be repeated (RFC 8707 section 2, RFC 8693 section 2.1).
     package func checkRepetitions() throws(OAuthRefusal) {
         let single = fields.filter { $0.name != "resource" && $0.name != "audience" }
         guard let name = Form(fields: single).repeatedName else { return }
         throw OAuthRefusal("invalid_request", Diagnosis("\(Diagnosis.quote(name)) occurs twice: send it once"))
     }
 
-    /// The words of `response_type`, whose order doesn't matter.
+    /// The words of the parameter `response_type`, whose order doesn't matter.
     package var responseTypes: Set<String> { Set((self["response_type"] ?? "").split(separator: " ").map(String.init)) }
 
-    /// Returns a required field.
+    /// Returns the value of a required parameter, or throws `invalid_request` if it is missing.
     package func required(_ name: String) throws(OAuthRefusal) -> String {
         if let value = self[name], !value.isEmpty { return value }
         throw OAuthRefusal("invalid_request", Diagnosis("\(name) is missing: send it"))
@@ -80,9 +80,9 @@ extension Form {
 }
 
 extension Request {
-    /// Returns the fields of a request to an endpoint that reads forms.
+    /// Returns the parameters of a request to an endpoint that reads forms.
     ///
-    /// - Throws: `invalid_request` for a body that isn't a form, and for a field that occurs twice.
+    /// - Throws: `invalid_request` for a body that isn't a form, and for a parameter that occurs twice.
     package func parameters() throws(OAuthRefusal) -> Form {
         guard body.isEmpty || contentType == "application/x-www-form-urlencoded" else {
             let type = header("Content-Type").map { Diagnosis.quote($0) } ?? "no Content-Type"
@@ -99,8 +99,8 @@ extension Request {
 }
 
 extension Request {
-    /// The reason why a body has no parameters, for an endpoint that reads forms and JSON; `nil` if the body was read
-    /// or is empty.
+    /// The reason why no parameters could be read from the request's body, at an endpoint that reads forms and JSON;
+    /// `nil` if the body was read or is empty.
     package var unreadBody: Diagnosis? {
         guard !body.isEmpty else { return nil }
         let type = header("Content-Type").map { "Content-Type \(Diagnosis.quote($0))" } ?? "no Content-Type"
@@ -123,8 +123,8 @@ extension Request {
 }
 
 extension Request {
-    /// Returns the request's access token: from the header Authorization with one of these schemes, in upper or lower
-    /// case, or from the parameter access_token of the query or a form
+    /// Returns the access token of the request. It is taken from the header `Authorization`, with one of `schemes` in
+    /// any letter case, or from the parameter `access_token` of the query or of a form
     /// (<https://datatracker.ietf.org/doc/html/rfc6750#section-2>).
     package func accessToken(schemes: Set<String> = ["bearer"]) -> String? {
         let words = (header("Authorization") ?? "").split(separator: " ")

@@ -8,11 +8,11 @@ package enum ResponseMode: String, Sendable {
     case query
     case fragment
     case formPost = "form_post"
-    /// A message to the window that opened this one, for sign-in in a popup.
+    /// The authorization response is posted as a message to the window that opened this pop-up.
     case webMessage = "web_message"
 }
 
-/// The parameters of an authorization response, in order, and the way to send them.
+/// The parameters of an authorization response, in order, and the response mode in which they are sent.
 package struct AuthorizationResponse: Sendable {
     package let redirectURI: String
     package let mode: ResponseMode
@@ -28,13 +28,15 @@ package struct AuthorizationResponse: Sendable {
         if let value { fields.append(Form.Field(name: name, value: value)) }
     }
 
-    /// The fields percent-encoded for a query or a fragment. Values are returned with the bytes that were sent.
+    /// The parameters of the authorization response, percent-encoded for a query or a fragment. A value that the client
+    /// has sent, such as `state`, keeps its bytes.
     private var encoded: String {
         fields.map { "\(PercentCoding.encode(Array($0.name.utf8)))=\(PercentCoding.encode($0.bytes))" }.joined(
             separator: "&")
     }
 
-    /// Returns the response for every mode but `web_message`, whose message differs between providers.
+    /// Returns the authorization response in any response mode but `web_message`, whose message differs between
+    /// providers.
     package func deliver() -> Response {
         switch mode {
         case .query, .webMessage:
@@ -47,8 +49,8 @@ package struct AuthorizationResponse: Sendable {
         }
     }
 
-    /// A page with a form that submits itself, and a button for browsers without scripts.
-    /// <https://openid.net/specs/oauth-v2-form-post-response-mode-1_0.html>
+    /// The page for the response mode `form_post`: a form that submits itself, and a button for browsers without
+    /// scripts. <https://openid.net/specs/oauth-v2-form-post-response-mode-1_0.html>
     private var formPostPage: Response {
         let inputs = fields.map { HTML.hidden($0.name, $0.value) }
         return Page.response(
@@ -67,7 +69,8 @@ package struct AuthorizationResponse: Sendable {
             ])
     }
 
-    /// Returns a page that posts `message` to its opener, which must have the redirect URI's origin, and closes.
+    /// Returns a page that posts `message` to the window that opened it, and closes itself. The message only arrives if
+    /// that window has the origin of the redirect URI.
     package func messagePage(_ message: JSONValue) -> Response {
         Page.response(
             title: "Signing in…", banner: "Understudy: a stand-in identity provider, for tests only",

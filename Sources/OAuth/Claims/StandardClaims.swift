@@ -4,7 +4,7 @@ import JSON
 /// The standard claims about a person in OpenID Connect:
 /// <https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims>.
 package enum StandardClaims {
-    /// The claims of each scope: <https://openid.net/specs/openid-connect-core-1_0.html#ScopeClaims>.
+    /// The claims that each standard scope grants: <https://openid.net/specs/openid-connect-core-1_0.html#ScopeClaims>.
     package static let ofScopes: [(scope: String, claims: [String])] = [
         (
             "profile",
@@ -22,10 +22,10 @@ package enum StandardClaims {
         return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
     }()
 
-    /// Returns the scope of a claim; `nil` if the claim isn't standard.
+    /// Returns the scope that grants a standard claim; `nil` if the claim isn't standard.
     package static func scope(of claim: String) -> String? { scopes[claim] }
 
-    /// The claims about the token itself. A person's claims can't replace them.
+    /// The claims about the token itself, such as its issuer. A person's claims in the seed can't replace them.
     package static let ofTokens: Set<String> = [
         "iss", "sub", "aud", "exp", "iat", "nbf", "jti", "auth_time", "nonce", "acr", "azp", "at_hash", "c_hash", "sid",
         "events", "client_id", "scope", "act",
@@ -33,7 +33,7 @@ package enum StandardClaims {
 }
 
 extension Account {
-    /// The standard claims that follow from the account alone.
+    /// The standard claims that can be made from the account's name, address and other common data alone.
     package var standardClaims: [(name: String, value: JSONValue)] {
         var claims: [(name: String, value: JSONValue)] = [
             ("name", .string(fullName)), ("given_name", .string(name.given)), ("family_name", .string(name.family)),
@@ -46,7 +46,7 @@ extension Account {
     }
 }
 
-/// Descriptions of OpenID Connect's scopes, for consent pages.
+/// The descriptions of OpenID Connect's standard scopes, for consent pages.
 /// <https://openid.net/specs/openid-connect-core-1_0.html#ScopeClaims>
 package enum StandardScope {
     private static let words = [
@@ -55,7 +55,7 @@ package enum StandardScope {
         "offline_access": "access also while the person is away",
     ]
 
-    /// Returns descriptions of scopes. An unknown scope is described by its name.
+    /// Returns the descriptions of scopes for a consent page. An unknown scope is described by its name.
     package static func descriptions(of scopes: [String]) -> [String] {
         scopes.map { scope in words[scope].map { "\($0) (\(scope))" } ?? scope }
     }

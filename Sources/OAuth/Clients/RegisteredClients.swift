@@ -2,20 +2,21 @@ import EmulatorCore
 import JOSE
 import JSON
 
-/// A client in a provider's section of the seed.
+/// A registered client in a provider's section of the seed (the test data).
 package protocol SeededOAuthClient: SignInClient {
     var redirectURIs: [String] { get }
 
-    /// Reads the client, with the provider's words.
+    /// Reads a registered client from the seed. `words` are the provider's names for the client's properties.
     init(_ fields: inout Fields, _ words: RegisteredClientWords)
 }
 
-/// The words of a provider for its clients and their properties.
+/// The names by which a provider calls its registered clients and their properties.
 package struct RegisteredClientWords: Sendable {
-    /// The noun, such as `client`: the seed then has `clients`, each with `clientID` and `clientSecret`.
+    /// The provider's noun for a client, such as `client`: the seed then has a list `clients`, each with `clientID` and
+    /// `clientSecret`.
     package let noun: String
     package let defaultSecret: String
-    /// The name of the redirect URIs in the provider's console, without a full stop.
+    /// The name that the provider's console has for redirect URIs, without a full stop.
     package let redirectURIs: String
 
     package init(noun: String, defaultSecret: String, redirectURIs: String) {
@@ -29,7 +30,7 @@ package struct RegisteredClientWords: Sendable {
 package struct RegisteredClient: SeededOAuthClient {
     package let id: String
     package let secret: String
-    /// The name on the consent page.
+    /// The client's name on the consent page.
     package let name: String
     package let redirectURIs: [String]
     package let interaction: Interaction?
@@ -45,16 +46,17 @@ package struct RegisteredClient: SeededOAuthClient {
     }
 }
 
-/// The clients in a provider's section of the seed, by ID.
+/// The registered clients in a provider's section of the seed.
 package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
     private let words: RegisteredClientWords
-    /// The clients in the seed's order.
+    /// All clients of the provider, in the seed's order.
     package let all: [Client]
     private let byID: [String: Client]
-    /// The IDs, sorted.
+    /// The client IDs, sorted.
     private let ids: [String]
 
-    /// Reads the clients. `about` describes them in a sentence, for the seed's reference.
+    /// Reads a provider's clients from the seed. `about` is the sentence that describes them in the seed's reference
+    /// documentation.
     package init(_ fields: inout Fields, _ words: RegisteredClientWords, _ about: String) {
         self.words = words
         all = fields.list(
@@ -65,10 +67,11 @@ package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
 
     package subscript(id: String) -> Client? { byID[id] }
 
-    /// Returns a hint for an unknown ID.
+    /// Returns a hint for an error message about an unknown client ID, such as the most similar known one.
     package func hint(for id: String) -> String { Spelling.hint(id, among: ids) }
 
-    /// Returns the clients for the inspector; `provider` is the provider's name for people.
+    /// Returns the provider's clients for the inspector (the web pages for developers). `provider` is the provider's
+    /// display name.
     package func seeded(at provider: String) -> [SeededClient] {
         all.map {
             SeededClient(
@@ -76,7 +79,7 @@ package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
         }
     }
 
-    /// Returns the client of a control call.
+    /// Returns the client that a call of the control API names by its ID.
     package func client(named id: String, at path: String = "$.client") throws(ControlRefusal) -> Client {
         if let client = self[id] { return client }
         let message = "no \(words.noun) \(Diagnosis.quote(id)) is seeded\(hint(for: id))"
@@ -84,28 +87,28 @@ package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
     }
 }
 
-/// The `iss` of a provider's tokens.
+/// The choice of the `iss` in a provider's tokens.
 package enum IssuerChoice: String, CaseIterable, Sendable {
-    /// The provider's own.
+    /// The `iss` is the real provider's own issuer.
     case provider
-    /// The address that the request used, for clients that compare it.
+    /// The `iss` is the address at which the client has reached this server, for clients that compare both.
     case request
 
-    /// Reads the seed's choice; `own` is the provider's own issuer.
+    /// Reads the choice of the `iss` from the seed. `own` is the real provider's own issuer.
     package init(_ fields: inout Fields, own: String) {
         self = fields(
             "issuer", .choice(IssuerChoice.self), default: .provider,
             "\"provider\": \(own); \"request\": the address that the request used.")
     }
 
-    /// Returns the issuer for a request; `host` is the provider's.
+    /// Returns the `iss` for the answer to a request. `host` is the provider's host.
     package func issuer(at host: String, _ exchange: Exchange) -> String {
         self == .provider ? "https://\(host)" : exchange.address.base(of: host)
     }
 }
 
 extension RegisteredClients {
-    /// Returns the client for whose token the control API asks.
+    /// Returns the client for which a call of the control API requests a token.
     package func client(of wanted: TokenRequest) throws(ControlRefusal) -> Client {
         if let client = self[wanted.client] { return client }
         throw wanted.noSuchClient(words.noun, hint: hint(for: wanted.client))
@@ -113,7 +116,7 @@ extension RegisteredClients {
 }
 
 extension CallAnswer {
-    /// The refusals of a sign-in on a device, for providers whose SDK has no errors of its own.
+    /// The errors that a native sign-in can return, for providers whose SDK has no errors of its own.
     package static let nativeRefusals: [CallAnswer] = [
         .refusal(404, "noSuchClient", "There is no such client."),
         .refusal(404, "noSuchAccount", "There is no such account, or none at all."),
@@ -123,7 +126,7 @@ extension CallAnswer {
 }
 
 extension Exchange {
-    /// Returns the person who signs in on a device, to `client`; `account` is the account on the device.
+    /// Returns the person who signs in natively to `client`. `account` is the account that is signed in on the device.
     package func nativeAccount(
         provider: String, client: some SeededOAuthClient, account: String?
     ) throws -> Account {

@@ -5,34 +5,36 @@ import JSON
 import Time
 import Worlds
 
-/// A device that is waiting for a person: <https://datatracker.ietf.org/doc/html/rfc8628>.
+/// A device authorization: a device that waits until a person has entered its user code in a browser.
+/// <https://datatracker.ietf.org/doc/html/rfc8628>
 package struct DeviceAuthorization: Row {
     package enum Decision: Codable, Sendable {
         case approved(account: String, scopes: [String])
         case denied
-        /// The sign-in of this person ends with an error that was ordered.
+        /// The person's sign-in on the device ends with an error that a test has ordered.
         case failed(error: String, account: String?)
     }
 
-    /// The reason why a poll brings no tokens. Each provider has its own words for it.
+    /// The reason why a device's poll of the token endpoint returns no tokens. Each provider words the error in its own
+    /// way.
     package enum Failure: Error, Sendable {
         case unknown
         case redeemed
         case otherClient(String)
-        /// The device code expired this long ago.
+        /// The device code has expired, this long ago.
         case expired(TimeSpan)
-        /// The poll came too soon after the one before; the device must wait longer from now on.
+        /// The device polled too soon after its previous poll, and must wait longer from now on.
         case early(after: TimeSpan, interval: TimeSpan, next: TimeSpan)
-        /// Nobody has decided yet; the device may poll in this interval.
+        /// No person has decided yet. The device may poll again after this interval.
         case pending(TimeSpan)
         case denied
-        /// This error was ordered.
+        /// The sign-in ends with this error, because a test has ordered it.
         case failed(String)
-        /// The provider doesn't let this person sign in.
+        /// The provider doesn't let this person sign in to the client.
         case notAdmitted(Account)
         case noAccount
 
-        /// The refusal in the specification's words.
+        /// The error response for the device's poll, in the words of the OAuth specifications.
         package var refusal: OAuthRefusal {
             switch self {
             case .unknown, .redeemed, .otherClient:
@@ -51,7 +53,8 @@ package struct DeviceAuthorization: Row {
             }
         }
 
-        /// The reason, for failures that have the same one at every provider.
+        /// The reason for the failed poll, as an error message for developers. Some reasons are the same at every
+        /// provider.
         package var diagnosis: Diagnosis {
             switch self {
             case .unknown:
@@ -66,7 +69,7 @@ package struct DeviceAuthorization: Row {
                     expected: "\(interval.seconds) seconds between polls", "wait \(next.seconds) seconds from now on")
             case .pending: Diagnosis("nobody has entered the user code yet")
             case .denied: Diagnosis("the person cancelled; this device code is of no more use")
-            case .failed: Diagnosis("this error was ordered as an outcome")
+            case .failed: Diagnosis("this error was ordered as the outcome of the sign-in")
             case .notAdmitted(let account): Diagnosis("\(Diagnosis.quote(account.id)) may not sign in")
             case .noAccount: Diagnosis("the account is gone")
             }
@@ -75,14 +78,15 @@ package struct DeviceAuthorization: Row {
 
     package static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
-    /// The table. Rows are kept for a while after their expiry, so that polls get that answer.
+    /// The table of device authorizations. Rows are kept for a while after their expiry, so that a late poll is told
+    /// that its code has expired.
     package static let table = Table<DeviceAuthorization>(
         "oauth.device", limit: 100_000, indexes: [byUserCode, byAccount]
     ) {
         $0.expires + .minutes(15)
     }
     static let byUserCode = Index<DeviceAuthorization, String>("userCode") { DeviceAuthorization.letters($0.userCode) }
-    /// The index by the account of the person who has approved or refused the device.
+    /// The index of device authorizations by the account of the person who has approved or denied them.
     static let byAccount = Index<DeviceAuthorization, String>("account") { device in
         switch device.decision {
         case .approved(let account, _): account
@@ -91,27 +95,28 @@ package struct DeviceAuthorization: Row {
         }
     }
 
-    /// The device code.
+    /// The device code, which the client sends when it polls.
     package let key: String
-    /// The user code, such as `WDJB-MJHT`.
+    /// The user code that the device shows, such as `WDJB-MJHT`.
     package let userCode: String
     package let issuer: String
     package let client: String
     package let scopes: [String]
     package let expires: Instant
-    /// The least time between two polls.
+    /// The shortest time that a device must wait between two polls.
     package fileprivate(set) var interval: TimeSpan
-    /// The time of the last poll; `nil` before the first one.
+    /// The time of the device's last poll; `nil` before its first poll.
     fileprivate var polledAt: Instant?
     package var decision: Decision?
     fileprivate var isRedeemed = false
 
-    /// Returns a user code without the characters that people add or leave out.
+    /// Returns a user code without the characters, such as hyphens and spaces, that people add or leave out when they
+    /// type it.
     static func letters(_ code: String) -> String { String(code.uppercased().filter { $0.isLetter || $0.isNumber }) }
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the waiting device that shows this code.
+    /// Returns the device authorization with this user code that no person has decided yet.
     package func device(showing userCode: String, at issuer: String) -> DeviceAuthorization? {
         let found = first(DeviceAuthorization.byUserCode, DeviceAuthorization.letters(userCode))
         return found.flatMap { $0.issuer == issuer && $0.expires > now && $0.decision == nil ? $0 : nil }
@@ -119,8 +124,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Starts a device's wait for a person. By default, user codes are of letters that form no words: RFC 8628 section
-    /// 6.1.
+    /// Starts a device authorization with a new device code and user code. By default, user codes have only letters
+    /// that form no words, as RFC 8628 section 6.1 recommends.
     package mutating func beginDevice(
         at issuer: String, client: String, scopes: [String], lifetime: TimeSpan, interval: TimeSpan,
         code: String? = nil, letters: String = "BCDFGHJKLMNPQRSTVWXZ"
@@ -132,7 +137,7 @@ extension Transaction {
         return device
     }
 
-    /// Returns a code that no other device shows.
+    /// Returns a new user code that isn't used by any other device.
     private mutating func makeUserCode(from letters: String) -> String {
         while true {
             let text = random.text(8, from: Array(letters.utf8))
@@ -142,10 +147,12 @@ extension Transaction {
         }
     }
 
-    /// Handles a client's poll at a provider. Returns the approved device's person and scopes; the device is then
-    /// redeemed. If nobody has decided, an order may: `granted` returns the scopes that it grants, or `nil` to deny
-    /// access, and an ordered error of `errors` is kept for the device. A refusal is returned, not thrown, because a
-    /// refused poll counts too.
+    /// Handles a device's poll of a provider's token endpoint. Returns the person and the scopes of an approved device
+    /// authorization, which is then used up.
+    ///
+    /// If no person has decided yet, a result that a test has ordered decides. `granted` returns the scopes that are
+    /// then granted, or `nil` to deny access. An ordered error whose name is among `errors` is kept for the device's
+    /// later polls. A failure is returned and not thrown, because the transaction must record the poll.
     package mutating func poll(
         _ code: String, by client: some SignInClient, _ interaction: Interaction?, at issuer: String,
         of provider: String, _ exchange: Exchange, tolerance: TimeSpan = .zero, keeping errors: [String] = [],
@@ -181,8 +188,8 @@ extension Transaction {
         }
     }
 
-    /// Returns a failure if the device has expired or polls too fast: RFC 8628 section 3.5 adds five seconds
-    /// permanently.
+    /// Returns a failure if the device code has expired, or the device polls too fast. RFC 8628 section 3.5 adds five
+    /// seconds to the interval permanently.
     private func checkPace(
         _ device: inout DeviceAuthorization, _ tolerance: TimeSpan
     ) -> DeviceAuthorization.Failure? {
@@ -194,7 +201,7 @@ extension Transaction {
         return .early(after: now - before, interval: interval, next: device.interval)
     }
 
-    /// Denies the devices that a person has connected, and that haven't polled since.
+    /// Denies the device authorizations that a person has approved, if the devices haven't polled since.
     package mutating func denyDevices(of account: String) {
         for device in rows(DeviceAuthorization.byAccount, account) {
             change(DeviceAuthorization.self, device.key) { $0.decision = .denied }
@@ -202,7 +209,7 @@ extension Transaction {
     }
 }
 
-/// The pages on which a person enters a device's code, chooses an account and consents:
+/// The pages on which a person enters a device's user code, chooses an account and consents:
 /// <https://datatracker.ietf.org/doc/html/rfc8628#section-3.3>.
 package struct DevicePages: Sendable {
     private let pages: PersonPages
@@ -210,8 +217,8 @@ package struct DevicePages: Sendable {
     private let clientName: @Sendable (String) -> String?
     private let descriptions: @Sendable ([String]) -> [String]
 
-    /// Makes the pages. `realm` is the server of the codes, `clientName` returns a client's name for people, and
-    /// `descriptions` describes scopes in words.
+    /// Makes the pages of the device flow. `realm` identifies the server that issues the codes, `clientName` returns
+    /// the display name of a client, and `descriptions` describes scopes in words.
     package init(
         _ pages: PersonPages, realm: String, clientName: @escaping @Sendable (String) -> String?,
         descriptions: @escaping @Sendable ([String]) -> [String]
@@ -222,18 +229,18 @@ package struct DevicePages: Sendable {
         self.descriptions = descriptions
     }
 
-    /// Shows the page that asks for the code.
+    /// Shows the page that asks for a device's user code.
     package func enterCode(_ exchange: Exchange) -> Response {
         pages.enterCode(exchange, exchange.request.queryForm["user_code"] ?? "")
     }
 
-    /// Handles the form of a page: the entered code, then the account and the consent.
+    /// Handles the forms of the device flow's pages: the entered user code, then the account and the consent.
     package func decide(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         let page = try pages.answer(form, in: exchange)
         let code = page?.request["user_code"] ?? form["user_code"] ?? ""
         let problem = Diagnosis(
-            received: "the code \(Diagnosis.quote(code))", "no device that waits shows this code: look again")
+            received: "the code \(Diagnosis.quote(code))", "no waiting device shows this code: check the code")
         guard let device = exchange.world.read({ $0.device(showing: code, at: realm) }) else {
             return pages.enterCode(exchange, code, problem: problem)
         }

@@ -2,11 +2,11 @@ import EmulatorCore
 import Time
 import Worlds
 
-/// A provider that keeps what people grant, with the codes and tokens, in rows of one type.
+/// A provider that stores the grants of people to clients, together with the codes and tokens of each grant.
 package protocol KeepsOAuthGrants: KeepsGrants {
-    /// The type of the rows.
+    /// The database row type of the provider's grants.
     static var grants: any OAuthGrant.Type { get }
-    /// Returns the identifier by which a person's account is found, for a subject in the provider's tokens.
+    /// Returns the key under which accounts are indexed, for a `sub` in the provider's tokens.
     static func identifier(ofSubject subject: String) -> String
 }
 
@@ -21,7 +21,7 @@ extension KeepsOAuthGrants {
         try exchange.world.update { $0.endToken(text, Self.grants) }
     }
 
-    /// Returns the client of the request's access token.
+    /// Returns the client to which the request's access token was issued.
     package func client(of exchange: Exchange) -> String? {
         exchange.request.accessToken().flatMap { exchange.world.client(ofToken: $0, Self.grants) }
     }
@@ -42,7 +42,7 @@ extension KeepsOAuthGrants {
     }
 }
 
-/// A grant of which a person has one for each client.
+/// A grant of which a person has only one for each client.
 package protocol GrantToClient: OAuthGrant {}
 
 extension GrantToClient {
@@ -52,14 +52,15 @@ extension GrantToClient {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns what a person has granted to a client.
+    /// Returns the grant that a person has given to a client.
     package func grant<Grant: GrantToClient>(_ type: Grant.Type, of account: String, to client: String) -> Grant? {
         find(Grant.self, Grant.key(account, client))
     }
 }
 
 extension Transaction {
-    /// Gives out a token of a grant, which lasts until it is revoked if it has no lifetime. Returns its text.
+    /// Stores a token of a grant, and returns the token's text. Without a `lifetime`, the token lasts until it is
+    /// revoked.
     package mutating func give<Grant: OAuthGrant>(
         _ text: String, _ kind: Token<Grant>.Kind, of grant: Grant, lasting lifetime: TimeSpan?,
         _ details: Grant.TokenDetails

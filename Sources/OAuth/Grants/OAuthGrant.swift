@@ -2,15 +2,15 @@ import EmulatorCore
 import Time
 import Worlds
 
-/// A person's grant to a client, which one provider remembers until it is revoked. A provider declares its own row
-/// type, and the additional data of its codes and tokens.
+/// A person's grant to a client, which a provider remembers until it is revoked. Each provider declares its own row
+/// type for grants, and the additional data of its codes and tokens.
 package protocol OAuthGrant: Row where Key == String {
     associatedtype CodeDetails: Codable & Sendable
     associatedtype TokenDetails: Codable & Sendable
 
-    /// The account of the person who granted it.
+    /// The account of the person who gave the grant.
     var account: String { get }
-    /// The client to which it was granted.
+    /// The client to which the grant was given.
     var client: String { get }
     static var tables: GrantTables<Self> { get }
 }
@@ -19,9 +19,9 @@ extension OAuthGrant {
     package static var table: Table<Self> { tables.grants }
 }
 
-/// The tables of one provider's grants, codes and tokens.
+/// The database tables of one provider's grants, codes and tokens.
 package struct GrantTables<Grant: OAuthGrant>: Sendable {
-    /// The index of grants by account.
+    /// The index of people's grants to clients, by the account of the person.
     package let byAccount: Index<Grant, String>
     let grants: Table<Grant>
     let codes: Table<AuthorizationCode<Grant>>
@@ -30,8 +30,9 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
     let tokensByGrant: Index<Token<Grant>, String>
     let ended: Table<EndedCredential<Grant>>
 
-    /// Makes the tables. Expired codes and tokens are kept for some time, so that a refusal can say that they have
-    /// expired. Grants are kept until they are revoked, or until `grantsEnd`.
+    /// Makes the database tables of a provider's grants, codes and tokens. Expired codes and tokens are kept for some
+    /// time, so that an error message can say that they have expired. Grants are kept until they are revoked, or until
+    /// the time that `grantsEnd` returns.
     package init(
         _ provider: String, rememberingCodes codeMemory: TimeSpan = .minutes(10),
         rememberingTokens tokenMemory: TimeSpan = .zero, indexes: [AnyIndex<Grant>] = [],
@@ -53,17 +54,17 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
 package struct AuthorizationCode<Grant: OAuthGrant>: Row {
     package static var table: Table<Self> { Grant.tables.codes }
 
-    /// The code itself.
+    /// The text of the authorization code.
     package let key: String
-    /// The key of the grant.
+    /// The key of the grant to which the authorization code belongs.
     package let grant: String
-    /// The client to which it was issued.
+    /// The client to which the authorization code was issued.
     package let client: String
-    /// The redirect URI of the authorization request; `nil` if it had none.
+    /// The redirect URI of the authorization request; `nil` if the request had none.
     package let redirectURI: String?
     package let challenge: CodeChallenge?
     package let expires: Instant
-    /// The ID of the exchange that redeemed the code.
+    /// The ID of the HTTP exchange in which the authorization code was redeemed.
     package var usedBy: String?
     package let details: Grant.CodeDetails
 
@@ -91,14 +92,14 @@ package struct Token<Grant: OAuthGrant>: Row {
 
     package static var table: Table<Self> { Grant.tables.tokens }
 
-    /// The token itself.
+    /// The text of the token.
     package let key: String
     package let kind: Kind
-    /// The key of the grant.
+    /// The key of the grant to which the token belongs.
     package let grant: String
-    /// The client to which it was issued.
+    /// The client to which the token was issued.
     package let client: String
-    /// The expiry; `nil` if it lasts until it is revoked.
+    /// The time at which the token expires; `nil` if it lasts until it is revoked.
     package let expires: Instant?
     package var details: Grant.TokenDetails
 
@@ -122,12 +123,12 @@ extension TableReading where Self: ~Copyable {
         rows(Grant.tables.byAccount, account)
     }
 
-    /// The tokens of a grant, oldest first.
+    /// Returns the tokens of a grant, oldest first.
     package func tokens<Grant: OAuthGrant>(of grant: Grant) -> [Token<Grant>] {
         rows(Grant.tables.tokensByGrant, grant.key)
     }
 
-    /// Returns why a token doesn't work now, as a clause for a diagnosis.
+    /// Returns why a token can't be used at present, as a clause for an error message; `nil` if it can be used.
     package func reason<Grant: OAuthGrant>(
         againstUsing token: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type
     ) -> String {
@@ -139,10 +140,11 @@ extension TableReading where Self: ~Copyable {
         if found.kind != kind { return "it is \(found.kind == .access ? "an access" : "a refresh") token" }
         if let expires = found.expires, expires <= now { return "it expired \((now - expires).inWords) ago" }
         guard let grant = find(Grant.self, found.grant) else { return "its grant was revoked" }
-        return grant.account.isEmpty ? "it is the client's own, and no person's" : "the account is gone"
+        return grant.account.isEmpty ? "it was issued to the client itself, and for no person" : "the account is gone"
     }
 
-    /// Returns a valid token with its grant and its account; `nil` if the token doesn't work now.
+    /// Returns a valid token with its grant and its account; `nil` if the token is unknown, expired or otherwise
+    /// unusable.
     package func working<Grant: OAuthGrant>(
         _ token: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type
     ) -> (token: Token<Grant>, grant: Grant, account: Account)? {
@@ -154,7 +156,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Ends a grant and all of its codes and tokens, and returns the tokens. Clients that send them later get `reason`.
+    /// Ends a grant with all of its codes and tokens, and returns the tokens. A client that sends one of them later is
+    /// told `reason`.
     @discardableResult
     package mutating func end<Grant: OAuthGrant>(_ grant: Grant, because reason: String) -> [Token<Grant>] {
         endCodes(of: grant, because: reason)
@@ -162,7 +165,7 @@ extension Transaction {
         return endTokens(of: grant, because: reason)
     }
 
-    /// Ends the tokens of a grant, and returns them.
+    /// Ends all tokens of a grant without ending the grant, and returns the ended tokens.
     @discardableResult
     package mutating func endTokens<Grant: OAuthGrant>(of grant: Grant, because reason: String) -> [Token<Grant>] {
         let ended = remove(Grant.tables.tokensByGrant, grant.key)
@@ -176,7 +179,7 @@ extension Transaction {
         }
     }
 
-    /// Ends all grants of a person.
+    /// Ends all grants that a person has given to the clients of a provider.
     package mutating func endGrants<Grant: OAuthGrant>(
         _ type: Grant.Type, of account: String, because reason: String
     ) {
@@ -184,15 +187,15 @@ extension Transaction {
     }
 }
 
-/// The scopes to which a person has consented for a client, where a provider keeps them apart from its grants.
+/// The scopes to which a person has consented for a client, at providers that store consents separately from grants.
 package struct Consent: Row {
     package static let table = Table<Consent>("oauth.consent", indexes: [byAccount])
     static let byAccount = Index<Consent, String>("account") { $0.account }
 
-    /// The most remembered scopes. If there are more, only the latest are kept.
+    /// The most scopes of a client that are remembered as consented to. If there are more, only the latest are kept.
     static let limit = 500
 
-    /// The key of the client at its issuer.
+    /// The key of the client, which includes the issuer at which it is registered.
     package let owner: String
     let account: String
     package var scopes: Set<String>
@@ -203,12 +206,13 @@ package struct Consent: Row {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Whether the person has consented to all of `scopes`. `owner` is the key of the client at its issuer.
+    /// Whether the person has consented to all of `scopes`. `owner` is the key of the client, which includes its
+    /// issuer.
     package func hasConsented(_ account: String, to owner: String, scopes: [String]) -> Bool {
         find(Consent.self, Consent.key(account, to: owner))?.scopes.isSuperset(of: scopes) ?? false
     }
 
-    /// Returns a person's consents, at most `limit`, the latest first.
+    /// Returns a person's consents for clients, at most `limit`, the latest first.
     package func consents(of account: String, limit: Int) -> [Consent] {
         newest(Consent.byAccount, account, limit: limit)
     }
@@ -222,7 +226,8 @@ extension Transaction {
         put(Consent(owner: owner, account: account, scopes: all.count > Consent.limit ? Set(scopes) : all))
     }
 
-    /// Removes a consent, so that the person is asked again. Returns `false` if there was none.
+    /// Removes a person's consent for a client, so that the person is asked again at the next sign-in. Returns `false`
+    /// if there was no consent.
     @discardableResult
     package mutating func forgetConsent(of account: String, to owner: String) -> Bool {
         pop(Consent.self, Consent.key(account, to: owner)) != nil
@@ -230,18 +235,19 @@ extension Transaction {
 }
 
 extension World {
-    /// Returns the client to which a token of one provider was issued; `nil` for any other text.
+    /// Returns the client to which a token of a provider was issued; `nil` for a text that isn't such a token.
     package func client<Grant: OAuthGrant>(ofToken text: String, _ type: Grant.Type) -> String? {
         read { $0.find(Token<Grant>.self, text)?.client }
     }
 
-    /// Returns what is remembered of a code or a token of one provider that ended.
+    /// Returns why a code or a token of a provider stopped working before its expiry, and whose it was; `nil` if no
+    /// such end is known.
     package func ended<Grant: OAuthGrant>(_ text: String, _ type: Grant.Type) -> EndedValue? {
         read { $0.find(EndedCredential<Grant>.self, text) }.map { EndedValue(reason: $0.reason, account: $0.account) }
     }
 
-    /// Describes a code or a token of one provider; `nil` if it was never issued or is forgotten. `client` returns the
-    /// client of a grant, for values that don't name it.
+    /// Describes a code or a token of a provider; `nil` if it was never issued or is forgotten. `client` returns the
+    /// client of a grant, for codes and tokens that don't name their client.
     package func issued<Grant: OAuthGrant>(
         _ text: String, _ type: Grant.Type, client: @Sendable (Grant) -> String? = { _ in nil }
     ) -> IssuedValue? {
@@ -263,7 +269,7 @@ extension World {
 }
 
 extension OAuthGrant {
-    /// The row types of a provider's grants, codes and tokens.
+    /// The database row types of a provider's grants, codes and tokens.
     package static var rows: [any Row.Type] {
         [Self.self, AuthorizationCode<Self>.self, Token<Self>.self, EndedCredential<Self>.self]
     }

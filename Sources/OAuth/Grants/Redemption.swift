@@ -6,44 +6,45 @@ import Worlds
 /// <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.3>
 package struct Redemption: Sendable {
     package enum Check: Sendable {
-        /// The code was issued to the client that sends it.
+        /// The check that the authorization code was issued to the client that sends it.
         case client
-        /// The code hasn't been redeemed.
+        /// The check that the authorization code hasn't been redeemed before.
         case unused
         case unexpired
-        /// The redirect URI is that of the authorization request.
+        /// The check that the redirect URI is that of the authorization request.
         case redirectURI
-        /// The verifier has a valid form, if a challenge requires one:
+        /// The check that the code verifier has a valid form, if the authorization request had a code challenge:
         /// <https://datatracker.ietf.org/doc/html/rfc7636#section-4.1>.
         case codeVerifierForm
-        /// The verifier meets the challenge of the authorization request, if it had one.
+        /// The check that the code verifier fits the code challenge of the authorization request, if it had one.
         case codeVerifier
-        /// There is no verifier if the authorization request had no challenge:
+        /// The check that no code verifier is sent if the authorization request had no code challenge:
         /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.8.2>.
         case noStrayVerifier
     }
 
-    /// The reason why a code is refused. Each provider has its own words for it.
+    /// The reason why an authorization code can't be redeemed. Each provider words the error in its own way.
     package enum Failure: Error, Sendable {
-        /// The code was never issued, is forgotten, or its grant has ended.
+        /// The authorization code was never issued, is forgotten, or its grant has ended.
         case unknown
-        /// The code was issued to this other client.
+        /// The authorization code was issued to a different client, whose ID is given.
         case otherClient(String)
-        /// The code was redeemed by this exchange.
+        /// The authorization code was redeemed before, in the HTTP exchange with this ID.
         case used(by: String)
-        /// The code expired this long ago.
+        /// The authorization code has expired, this long ago.
         case expired(TimeSpan)
-        /// The redirect URI differs from the authorization request's, which is given here.
+        /// The redirect URI differs from that of the authorization request, which is `expected`.
         case redirectURIMismatch(expected: String?)
-        /// The verifier is wrong, for the reason in this sentence.
+        /// The code verifier is wrong. The associated sentence says why.
         case codeVerifier(String)
-        /// The account doesn't exist any more.
+        /// The account for which the authorization code was issued doesn't exist any more.
         case noAccount
 
-        /// The reason as a clause, for failures that have the same one at every provider.
+        /// The reason why the authorization code can't be redeemed, as a clause of an error message, for failures that
+        /// are worded alike at every provider.
         package var reason: String {
             switch self {
-            case .unknown: "this world has given out no such code, it is long gone, or its grant was revoked"
+            case .unknown: "this world has issued no such code, has forgotten it, or its grant was revoked"
             case .otherClient(let client): "the code was given to \(Diagnosis.quote(client))"
             case .used(let exchange): "a code works once, and request \(exchange) redeemed this one"
             case .expired(let age): "the code expired \(age.inWords) ago"
@@ -56,13 +57,13 @@ package struct Redemption: Sendable {
         }
     }
 
-    /// A client's request to redeem a code.
+    /// A client's request to redeem an authorization code.
     package struct Request: Sendable {
         package let code: String
         package let client: String
         package let redirectURI: String?
         package let codeVerifier: String?
-        /// The ID of the exchange that redeems the code.
+        /// The ID of the HTTP exchange in which the client redeems the authorization code.
         package let exchange: String
 
         package init(
@@ -86,7 +87,8 @@ package struct Redemption: Sendable {
     private let checks: [Check]
     private let redirectURIFits: @Sendable (_ sent: String?, _ authorized: String?) -> Bool
 
-    /// Makes rules. Redirect URIs must be equal, unless `redirectURIFits` decides otherwise.
+    /// Makes a provider's rules for redeeming authorization codes. Redirect URIs must be equal, unless
+    /// `redirectURIFits` decides otherwise.
     package init(
         checks: [Check],
         redirectURIFits: @escaping @Sendable (_ sent: String?, _ authorized: String?) -> Bool = { $0 == $1 }
@@ -95,7 +97,7 @@ package struct Redemption: Sendable {
         self.redirectURIFits = redirectURIFits
     }
 
-    /// Redeems the code, which can't be used again. If it is refused, it stays unchanged.
+    /// Redeems an authorization code, which can't be used again. If a check fails, the code stays unchanged.
     package func redeem<Grant: OAuthGrant>(
         _ type: Grant.Type, _ request: Request, in tables: inout Transaction
     ) throws(Failure) -> Redeemed<Grant> {
@@ -134,16 +136,16 @@ package struct Redemption: Sendable {
     }
 }
 
-/// The details of tokens at a provider whose refresh tokens may work only once:
+/// The additional data of tokens, at a provider whose refresh tokens may work only once:
 /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.14.2>.
 package protocol RotatingDetails: Codable, Sendable {
-    /// The ID of the exchange that has used the refresh token.
+    /// The ID of the HTTP exchange that has used the refresh token; `nil` if it is unused.
     var usedBy: String? { get set }
 }
 
 extension Transaction {
-    /// Uses a client's refresh token. With `rotates`, it works once, and a second use ends the grant. A refusal is
-    /// returned, not thrown, because that end must be committed.
+    /// Uses a client's refresh token. With `rotates`, the refresh token works only once, and a second use ends the
+    /// grant. A failure is returned and not thrown, because the transaction that ends the grant must be committed.
     package mutating func use<Grant: OAuthGrant>(
         refreshToken text: String, of client: String, _ type: Grant.Type, rotates: Bool, by exchange: String
     ) -> Result<(token: Token<Grant>, grant: Grant, account: Account), OAuthRefusal>
@@ -166,9 +168,9 @@ extension Transaction {
         return .success(found)
     }
 
-    /// Redeems a code. With `reuseRevokes`, a second use ends the grant and the tokens of the first:
-    /// <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2>. A refusal is returned, not thrown, because that
-    /// end must be committed.
+    /// Redeems an authorization code. With `reuseRevokes`, a second use ends the grant and the tokens that the first
+    /// use returned: <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2>. A failure is returned and not
+    /// thrown, because the transaction that ends the grant must be committed.
     package mutating func redeem<Grant: OAuthGrant>(
         _ type: Grant.Type, _ request: Redemption.Request, by redemption: Redemption, reuseRevokes: Bool
     ) -> Result<Redemption.Redeemed<Grant>, OAuthRefusal> {

@@ -3,15 +3,16 @@ import HTTPServer
 import JSON
 import Worlds
 
-/// A person's removal of an app in a provider's settings: the body of `POST /_understudy/v1/PROVIDER/revocations`.
+/// A test's request to remove an app from a person's connected apps, as the person would in the provider's settings:
+/// the body of the control call `POST /_understudy/v1/PROVIDER/revocations`.
 package struct RevocationOrder: SchemaObject {
     package static let schemaName: String? = "RevocationOrder"
 
     private static let everything = "*"
 
-    /// The account; `nil` means everybody.
+    /// The ID of the account that removes the app; `nil` means all accounts.
     package let account: String?
-    /// The client; `nil` means every client.
+    /// The ID of the client that is removed; `nil` means every client.
     package let client: String?
 
     package init(_ fields: inout Fields) {
@@ -25,7 +26,8 @@ package struct RevocationOrder: SchemaObject {
 }
 
 extension Endpoint {
-    /// Makes the call `POST /_understudy/v1/PROVIDER/revocations`. `told` has further members of its answer.
+    /// Makes the control call `POST /_understudy/v1/PROVIDER/revocations`, by which a test removes an app from a
+    /// person's connected apps. `told` has further members of the call's response.
     package static func revocations(
         of provider: String, _ about: String, told: [Schema.Field] = [], keys: [KeyOwner] = [],
         _ respond: @escaping @Sendable (Exchange, RevocationOrder) async throws -> Response
@@ -47,8 +49,8 @@ extension Endpoint {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the grants to which an order applies. An order for everybody reads all grants, except those without a
-    /// person.
+    /// Returns the grants that a test's revocation order ends. An order for all accounts reads every grant, except
+    /// grants without a person.
     package func grants<Grant: OAuthGrant>(
         _ type: Grant.Type, for order: RevocationOrder, to isClient: (Grant) -> Bool
     ) -> [Grant] {
@@ -58,8 +60,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Exchange {
-    /// Carries out an order. `end` ends one grant, and returns `false` if another request has ended it before.
-    /// `noClient` returns why a client ID is unknown, and `isOf` whether a grant belongs to a client.
+    /// Carries out a test's revocation order. `end` ends one grant, and returns `false` if a concurrent request has
+    /// ended it before. `noClient` returns why a client ID is unknown, and `isOf` whether a grant belongs to a client.
     package func revoke<Grant: OAuthGrant>(
         _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?,
         isOf: (Grant, String) -> Bool = { $0.client == $1 }, end: (Grant) throws -> Bool
@@ -85,8 +87,8 @@ extension Exchange {
         return ControlAnswer.ok(["revoked": .bool(ended > 0), "grants": .integer(Int64(ended))])
     }
 
-    /// Carries out an order at a provider that notifies no client. `lasts` returns `false` for a grant that has ended by
-    /// itself.
+    /// Carries out a test's revocation order, at a provider that doesn't notify clients of revocations. `lasts` returns
+    /// `false` for a grant that has already ended by itself.
     package func revoke<Grant: OAuthGrant, Client>(
         _ type: Grant.Type, _ order: RevocationOrder, among clients: RegisteredClients<Client>,
         lasts: (Grant, inout Transaction) -> Bool = { _, _ in true }
@@ -104,15 +106,15 @@ extension Exchange {
     }
 }
 
-/// The reason why a code or token stopped working before its expiry, for diagnoses.
+/// The reason why a code or a token stopped working before its expiry, kept for later error messages.
 package struct EndedCredential<Grant: OAuthGrant>: Row {
     package static var table: Table<Self> { Grant.tables.ended }
 
-    /// The code or token itself.
+    /// The text of the code or token that ended.
     package let key: String
-    /// The reason as a clause, such as "the person removed the app".
+    /// The reason for the end of the code or token, as a clause such as "the person removed the app".
     package let reason: String
-    /// The account of the person who had given the grant.
+    /// The account of the person whose grant the code or token belonged to.
     package let account: String?
 
     package init(_ text: String, of account: String?, because reason: String) {
@@ -123,8 +125,8 @@ package struct EndedCredential<Grant: OAuthGrant>: Row {
 }
 
 extension Exchange {
-    /// Returns why a token doesn't work, as a clause for a diagnosis. With `client`, a token of another client doesn't
-    /// work, either.
+    /// Returns why a token can't be used, as a clause for an error message. With `client`, a token of a different
+    /// client can't be used either.
     package func reason<Grant: OAuthGrant>(
         againstUsing text: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type, of client: String? = nil
     ) -> String {
@@ -144,7 +146,7 @@ extension Exchange {
         return known ?? reason(againstUnknown: text, called: name)
     }
 
-    /// Returns why a client's code doesn't work here, as a clause for a diagnosis.
+    /// Returns why an unknown authorization code can't be redeemed, as a clause for an error message.
     package func reason<Grant: OAuthGrant>(againstUnknownCode text: String, _ type: Grant.Type) -> String {
         let known = world.read { tables -> String? in
             if let token = tables.find(Token<Grant>.self, text) {
@@ -155,7 +157,8 @@ extension Exchange {
         return known ?? reason(againstUnknown: text, called: "the code")
     }
 
-    /// Whether this world has never issued a code or token, or has forgotten it.
+    /// Whether this world (an isolated test environment) has never issued a code or token with this text, or has
+    /// forgotten it.
     package func knowsNothing<Grant: OAuthGrant>(of text: String, _ type: Grant.Type) -> Bool {
         world.read { tables in
             tables.find(Token<Grant>.self, text) == nil && tables.find(AuthorizationCode<Grant>.self, text) == nil
@@ -163,8 +166,8 @@ extension Exchange {
         }
     }
 
-    /// Returns the refusal of a code or token. If the world's tables don't have it, the diagnosis is completed from the
-    /// exchange.
+    /// Returns the error for a code or token. If the world (an isolated test environment) doesn't know the code or
+    /// token, the error's diagnosis is replaced by one that says what the unknown text may be.
     package func explained<Grant: OAuthGrant>(
         _ refusal: OAuthRefusal, _ text: String, called name: String, _ type: Grant.Type
     ) -> OAuthRefusal {

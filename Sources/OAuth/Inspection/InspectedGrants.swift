@@ -6,7 +6,7 @@ import Worlds
 
 // Providers describe grants, tokens and sessions with these types, for the pages about a world's people.
 
-/// The newest grants of a person, with the newest tokens of each.
+/// The newest grants of a person with their newest tokens, as the inspector's pages show them.
 package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
     package struct Entry: Sendable {
         package let grant: Grant
@@ -18,7 +18,8 @@ package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
     package let more: Int
     package let now: Instant
 
-    /// Reads the grants. `lasts` returns whether a grant is still valid: ended ones are removed some time later.
+    /// Reads a person's newest grants and tokens. `lasts` returns whether a grant is still valid, because ended grants
+    /// are removed only some time later.
     package init(
         of account: Account, in world: World, lasts: @Sendable (Grant, Instant) -> Bool = { _, _ in true }
     ) {
@@ -38,7 +39,8 @@ package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
         self.more = more
     }
 
-    /// Returns the section of apps with access. `describe` describes a grant and its client, without its tokens.
+    /// Returns the inspector's section "Apps with access". `describe` describes a grant and its client, without its
+    /// tokens.
     package func section(
         scopes: (Token<Grant>) -> [String], works: (Token<Grant>) -> Bool = { _ in true },
         _ describe: (Grant) -> InspectedItem
@@ -60,7 +62,8 @@ package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
 }
 
 extension InspectedItem {
-    /// Describes a grant to a client, whose name is `nil` if the seed doesn't have it any more. `at` is the provider.
+    /// Describes a grant for the inspector's pages. `name` is the client's display name; `nil` if the seed doesn't have
+    /// the client any more. `provider` is the provider's name.
     package init(
         _ grant: some OAuthGrant, named name: String?, kind: String? = nil, called noun: String = "Client",
         since: Instant, scopes: [String], of account: Account, at provider: String
@@ -73,12 +76,12 @@ extension InspectedItem {
 }
 
 extension Token.Kind {
-    /// The kind in words.
+    /// The kind of the token in words: access token or refresh token.
     package var name: String { self == .access ? "access token" : "refresh token" }
 }
 
 extension InspectedAction {
-    /// Makes the action by which a person removes an app in the provider's settings.
+    /// Makes the inspector's button for removing an app, as the person would in the provider's settings.
     package static func revoke(_ client: String, of account: Account, at provider: String) -> InspectedAction {
         InspectedAction(
             "Revoke access", isDestructive: true, calling: "POST", "\(provider)/revocations",
@@ -87,7 +90,7 @@ extension InspectedAction {
 }
 
 extension Transaction {
-    /// Ends one token, and leaves its grant and the grant's other tokens unchanged.
+    /// Ends one token, and leaves the grant and its other tokens unchanged.
     package mutating func endToken<Grant: OAuthGrant>(
         _ text: String, _ type: Grant.Type
     ) -> (kind: String, client: String)? {
@@ -98,7 +101,7 @@ extension Transaction {
 // MARK: - Browsers
 
 extension InspectedSection {
-    /// Returns the section of signed-in browsers.
+    /// Returns the inspector's section of the browsers in which a person is signed in.
     package static func browsers(_ items: [InspectedItem], more: Int = 0) -> InspectedSection {
         InspectedSection(
             "Signed-in browsers", about: items.isEmpty ? "None." : nil, items, more: more)

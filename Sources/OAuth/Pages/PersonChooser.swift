@@ -4,17 +4,18 @@ import JOSE
 import JSON
 import Worlds
 
-/// The list of people on a sign-in page: twenty at a time, with a search if there are more. It consists of fields of
-/// the page's own form, so it works without scripts.
+/// The account chooser on a sign-in page. It lists twenty people at a time, with a search if there are more. It
+/// consists of fields of the page's own form, so it works without scripts.
 package struct PersonChooser: Sendable {
     package static let pageSize = 20
 
-    /// A search: the beginning of people's names or addresses, and the person after whom to continue.
+    /// A search for people in the account chooser: the beginning of a name or an address, and the person after whom the
+    /// list continues.
     package struct Search: Sendable {
         let text: String
         let after: String?
 
-        /// Reads a search from a form, or from the query of a page. Returns `nil` if there is none.
+        /// Reads a search for people from a form, or from the query of a page. Returns `nil` if there is none.
         package init?(_ form: Form) {
             guard form["action"] == "search" || form["after"] != nil else { return nil }
             text = form["search"] ?? ""
@@ -25,12 +26,12 @@ package struct PersonChooser: Sendable {
     package let people: [Account]
     private let search: Search?
     private let next: String?
-    /// The address of searches, if the form is sent elsewhere.
+    /// The address to which searches for people are sent, if it isn't the address of the page's form.
     private let searchAddress: String?
 
-    /// Reads the people of a page. `first` is the first of the list, unless the form searches for others. The preferred
-    /// people of a page precede the rest. Searches are posted with the form; with `searchAddress`, they are sent there,
-    /// as a query with all fields of the form.
+    /// Reads the people whom the account chooser lists. `first` heads the list, unless the form searches for someone
+    /// else. On each page, the people for whom `isPreferred` returns `true` precede the rest. Searches are posted with
+    /// the form, or with `searchAddress`, sent to that address as a query with all fields of the form.
     package init(
         _ exchange: Exchange, _ search: Search?, first: Account? = nil, searchAddress: String? = nil,
         preferring isPreferred: ((Account) -> Bool)? = nil
@@ -55,7 +56,8 @@ package struct PersonChooser: Sendable {
 
     package var isEmpty: Bool { people.isEmpty && search == nil }
 
-    /// Returns the search field, a button for each person, and a button for more.
+    /// Returns the form fields of the account chooser: the search field, a button for each person, and a button that
+    /// shows more people.
     package func fields(_ button: (Account) -> HTML) -> [HTML] {
         var fields: [HTML] = []
         // The Enter key presses a form's first button.
@@ -92,7 +94,7 @@ package struct PersonChooser: Sendable {
             searchButton("Search", name: "action", value: "search"))
     }
 
-    /// Returns the button of a person.
+    /// Returns the account chooser's button for a person.
     package static func button(
         _ account: Account, title: String, notes: String, isSuggested: Bool = false
     ) -> HTML {
@@ -106,9 +108,10 @@ package struct PersonChooser: Sendable {
     }
 }
 
-/// A new person, described by a page's form. The account exists until the world's reset.
+/// A new account that somebody creates on a sign-in page. The account exists until the reset of the world (an isolated
+/// test environment).
 package struct NewPerson: Sendable {
-    /// The reason why no account is made, as a sentence for the page.
+    /// The reason why the new account can't be created, as a sentence for the page.
     package struct Refusal: Error, Sendable {
         package let sentence: String
 
@@ -120,7 +123,8 @@ package struct NewPerson: Sendable {
     let email: String
     let isVerified: Bool
 
-    /// Reads the form. An empty form has no address yet; then the box is ticked.
+    /// Reads the form for a new account. The form is empty when the page is first shown; then the box "verified" for
+    /// the address is ticked.
     package init(_ form: Form?) {
         func text(_ name: String) -> String {
             String((form?[name] ?? "").drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
@@ -129,11 +133,11 @@ package struct NewPerson: Sendable {
         isVerified = form?["email"] == nil || form?["verified"] != nil
     }
 
-    /// Adds the person to the exchange's world.
+    /// Adds the new account to the world (the isolated test environment) of the request.
     ///
     /// - Parameters:
-    ///   - id: the account's ID for the control API; by default made of the address.
-    ///   - obstacle: returns why the provider can't have the person, as a sentence for the page.
+    /// - id: the account's ID for the control API; by default made of the address.
+    /// - obstacle: returns why the provider can't have the person, as a sentence for the page.
     package static func make(
         id: String? = nil, members: JSONObject, email: String, in exchange: Exchange,
         unless obstacle: (borrowing Transaction) -> String? = { _ in nil }
@@ -155,7 +159,7 @@ package struct NewPerson: Sendable {
         let met = try exchange.world.update { tables -> String? in
             if let obstacle = obstacle(tables) { return obstacle }
             guard tables.account(free) == nil, tables.first(Account.byEmail, email.lowercased()) == nil else {
-                return "Somebody else was quicker with \"\(free)\" or \(email): try again."
+                return "Somebody else has just taken \"\(free)\" or \(email): try again."
             }
             guard tables.count(Account.self) < Account.limit else {
                 return "There are \(Account.limit) people already."
@@ -175,14 +179,14 @@ package struct NewPerson: Sendable {
             ]), email: email, in: exchange)
     }
 
-    /// Returns the local part of an address, without the characters that an ID can't contain.
+    /// Returns the local part of an email address, without the characters that an account ID can't contain.
     private static func id(from email: String) -> String {
         let local = email.lowercased().prefix { $0 != "@" }.prefix(40)
         let id = String(local.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
         return TextRule.identifier.holds(id) ? id : "person"
     }
 
-    /// The fields of the form, with the values sent before.
+    /// The fields of the form for a new account, with the values sent before.
     package var fields: [HTML] {
         func input(_ name: String, _ label: String, _ value: String, _ type: String, _ hint: String) -> HTML {
             var attributes: [(String, String?)] = [
@@ -204,7 +208,7 @@ package struct NewPerson: Sendable {
 }
 
 extension Transaction {
-    /// Returns `id`, or if it is taken, `id` with a random ending.
+    /// Returns `id`, or `id` with a random ending if an account with that ID exists.
     fileprivate mutating func freeID(_ id: String) -> String {
         account(id) == nil ? id : "\(id)-\(Hex.encode(random.bytes(4)))"
     }

@@ -3,17 +3,18 @@ import HTTPServer
 import JOSE
 import Text
 
-/// The two pages on which a person chooses an account and consents, for providers without quirks of their own. They
-/// work without scripts and by keyboard, and need no session: the form carries the request.
+/// The two sign-in pages on which a person chooses an account and consents, for providers whose pages have no
+/// peculiarities. They work without scripts and by keyboard, and need no session, because the form carries the
+/// authorization request.
 package struct PersonPages: Sendable {
-    /// The content of a page's form.
+    /// A person's answer on a sign-in page, read from the page's form.
     package enum Answer: Sendable {
         case cancel
-        /// Search for people, and show those who were found.
+        /// The person has searched in the account chooser, which must be shown again with the people found.
         case searched(PersonChooser.Search)
-        /// Show this page next, for a new person.
+        /// The next page must be shown, on which the person creates a new account.
         case page(Response)
-        /// The account was chosen; consent must still be asked for.
+        /// The person has chosen this account, and must still be asked for consent.
         case chosen(String)
         case approved(String)
     }
@@ -23,7 +24,7 @@ package struct PersonPages: Sendable {
     private let host: String
     private let path: String
 
-    /// Makes pages whose form goes to `path` at `host`.
+    /// Makes sign-in pages whose form is sent to `path` at `host`.
     package init(_ look: Look, _ words: PageWords? = nil, host: String, path: String) {
         self.look = look
         self.words = words ?? PageWords(nil, of: look.name)
@@ -31,8 +32,8 @@ package struct PersonPages: Sendable {
         self.path = path
     }
 
-    /// Returns the request that the form carries, and the person's answer; `nil` if the form isn't ours. A new person
-    /// is created here.
+    /// Returns the authorization request that a sign-in page's form carries, and the person's answer; `nil` if the form
+    /// isn't one of these pages'. If the person has described a new account, it is created.
     package func answer(_ form: Form, in exchange: Exchange) throws -> (request: Form, answer: Answer)? {
         guard let request = form.carriedRequest else { return nil }
         if let search = PersonChooser.Search(form) { return (request, .searched(search)) }
@@ -45,7 +46,7 @@ package struct PersonPages: Sendable {
         }
     }
 
-    /// Shows the list of people. The hinted person is first, then those who are preferred.
+    /// Shows the account chooser. The hinted person is first, followed by the preferred people.
     package func choose(
         _ exchange: Exchange, client: String, request: Form, hint: String? = nil, search: PersonChooser.Search? = nil,
         preferring isPreferred: ((Account) -> Bool)? = nil
@@ -104,7 +105,7 @@ package struct PersonPages: Sendable {
         return problem.map { response.diagnosed(Diagnosis($0)) } ?? response
     }
 
-    /// Returns the part before a form; some themes show it beside the form.
+    /// Returns the part of a sign-in page before its form; some themes show it beside the form.
     private func introduction(_ content: [HTML]) -> HTML {
         .element("div", attributes: [(name: "class", value: "intro")], children: content)
     }
@@ -113,7 +114,8 @@ package struct PersonPages: Sendable {
         .element("div", attributes: [(name: "class", value: "actions")], children: buttons)
     }
 
-    /// Shows the consent page. `items` describe in words what the client will get. The person may deselect `choices`.
+    /// Shows the consent page. `items` describe in words what the client will get. The person may deselect the scopes
+    /// in `choices`.
     package func consent(
         _ exchange: Exchange, client: String, account: Account, items: [String], choices: [String] = [], request: Form
     ) -> Response {
@@ -143,13 +145,14 @@ package struct PersonPages: Sendable {
             ])
     }
 
-    /// Returns the choices that the person has left selected; `nil` if there were none to choose from.
+    /// Returns the scopes that the person has left selected on the consent page; `nil` if there were none to choose
+    /// from.
     package static func choices(_ form: Form) -> [String]? {
         form["choices"] == nil ? nil : form.fields.filter { $0.name == "choice" }.map(\.value)
     }
 
-    /// Asks for a device's code: <https://datatracker.ietf.org/doc/html/rfc8628#section-3.3>. `problem` is the error of
-    /// the code before.
+    /// Shows the page that asks for a device's user code: <https://datatracker.ietf.org/doc/html/rfc8628#section-3.3>.
+    /// `problem` says what was wrong with the code entered before.
     package func enterCode(_ exchange: Exchange, _ code: String, problem: Diagnosis? = nil) -> Response {
         let input: [(String, String?)] = [
             ("type", "text"), ("name", "user_code"), ("value", code), ("autocomplete", "off"), ("maxlength", "32"),
@@ -165,7 +168,7 @@ package struct PersonPages: Sendable {
         return problem.map { page.diagnosed($0) } ?? page
     }
 
-    /// Asks a question with the answers yes and no.
+    /// Shows a page that asks the person a question with the answers yes and no.
     package func ask(_ exchange: Exchange, _ title: String, _ text: String, yes: String, request: Form) -> Response {
         page(
             title,
@@ -177,12 +180,12 @@ package struct PersonPages: Sendable {
             ])
     }
 
-    /// Shows that an action is done.
+    /// Shows a page that says that an action is done.
     package func notice(_ title: String, _ text: String) -> Response {
         page(title, [.tag("h1", [], title), .tag("p", [("class", "soft")], text)])
     }
 
-    /// Shows an error, without a redirect. `text` is the provider's message.
+    /// Shows an error page instead of redirecting the browser. `text` is the provider's own message.
     package func problem(_ status: Int, _ title: String, _ diagnosis: Diagnosis, text: String? = nil) -> Response {
         page(
             title, status: status,
@@ -192,8 +195,8 @@ package struct PersonPages: Sendable {
         ).diagnosed(diagnosis)
     }
 
-    /// Returns the page of a flow without redirect, whose title a program reads and whose code a person copies. Google
-    /// documents the title's first word.
+    /// Returns the last page of the out-of-band flow, which doesn't redirect: a program reads the result from the
+    /// page's title, and a person can copy the code. Google documents the title's first word.
     /// <https://developers.google.com/identity/protocols/oauth2/native-app#manual-copypaste>
     package func outOfBand(_ fields: [Form.Field]) -> Response {
         let code = fields.first { $0.name == "code" }?.value
@@ -230,11 +233,11 @@ package struct PersonPages: Sendable {
     }
 }
 
-/// The texts of a provider's pages, which are in a file of its `Assets`: the text's name, a tab, and the text. In it,
-/// `{client}` is the client's name, `{name}`, `{given}` and `{email}` are the person's, and `{provider}` is the
-/// provider's.
+/// The texts of a provider's sign-in pages. They are in a file of the provider's `Assets`: the text's name, a tab, and
+/// the text. In a text, `{client}` is the client's name, `{name}`, `{given}` and `{email}` are the person's, and
+/// `{provider}` is the provider's.
 package struct PageWords: Sendable {
-    /// The texts of a provider that has none of its own.
+    /// The texts of sign-in pages for a provider that has none of its own.
     private static let usual = [
         // The heading above the list of people, and the destination after the sign-in.
         "choose": "Sign in to {provider}", "destination": "to go on to {client}",
@@ -268,14 +271,15 @@ package struct PageWords: Sendable {
     }
 }
 
-/// A picture for a person without one: five by five squares, mirrored, in a colour that follows from a text. It is a
-/// PNG, because clients expect that.
+/// A generated profile picture for a person who has none: five by five squares, mirrored, in a colour that follows from
+/// a text. It is a PNG, because clients expect that format.
 package enum Avatar {
     private static let squares = 5
-    /// The longest side. A picture of this size fits in one block of its format.
+    /// The longest side of a profile picture, in pixels. A picture of this size still fits in one uncompressed block of
+    /// the PNG's data.
     private static let longest = 720
 
-    /// Returns a picture. The same text always gives the same picture.
+    /// Returns a generated profile picture. The same text always gives the same picture.
     package static func response(of text: String, width: Int = 60, height: Int = 60) -> Response {
         Response(
             status: 200,
@@ -311,7 +315,7 @@ package enum Avatar {
         return bigEndian(UInt32(data.count)) + content + bigEndian(CRC32.checksum(content))
     }
 
-    /// Returns the data in zlib's format, with one stored block: <https://www.rfc-editor.org/rfc/rfc1950>.
+    /// Returns the data in the zlib format, as one uncompressed block: <https://www.rfc-editor.org/rfc/rfc1950>.
     private static func stored(_ data: [UInt8]) -> [UInt8] {
         var (a, b) = (UInt32(1), UInt32(0))
         for byte in data {

@@ -14,9 +14,9 @@ package struct BrowserSession: Row {
     static let byID = Index<BrowserSession, String>("id") { $0.id }
     static let byAccount = Index<BrowserSession, String>("account") { $0.account }
 
-    /// The value of the cookie.
+    /// The value of the session's cookie.
     package let key: String
-    /// The `sid`, which clients get.
+    /// The session's `sid`, which clients get in ID tokens.
     package let id: String
     package let issuer: String
     package let account: String
@@ -24,20 +24,20 @@ package struct BrowserSession: Row {
     package let expires: Instant
     /// The clients that have got an ID token in this session, in order.
     package var clients: [Visit]
-    /// The most clients of a session that are notified of its end. If there are more, the earliest aren't: a server
-    /// that accepts any client would have no limit.
+    /// The most clients that are notified of a session's end. If a session has more, the earliest aren't notified. A
+    /// server that accepts any client would otherwise have no limit.
     static let clientLimit = 1_000
 
     package struct Visit: Codable, Sendable {
-        /// The client's ID.
         package let id: String
-        /// The `iss` of the client's last ID token. It may follow the request, and a logout token must have the same.
+        /// The `iss` of the last ID token that the client got in the session. It may depend on the address of the
+        /// request, and the logout token must have the same.
         package var issuer: String
     }
 }
 
 extension Exchange {
-    /// Returns the browser's session at `issuer`, if there is one.
+    /// Returns the browser's session at the issuer, by the request's cookie; `nil` if there is none.
     package func session(at issuer: String) -> BrowserSession? {
         guard let key = Cookies(request.header("Cookie") ?? "")[BrowserSession.cookie(issuer)] else { return nil }
         return world.read { tables in
@@ -52,7 +52,7 @@ extension Exchange {
 extension BrowserSession {
     static func cookie(_ issuer: String) -> String { "understudy_session_\(issuer)" }
 
-    /// Returns the `Set-Cookie` header that stores a session or removes it.
+    /// Returns the header `Set-Cookie` that stores a browser session's cookie, or removes it.
     package static func cookie(
         _ session: BrowserSession?, at issuer: String, for exchange: Exchange
     ) -> (name: String, value: String) {
@@ -76,7 +76,7 @@ extension TableReading where Self: ~Copyable {
         rows(BrowserSession.byAccount, account).filter { $0.issuer == issuer && $0.expires > now }
     }
 
-    /// Returns a person's sessions at all servers, at most `limit`, the newest first.
+    /// Returns a person's browser sessions at all issuers, at most `limit`, the newest first.
     package func sessions(of account: String, limit: Int) -> [BrowserSession] {
         newest(BrowserSession.byAccount, account, limit: limit).filter { $0.expires > now }
     }
@@ -93,7 +93,8 @@ extension Transaction {
         return session
     }
 
-    /// Records that a client gets an ID token in the session with this `sid`, if it still exists. `iss` is the token's.
+    /// Records that a client gets an ID token in the session with this `sid`, if the session still exists. `iss` is the
+    /// token's issuer.
     package mutating func note(_ client: String, told iss: String, inSession id: String?, at issuer: String) {
         guard let id, var known = session(withID: id, at: issuer) else { return }
         if let place = known.clients.firstIndex(where: { $0.id == client }) {
@@ -106,10 +107,11 @@ extension Transaction {
         put(known)
     }
 
-    /// Ends a session and returns it, or `nil` if it had ended before.
+    /// Ends a session in a browser and returns the session, or `nil` if it had ended before.
     package mutating func end(_ session: BrowserSession) -> BrowserSession? { pop(BrowserSession.self, session.key) }
 
-    /// Ends all sessions of a person, removes the consents, and refuses the devices that the person has connected.
+    /// Ends all browser sessions of a person, removes the person's consents, and denies the devices that the person has
+    /// approved.
     package mutating func endSignIns(of account: String) {
         denyDevices(of: account)
         remove(BrowserSession.byAccount, account)

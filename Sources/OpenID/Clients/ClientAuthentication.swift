@@ -20,7 +20,7 @@ struct ClientAuthentication: Sendable {
         case post(secret: String)
         case assertion(JWS)
 
-        /// The methods that this proof may belong to.
+        /// The client authentication methods to which this proof may belong.
         var methods: [ClientAuthenticationMethod] {
             switch self {
             case .none: [.none]
@@ -85,8 +85,8 @@ struct ClientAuthentication: Sendable {
         }
     }
 
-    /// Decodes a name or a password of the header, which must be form-encoded: RFC 6749 §2.3.1. Returns `nil` if it
-    /// can't be, because a `%` isn't followed by two hexadecimal digits.
+    /// Decodes the client ID or the secret of HTTP Basic authentication, both of which must be form-encoded: RFC 6749
+    /// §2.3.1. Returns `nil` if a `%` isn't followed by two hexadecimal digits.
     private static func formDecoded(_ text: String) -> String? {
         let bytes = Array(text.utf8)
         for place in bytes.indices where bytes[place] == UInt8(ascii: "%") {
@@ -97,7 +97,8 @@ struct ClientAuthentication: Sendable {
         return String(decoding: PercentCoding.decode(bytes[...], plusIsSpace: true), as: UTF8.self)
     }
 
-    /// Checks the proof. An assertion's `aud` must contain one of `audiences`.
+    /// Checks that the request comes from the client. If the client authenticates by a JWT assertion, the assertion's
+    /// `aud` must contain one of `audiences`.
     func check(
         _ client: ClientCredentials, audiences: [String], in exchange: Exchange
     ) throws {
@@ -135,7 +136,8 @@ struct ClientAuthentication: Sendable {
         refusal("the client secret isn't the one that the seed has for \"\(client.clientID)\"")
     }
 
-    /// Returns the refusal of an unknown client, for `reason`. `knows` returns whether a client ID exists.
+    /// Returns the error for an unknown client. `reason` says why the client is unknown, and `knows` returns whether a
+    /// client ID exists.
     func unknownClient(because reason: String, knows: (String) -> Bool) -> OAuthRefusal {
         guard !clientID.isEmpty else {
             return refusal("the request names no client: send client_id, Authorization: Basic or a client_assertion")
@@ -144,8 +146,8 @@ struct ClientAuthentication: Sendable {
         return refusal(received: "client_id \(Diagnosis.quote(clientID))", reason)
     }
 
-    /// Returns the refusal of a part that isn't form-encoded. RFC 6749, appendix B: `+` means a space, and `%` begins a
-    /// byte.
+    /// Returns the error for a client ID or a secret in HTTP Basic authentication that isn't form-encoded. By RFC 6749,
+    /// appendix B, `+` means a space, and `%` begins a byte.
     private func unencoded(_ part: String) -> OAuthRefusal {
         refusal(
             "the \(part) in Authorization: Basic isn't form-encoded: encode ID and secret (application/x-www-form-urlencoded) "
@@ -164,16 +166,17 @@ struct ClientAuthentication: Sendable {
 
 /// A JSON Web Token with which a client authenticates: <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
 struct ClientAssertion: Sendable {
-    /// The most that the client's clock may be ahead of ours.
+    /// The longest time by which the client's clock may be ahead of this server's.
     private static let clockTolerance = TimeSpan.minutes(1)
-    /// The longest lifetime of an assertion, because its `jti` is remembered for as long.
+    /// The longest lifetime of a client assertion. The assertion's `jti` must be remembered until the assertion
+    /// expires.
     private static let maximumLifetime = TimeSpan.days(1)
 
     private let claims: JSONObject
 
     init(_ token: JWS) { claims = token.claims }
 
-    /// Returns the error in the claims, as a sentence; `nil` if there is none.
+    /// Returns the error in the claims of a client assertion, as a sentence; `nil` if there is none.
     func fault(audiences: [String], now: Instant) -> String? {
         let subject = claims["sub"]?.string
         guard subject != nil, claims["iss"]?.string == subject else {
@@ -206,7 +209,7 @@ struct ClientAssertion: Sendable {
         return nil
     }
 
-    /// Records that the assertion is used. Returns `false` if it was used before.
+    /// Records that the client assertion has been used. Returns `false` if it was used before.
     func use(in exchange: Exchange) throws -> Bool {
         guard let subject = claims["sub"]?.string, let id = claims["jti"]?.string,
             let expires = claims["exp"]?.numericDate
@@ -221,7 +224,7 @@ struct ClientAssertion: Sendable {
     }
 }
 
-/// The ID of a used assertion, kept until the assertion expires.
+/// The ID of a used client assertion, which is kept until the assertion expires.
 struct UsedAssertion: Row {
     static let table = Table<UsedAssertion>("oauth.assertion", limit: 100_000) { $0.expires }
 
@@ -239,13 +242,13 @@ enum ClientAuthenticationMethod: String, CaseIterable, Codable, Sendable {
     case privateKeyJWT = "private_key_jwt"
 }
 
-/// The credentials of a client.
+/// The secret or the keys by which a client authenticates, and the accepted authentication methods.
 struct ClientCredentials: Sendable {
     let clientID: String
     let secret: String?
     /// The client's public keys.
     let keys: KeySet?
-    /// The methods that are accepted.
+    /// The authentication methods that the client may use.
     let methods: Set<ClientAuthenticationMethod>
 
     /// Whether the client can keep a secret: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.1>.

@@ -3,24 +3,24 @@ import JOSE
 import JSON
 import OAuth
 
-/// A client's metadata, checked and with defaults: <https://datatracker.ietf.org/doc/html/rfc7591#section-2> and
-/// <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>. Unknown members are dropped, as RFC
-/// 7591 demands.
+/// A client's metadata, checked and completed with defaults: <https://datatracker.ietf.org/doc/html/rfc7591#section-2>
+/// and <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>. Unknown members are dropped, as
+/// RFC 7591 demands.
 struct ClientDescription: Sendable {
-    /// The most bytes of a client's JSON.
+    /// The greatest size of a client's metadata, in bytes of JSON.
     static let sizeLimit = 16 << 10
-    /// The most redirect URIs of a client.
+    /// The greatest number of redirect URIs that a client may register.
     private static let addressLimit = 50
 
-    /// The metadata to store and to answer with.
+    /// The client's metadata, as it is stored and sent in registration responses.
     private(set) var metadata: JSONObject
 
     private static let texts = ["client_name", "software_id", "software_version", "scope"]
     private static let addresses = ["client_uri", "logo_uri", "tos_uri", "policy_uri"]
     private static let algorithms = ["id_token_signed_response_alg", "userinfo_signed_response_alg"]
 
-    /// Reads `document`, a JSON object, for a server that signs with `algorithms`. With `isDocument`, the client
-    /// publishes it, so it can have no secret
+    /// Reads a client's metadata from `document`, a JSON object, for a server that signs with `algorithms`. With
+    /// `isDocument`, the client publishes the document itself, so the client can have no secret
     /// (<https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00#section-4.1>).
     init(
         reading document: JSONValue, for policy: ServerPolicy, algorithms: [Algorithm], isDocument: Bool = false
@@ -67,14 +67,15 @@ struct ClientDescription: Sendable {
         }
     }
 
-    /// Reads stored metadata, which was checked before.
+    /// Reads a client's stored metadata, which was checked when it was stored.
     init(kept metadata: JSONValue) { self.metadata = metadata.object ?? JSONObject() }
 }
 
 // MARK: - Members
 
 extension ClientDescription {
-    /// The grant types that every issuer here knows. Others are dropped, as RFC 7591 section 2 allows.
+    /// The grant types that every OpenID issuer of this server knows. A registering client's other grant types are
+    /// dropped, as RFC 7591 section 2 allows.
     private static let knownGrants = [
         "authorization_code", "implicit", "refresh_token", "client_credentials", DeviceAuthorization.grantType,
         TokenExchange.grantType, IdentityAssertion.grantType,
@@ -114,9 +115,10 @@ extension ClientDescription {
         return .array(asked.map { .string($0) })
     }
 
-    /// Returns the authentication method of a client. The default is RFC 7591's. If the server doesn't support the
-    /// method, a client that registers gets one that the server supports, as RFC 7591 section 3.2.1 allows; a client
-    /// that is described by a metadata document is refused, because its document can't be changed.
+    /// Returns the authentication method of a client from its metadata. The default is RFC 7591's. If the server
+    /// doesn't support the requested method, a registering client gets one that the server supports, as RFC 7591
+    /// section 3.2.1 allows. A client that is described by a metadata document is refused, because its document can't
+    /// be changed.
     private static func method(
         _ object: JSONObject, _ isDocument: Bool, among served: [ClientAuthenticationMethod],
         _ metadata: inout JSONObject
@@ -145,7 +147,8 @@ extension ClientDescription {
         return .string(method.rawValue)
     }
 
-    /// Refuses a key set that has private or unusable keys: <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
+    /// Refuses client metadata whose key set has private or unusable keys:
+    /// <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
     private static func check(keySet: JSONValue) throws(OAuthRefusal) {
         guard let keys = keySet["keys"]?.array else {
             throw invalid(
@@ -191,8 +194,8 @@ extension ClientDescription {
         return uris.isEmpty ? nil : .array(uris.map { .string($0) })
     }
 
-    /// Checks a URI by the rules of OpenID Connect Registration for `application_type`. A native app may also have an
-    /// https URL: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.2>.
+    /// Checks a redirect URI by the rules of OpenID Connect Registration for `application_type`. A native app may also
+    /// have an https URL: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.2>.
     private static func check(_ uri: String, isNative: Bool, isStated: Bool) throws(OAuthRefusal) {
         let address = WebAddress(uri)
         let isWeb = address?.scheme == "http" || address?.scheme == "https"
@@ -214,7 +217,7 @@ extension ClientDescription {
                 "send \"application_type\": \"native\" for an app on somebody's machine, or register an https URL"))
     }
 
-    /// Whether the URI has an app's own scheme, or is an address of this machine.
+    /// Whether the redirect URI has an app's own scheme, or is a loopback address.
     private static func isLocal(_ uri: String) -> Bool {
         guard let address = WebAddress(uri), address.scheme == "http" || address.scheme == "https" else { return true }
         return address.isLoopback
@@ -250,7 +253,7 @@ private func invalid(_ name: String, _ object: JSONObject, expected: String) -> 
     return invalid(received: "\(name) \(found)", expected: expected, "see RFC 7591 section 2")
 }
 
-/// Returns a text member; `nil` if it is missing or null.
+/// Returns the string value of a member of the client's metadata; `nil` if the member is missing or null.
 private func text(_ name: String, _ object: JSONObject) throws(OAuthRefusal) -> String? {
     guard let value = object[name], !value.isNull else { return nil }
     guard let text = value.string else { throw invalid(name, object, expected: "a string") }
@@ -275,15 +278,15 @@ extension ClientDescription {
     var authenticationMethod: ClientAuthenticationMethod {
         metadata["token_endpoint_auth_method"]?.string.flatMap { ClientAuthenticationMethod(rawValue: $0) } ?? .none
     }
-    /// Whether the server must make a secret for the client.
+    /// Whether the client's authentication method needs a secret, which the server must make.
     var needsSecret: Bool {
         [.clientSecretBasic, .clientSecretPost, .clientSecretJWT].contains(authenticationMethod)
     }
 
-    /// Returns the described client. Its access tokens are JSON Web Tokens, which any resource can check. People are
-    /// asked for consent, because no seed vouches for the client.
+    /// Returns the client that the metadata describes. The client's access tokens are JSON Web Tokens, which any
+    /// resource server can check. People are asked for consent, because the client isn't configured in a seed.
     ///
-    /// The registered scopes don't limit the client's requests: clients learn about further scopes later.
+    /// The scopes in the metadata don't limit the client's requests, because clients learn about further scopes later.
     func client(_ id: String, secret: String?) -> ClientMetadata {
         var seed = JSONObject([
             ("clientID", .string(id)), ("name", .string(name ?? id)),
@@ -301,7 +304,8 @@ extension ClientDescription {
         return ClientMetadata(reading: .object(seed))
     }
 
-    /// Returns a loopback URI with any port: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.3>.
+    /// Returns a redirect URI to register. If its host is a loopback address, its port becomes `*`, which matches any
+    /// port: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.3>.
     private static func anyPort(_ uri: String) -> String {
         guard let address = WebAddress(uri), address.scheme == "http", address.isLoopback else { return uri }
         let host = address.host.contains(":") ? "[\(address.host)]" : address.host

@@ -10,22 +10,23 @@ import Worlds
 /// A client's metadata document, fetched from the URL that is the client's ID:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00>.
 struct ClientDocument: Row, Equatable {
-    /// The table of fetched documents. When it is full, the oldest documents are removed, and fetched again if needed.
+    /// The table of fetched client metadata documents. When it is full, the oldest documents are removed, and fetched
+    /// again if needed.
     static let table = Table<ClientDocument>("oauth.clientDocument", limit: 1_000)
 
     let realm: String
     let clientID: String
     let metadata: JSONValue
-    /// The time until which the document needn't be fetched again.
+    /// The time until which the client's metadata document needn't be fetched again.
     let freshUntil: Instant
 
     var key: String { DynamicClient.key(clientID, at: realm) }
 
-    /// Whether an ID is the address of a document.
+    /// Whether a client ID is the URL of a client metadata document.
     static func isAddress(_ id: String) -> Bool { id.hasPrefix("https://") || id.hasPrefix("http://") }
 
-    /// Returns why a document can't be at an address, as a clause; `nil` if it can. Section 3 demands https; http is
-    /// allowed for this machine, which has no certificate.
+    /// Returns why a URL can't be the address of a client metadata document, as a clause; `nil` if it can. Section 3 of
+    /// the draft demands https; http is allowed for loopback addresses, which have no certificate.
     static func fault(inAddress id: String) -> String? {
         guard let address = WebAddress(id), !address.hasFragment else {
             return "it isn't a URL without a user and a fragment"
@@ -39,7 +40,7 @@ struct ClientDocument: Row, Equatable {
         return segments.contains { $0 == "." || $0 == ".." } ? "its path has a segment of dots" : nil
     }
 
-    /// Reads and checks a document, for a server that signs with `algorithms`.
+    /// Reads and checks a client metadata document, for a server that signs with `algorithms`.
     ///
     /// - Throws: `invalid_client`.
     static func description(
@@ -72,8 +73,8 @@ struct ClientDocument: Row, Equatable {
 // MARK: - Fetching
 
 extension Issuer {
-    /// Fetches the document of the client that sends a request, if its ID is a document's address and the document
-    /// isn't stored.
+    /// Fetches the metadata document of the client that sends a request, if the client ID is a document's URL and the
+    /// document isn't stored.
     ///
     /// - Parameter refreshes: whether a stale document is fetched again, as at the beginning of a sign-in.
     /// - Throws: `invalid_client` if the document can't be fetched or used.
@@ -100,13 +101,14 @@ extension Issuer {
         try exchange.world.update { tables in tables.put(row) }
     }
 
-    /// Refuses a document at a host that is neither this machine nor in the seed, because the client chooses the
-    /// address.
+    /// Refuses to fetch a client metadata document from a host that is neither this machine nor named in the seed,
+    /// because the client chooses the URL.
     private func checkHost(of id: String, _ exchange: Exchange) throws(OAuthRefusal) {
         guard let address = WebAddress(id) else { return }
         if address.isLoopback {
             guard !exchange.mayChooseAddresses else { return }
-            throw ClientDocument.refusal(id, "only who is on the daemon's machine may have it fetch from there")
+            throw ClientDocument.refusal(
+                id, "only requests from the daemon's own machine may name a document on that machine")
         }
         guard !policy.takesDocuments(from: address) else { return }
         let name = String(address.origin.dropFirst("https://".count))
@@ -117,29 +119,30 @@ extension Issuer {
     }
 }
 
-/// The document from a client's server, not checked yet.
+/// A client metadata document as it was fetched, before its content is checked.
 struct FetchedDocument: Sendable {
     let json: JSONValue
-    /// The world's time when it arrived.
+    /// The time, by the test environment's clock, at which the document arrived.
     let time: Instant
-    /// The time for which the server's `Cache-Control` allows its use.
+    /// The time for which the document may be used, by the `Cache-Control` of the client's server.
     let age: TimeSpan
 }
 
-/// The reason why a document couldn't be fetched, as a clause.
+/// The reason why a client metadata document couldn't be fetched, as a clause.
 struct FetchFailure: Error {
     let reason: String
 }
 
-/// This daemon's fetches of clients' documents. An address has one fetch at a time, and at most one in ten seconds,
-/// even if it failed.
+/// The fetches of client metadata documents by this daemon. For each URL, only one fetch runs at a time, and at most
+/// one begins in ten seconds, even if it fails.
 final class ClientDocumentFetches: WorldCache {
     typealias Outcome = Result<FetchedDocument, FetchFailure>
 
     private struct Fetch {
-        /// The world's time and the machine's when the fetch began. The world's may stand still, or be set far ahead.
+        /// The times at which the fetch began, by the clock of the world (the isolated test environment) and by the
+        /// machine's. The world's clock may stand still, or be set far ahead.
         let began: (world: Instant, machine: Int64)
-        /// The outcome; `nil` while the tasks in `waiting` wait for it.
+        /// The result of the fetch; `nil` while the fetch runs and the tasks in `waiting` wait for it.
         var outcome: Outcome?
         var waiting: [CheckedContinuation<Outcome, Never>] = []
 
@@ -151,21 +154,22 @@ final class ClientDocumentFetches: WorldCache {
         }
     }
 
-    /// The time for which an outcome is used, whatever its server says.
+    /// The time for which the result of a fetch is used, whatever `Cache-Control` says.
     private static let rest = TimeSpan.seconds(10)
-    /// The most outcomes that are kept.
+    /// The greatest number of results of fetching client metadata documents that are kept.
     private static let limit = 256
-    /// The most seconds of a fetch.
+    /// The longest time that a fetch of a client metadata document may take, in seconds.
     private static let patience = 5
 
     private let fetches = Mutex<[String: Fetch]>([:])
 
     init() {}
 
-    /// Removes all outcomes.
+    /// Removes the results of all finished fetches of client metadata documents.
     func removeAll() { fetches.withLock { $0 = $0.filter { $0.value.outcome == nil } } }
 
-    /// Returns the document at an address. A caller during a fetch waits for its answer.
+    /// Returns the client metadata document at a URL. If the document is already being fetched, the caller waits for
+    /// that fetch.
     func document(at id: String, for exchange: Exchange) async -> Outcome {
         let now = (world: exchange.world.now, machine: MachineClock.microseconds)
         let isMine = fetches.withLock { fetches in
@@ -219,7 +223,8 @@ final class ClientDocumentFetches: WorldCache {
         }
     }
 
-    /// Returns how long a document is valid: the time in `Cache-Control`, a day at most, or a minute.
+    /// Returns how long a client metadata document may be used: the `max-age` in `Cache-Control`, at most a day, or one
+    /// minute if there is none.
     private static func age(_ cacheControl: String?) -> TimeSpan {
         let directives = (cacheControl ?? "").lowercased().split(separator: ",").map { part in
             String(part.drop { $0 == " " }.prefix { $0 != " " })

@@ -3,14 +3,15 @@ import JOSE
 import JSON
 import OAuth
 
-/// The clients that must use PKCE: <https://datatracker.ietf.org/doc/html/rfc9700#section-2.1.1>.
+/// The rule for which clients must use PKCE: <https://datatracker.ietf.org/doc/html/rfc9700#section-2.1.1>.
 enum PKCEPolicy: String, CaseIterable, Sendable {
     case `public`
     case required
     case optional
 }
 
-/// A client as a seed registers it: <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>.
+/// A client as the seed (the test data) registers it:
+/// <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>.
 struct ClientMetadata: SchemaObject, SignInClient {
     enum Subject: String, CaseIterable, Sendable {
         case `public`
@@ -35,7 +36,7 @@ struct ClientMetadata: SchemaObject, SignInClient {
     let scopes: [String]?
     let needsConsent: Bool
     let subject: Subject
-    /// The host whose clients share pairwise subjects.
+    /// The sector identifier: clients with the same one get the same pairwise subjects.
     let sector: String
     let accessToken: AccessToken
     let audience: [String]
@@ -44,10 +45,11 @@ struct ClientMetadata: SchemaObject, SignInClient {
     let backchannelLogoutURI: String?
     let claims: JSONObject
     let interaction: Interaction?
-    /// Whether no seed has this client. Then it may use any secret and any redirect URI.
+    /// Whether the client is accepted without being registered in the seed. It may then use any secret and any redirect
+    /// URI.
     private(set) var isTakenOnTrust = false
 
-    /// Makes a client that no seed has, for a server that accepts any.
+    /// Makes a client that isn't registered in the seed, for a server that accepts any client.
     static func takenOnTrust(_ id: String) -> ClientMetadata {
         var client = ClientMetadata(reading: ["clientID": .string(id), "name": .string(id)])
         client.isTakenOnTrust = true
@@ -103,7 +105,9 @@ struct ClientMetadata: SchemaObject, SignInClient {
         backchannelLogoutURI = fields.nullable(
             "backchannelLogoutURI", .text(.url), "The URL to which logout tokens are posted.")
         claims = JSONObject(
-            fields.map("claims", of: .any, "Claims of everybody in tokens for this client.").map { ($0.name, $0.value) }
+            fields.map("claims", of: .any, "Claims that every person has in tokens for this client.").map {
+                ($0.name, $0.value)
+            }
         )
         interaction = fields.clientInteraction()
         self.sector = sector ?? redirectURIs.first.flatMap { WebAddress($0)?.host } ?? clientID
@@ -114,13 +118,13 @@ struct ClientMetadata: SchemaObject, SignInClient {
             clientID: clientID, secret: clientSecret, keys: jwks, methods: method.map { [$0] } ?? usual)
     }
 
-    /// The names of the algorithms for tokens. HS256 signs with the client's secret.
+    /// The names of the algorithms that may sign an issuer's tokens. HS256 signs with the client's secret.
     static let algorithms = (Algorithm.published + [.hs256]).map(\.rawValue)
 
-    /// Whether the client can keep a secret, or is trusted to.
+    /// Whether the client can keep a secret, or is accepted without registration.
     var isConfidential: Bool { isTakenOnTrust || credentials.isConfidential }
 
-    /// Whether the browser may be redirected to `uri`, given the registered ones.
+    /// Whether a browser may be redirected to `uri`, if the client has registered the URIs in `registered`.
     func mayUse(
         redirectURI uri: String, among registered: [String], _ comparison: RegisteredRedirectURI.Comparison = .exact
     ) -> Bool {
@@ -139,7 +143,8 @@ struct ClientMetadata: SchemaObject, SignInClient {
         return !isForConfidential || isConfidential
     }
 
-    /// Whether the client's authorization requests need a `code_challenge`, at an issuer with this policy.
+    /// Whether the client's authorization requests need a `code_challenge`. `policy` is the issuer's rule, which the
+    /// client's own rule replaces.
     func mustUsePKCE(_ policy: PKCEPolicy) -> Bool {
         switch pkce ?? policy {
         case .required: true
@@ -148,7 +153,7 @@ struct ClientMetadata: SchemaObject, SignInClient {
         }
     }
 
-    /// Checks a client in a seed, beyond its schema.
+    /// Checks a client in a seed beyond the rules of its JSON schema.
     static func check(_ client: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(client["interaction"])
         checkKeys(client["jwks"], &references)
@@ -162,7 +167,7 @@ struct ClientMetadata: SchemaObject, SignInClient {
         references.add(method, "a client that authenticates by \(name) needs \"\(member)\"")
     }
 
-    /// Checks a key set in a seed.
+    /// Checks a client's JSON Web Key Set in a seed.
     static func checkKeys(_ jwks: LocatedJSON?, _ references: inout SeedReferences) {
         let keys = jwks?["keys"]
         if let keys, keys.items.count > KeySet.limit {

@@ -36,14 +36,14 @@ extension Issuer {
         return answer(row, exchange, status: 201)
     }
 
-    /// Returns a client's registration.
+    /// Returns a client's current registration: <https://datatracker.ietf.org/doc/html/rfc7592#section-2.1>.
     func readRegistration(_ exchange: Exchange) -> Response {
         do throws(OAuthRefusal) { return answer(try registration(of: exchange), exchange) } catch {
             return error.bearerResponse
         }
     }
 
-    /// Replaces a client's registration. Members that it leaves out get their defaults.
+    /// Replaces a client's registration. Members that the request leaves out get their defaults.
     func changeRegistration(_ exchange: Exchange) throws -> Response {
         let known: DynamicClient
         do throws(OAuthRefusal) { known = try registration(of: exchange) } catch { return error.bearerResponse }
@@ -106,13 +106,14 @@ extension Issuer {
                 Diagnosis(
                     received: sent == nil ? "no access token" : "another access token",
                     expected: "the issuer's registrationToken",
-                    "this issuer registers whom it knows (\"registration\": \"token\"): send Authorization: Bearer"))
+                    "this issuer has \"registration\": \"token\": send its registrationToken as Bearer token"))
             refusal.challenge = sent == nil ? "Bearer" : "Bearer error=\"invalid_token\""
             throw refusal
         }
     }
 
-    /// Checks a changed registration: <https://datatracker.ietf.org/doc/html/rfc7592#section-2.2>
+    /// Checks a client's request to change its registration:
+    /// <https://datatracker.ietf.org/doc/html/rfc7592#section-2.2>
     private func check(_ body: JSONValue, against known: DynamicClient) throws(OAuthRefusal) {
         func refuse(_ reason: String) -> OAuthRefusal { OAuthRefusal("invalid_client_metadata", Diagnosis(reason)) }
         guard body["client_id"]?.string == known.clientID else { throw refuse("client_id must be the client's own") }
@@ -131,7 +132,8 @@ extension Issuer {
         OAuthRefusal("invalid_token", Diagnosis("the client isn't registered any more"))
     }
 
-    /// Returns the registration that the address names, if the token belongs to it.
+    /// Returns the client registration that the request's path names, if the request has that client's registration
+    /// access token.
     private func registration(of exchange: Exchange) throws(OAuthRefusal) -> DynamicClient {
         let id = exchange.parameters["client"] ?? ""
         guard let token = exchange.request.accessToken() else {
@@ -169,10 +171,11 @@ extension Issuer {
 /// A client that has registered itself: <https://datatracker.ietf.org/doc/html/rfc7591>.
 struct DynamicClient: Row {
     static let table = Table<DynamicClient>("oauth.client", limit: limit)
-    /// The most clients of a world. A further one is refused.
+    /// The greatest number of registered clients in a world (an isolated test environment). Further registrations are
+    /// refused.
     static let limit = 5_000
 
-    /// The key of the server at which it has registered.
+    /// The key of the issuer at which the client has registered.
     let realm: String
     let clientID: String
     let secret: String?
@@ -189,17 +192,17 @@ struct DynamicClient: Row {
     var description: ClientDescription { ClientDescription(kept: metadata) }
 }
 
-/// A cache of clients that have been read from their metadata. While the metadata is unchanged, neither it nor its keys
-/// are read again.
+/// A cache of clients that have been read from their metadata. While a client's metadata is unchanged, neither the
+/// metadata nor the client's keys are read again.
 final class DescribedClients: WorldCache {
-    /// The most clients in the cache. Most tests have fewer.
+    /// The greatest number of clients in the cache. Most tests have fewer.
     private static let limit = 256
     private let clients = Mutex<[String: (metadata: JSONValue, client: ClientMetadata)]>([:])
 
     var count: Int { clients.withLock { $0.count } }
 
-    /// Returns a client, and reads it if its metadata is new. `key` names the client and its server. `metadata` is the
-    /// stored one or the seed's document.
+    /// Returns a cached client, or reads it if its metadata is new. `key` names the client and its issuer. `metadata`
+    /// is the stored registration, or a client metadata document.
     func client(
         _ key: String, _ metadata: JSONValue, read: () -> ClientMetadata?
     ) -> ClientMetadata? {
@@ -214,7 +217,8 @@ final class DescribedClients: WorldCache {
 }
 
 extension Issuer {
-    /// Returns the client with this ID: the seed's, one that has registered itself, or one that publishes a document.
+    /// Returns the client with this ID: a client in the seed, a client that has registered itself, or a client that
+    /// publishes a metadata document.
     func client(_ id: String, in world: World) -> ClientMetadata? {
         if let seeded = client(id) { return seeded }
         let key = DynamicClient.key(id, at: realm)
@@ -235,7 +239,7 @@ extension Issuer {
         }
     }
 
-    /// Returns why there is no client with this ID, as a clause.
+    /// Returns why there is no client with this ID, as a clause for an error message.
     func noClient(_ id: String) -> String {
         if ClientDocument.isAddress(id) {
             return policy.clientMetadataDocuments

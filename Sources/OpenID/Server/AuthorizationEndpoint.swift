@@ -61,7 +61,7 @@ extension Issuer {
         return answer(OAuthRefusal(name, Diagnosis(reason)), to: request.redirectURI, of: request.fields, exchange)
     }
 
-    /// Returns the answer that gives a client a refusal.
+    /// Returns the redirect that sends an OAuth error to the client.
     func answer(
         _ refusal: OAuthRefusal, to redirectURI: String, of fields: Form, _ exchange: Exchange
     ) -> Response {
@@ -71,7 +71,7 @@ extension Issuer {
         return response.deliver().diagnosed(refusal.diagnosis).known(by: refusal.evidence)
     }
 
-    /// Returns the page that shows a refusal.
+    /// Returns the page that shows an OAuth error to the person.
     func page(_ refusal: OAuthRefusal, _ exchange: Exchange) -> Response {
         pages(exchange).problem(
             refusal.status == 401 ? 400 : refusal.status, "Error: \(refusal.name)", refusal.diagnosis
@@ -87,14 +87,14 @@ extension Issuer {
         return exchange.world.read { $0.account(session.account) }
     }
 
-    /// Returns the session of the browser, if the request allows to continue it.
+    /// Returns the browser's session, if the authorization request allows it to be continued without a new sign-in.
     private func session(for request: RequestedAuthorization, _ exchange: Exchange) -> BrowserSession? {
         exchange.session(at: realm).flatMap { session in
             request.parameters.isContent(with: session, at: exchange.world.now) ? session : nil
         }
     }
 
-    /// Returns the session that an approval continues; `nil` if it begins one.
+    /// Returns the browser session that an approval continues; `nil` if the approval begins a new session.
     func session(
         for request: RequestedAuthorization, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
     ) -> BrowserSession? {
@@ -117,7 +117,7 @@ extension Issuer {
         return consentPage(request, for: account, items: StandardScope.descriptions(of: scopes), exchange)
     }
 
-    /// Returns the client with this ID.
+    /// Returns the client with this ID, or throws `invalid_client`.
     func knownClient(_ id: String, _ exchange: Exchange) throws(OAuthRefusal) -> ClientMetadata {
         if let client = client(id, in: exchange.world) { return client }
         throw OAuthRefusal(
@@ -139,7 +139,7 @@ extension Issuer {
             Diagnosis("this issuer takes pushed requests only (requirePushedRequests): send a request_uri"))
     }
 
-    /// Returns the request's redirect URI, which must be registered.
+    /// Returns the redirect URI of the authorization request, or throws if the client hasn't registered it.
     func redirectURI(_ form: Form, _ client: ClientMetadata) throws(OAuthRefusal) -> String {
         let uri = form["redirect_uri"] ?? ""
         if client.mayUse(redirectURI: uri, among: client.redirectURIs, policy.redirectURIComparison) {
@@ -167,18 +167,18 @@ extension Issuer {
     }
 }
 
-/// A checked authorization request.
+/// An authorization request to an OpenID issuer that has been read and checked.
 struct RequestedAuthorization: CheckedAuthorization {
     let client: ClientMetadata
     let redirectURI: String
     let parameters: AuthorizationParameters
-    /// The client's parameters: from its query, a request object, or a pushed request.
+    /// The client's request parameters, which come from the query, a request object, or a pushed authorization request.
     let fields: Form
-    /// The form of the request, unchanged. The sign-in page sends it again with the person's answer.
+    /// The unchanged form of the authorization request. The sign-in page sends it again with the person's answer.
     let form: Form
-    /// Whether a page's form carries it.
+    /// Whether the authorization request was carried along in the form of a sign-in page.
     let isAnswer: Bool
-    /// The pushed request, if there is one.
+    /// The pushed authorization request, if the client has sent one in advance.
     let pushed: PushedRequest?
     let interaction: Interaction?
     var isSilent: Bool { parameters.prompts.contains("none") }
@@ -194,7 +194,7 @@ extension Issuer {
         let token: Token<OpenIDGrant>?
     }
 
-    /// Continues the session or begins one, and returns the answer.
+    /// Continues the browser session or begins a new one, and returns the authorization response.
     func approve(
         _ request: RequestedAuthorization, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
     ) throws -> Response? {
@@ -270,7 +270,8 @@ extension Issuer {
         return page
     }
 
-    /// Checks that the person is the one that the request names, if it names one.
+    /// Checks that the person who signs in is the one whom the request demands (by `id_token_hint`, say), if it demands
+    /// one.
     private func check(
         _ account: Account, _ request: RequestedAuthorization, in exchange: Exchange
     ) throws(OAuthRefusal) {

@@ -12,18 +12,19 @@ struct AuthorizationParameters: Sendable {
     let nonce: String?
     let challenge: CodeChallenge?
     let prompts: Set<Substring>
-    /// The longest time since the person's sign-in.
+    /// The longest time that may have passed since the person's sign-in: the request's `max_age`.
     let maxAge: TimeSpan?
     let claims: ClaimsParameter
     let acrValues: [String]
     let resources: [String]
 
-    /// The most resources and scopes of a request. They are limited because they are stored as long as the grant.
+    /// The greatest numbers of resources and of scopes in a request. They are limited because they are stored as long
+    /// as the grant.
     private static let (resourceLimit, scopeLimit) = (20, 100)
-    /// The most bytes of a resource and of `acr_values`.
+    /// The greatest lengths of a resource and of `acr_values`, in bytes.
     private static let (longestResource, longestACR) = (2_048, 1_024)
 
-    /// The parameters that the specifications define. Others are dropped.
+    /// The names of the request parameters that the specifications define. Other parameters are dropped.
     static let names: Set<String> = [
         "acr_values", "claims", "claims_locales", "client_id", "code_challenge", "code_challenge_method", "display",
         "dpop_jkt", "id_token_hint", "login_hint", "max_age", "nonce", "prompt", "redirect_uri", "registration",
@@ -70,8 +71,8 @@ struct AuthorizationParameters: Sendable {
         }
     }
 
-    /// Returns the way in which the answer is sent. A mode that doesn't exist, or that would expose tokens, is replaced
-    /// by the default.
+    /// Returns the response mode of an authorization request. An unknown mode, or one that would expose tokens, is
+    /// replaced by the default.
     static func mode(of form: Form) -> ResponseMode {
         let bringsNoToken = bringsNoToken(responseType(form["response_type"] ?? ""))
         switch form["response_mode"].flatMap({ ResponseMode(rawValue: $0) }) {
@@ -81,11 +82,12 @@ struct AuthorizationParameters: Sendable {
         }
     }
 
-    /// Whether the answer may be in a query. For `none`,
-    /// <https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#none> allows it too.
+    /// Whether the authorization response contains no tokens, so that it may be sent in a query.
+    /// <https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#none> allows a query for the response type
+    /// `none` too.
     private static func bringsNoToken(_ types: Set<String>) -> Bool { types.isSubset(of: ["code", "none"]) }
 
-    /// Returns the words of a response type, whose order doesn't matter.
+    /// Returns the set of words in a `response_type`, whose order doesn't matter.
     static func responseType(_ text: String) -> Set<String> {
         Set(text.split(separator: " ").map(String.init))
     }
@@ -105,7 +107,7 @@ struct AuthorizationParameters: Sendable {
         return types
     }
 
-    /// Returns the requested scopes in order, each once.
+    /// Returns the requested scopes in order, each once. Scopes outside `allowed` are an error.
     static func scopes(_ text: String?, among allowed: [String]?) throws(OAuthRefusal) -> [String] {
         var seen: Set<String> = []
         let scopes = (text ?? "").split(separator: " ").map(String.init).filter { seen.insert($0).inserted }
@@ -168,7 +170,7 @@ struct AuthorizationParameters: Sendable {
         return all
     }
 
-    /// Refuses too many or too long targets of a token.
+    /// Refuses a token request that names too many target resources, or too long ones.
     static func checkTargets(_ targets: [String]) throws(OAuthRefusal) {
         guard targets.count <= resourceLimit else {
             throw OAuthRefusal(
@@ -188,8 +190,8 @@ struct AuthorizationParameters: Sendable {
 private func invalid(_ reason: String) -> OAuthRefusal { OAuthRefusal("invalid_request", Diagnosis(reason)) }
 
 extension AuthorizationParameters {
-    /// Returns the `acr` of a sign-in at a provider that offers `offered`, or any if that is empty. Throws if an
-    /// essential value isn't offered:
+    /// Returns the `acr` of a sign-in. `offered` are the values that the issuer supports; if it is empty, any value is.
+    /// Throws if the request demands a value as essential that isn't offered:
     /// <https://openid.net/specs/openid-connect-unmet-authentication-requirements-1_0.html>.
     func acr(among offered: [String]) throws(OAuthRefusal) -> String? {
         let wish = claims.idToken["acr"]
@@ -203,7 +205,8 @@ extension AuthorizationParameters {
                 expected: offered.joined(separator: " or "), "ask for what the seed has in acrValues"))
     }
 
-    /// Whether a person who has signed in before needn't do so again.
+    /// Whether the authorization request accepts the person's earlier sign-in in this browser session, by its `prompt`
+    /// and `max_age`.
     func isContent(with session: BrowserSession, at now: Instant) -> Bool {
         guard prompts.isDisjoint(with: ["login", "select_account"]) else { return false }
         return maxAge.map { now - session.authenticatedAt <= $0 } ?? true

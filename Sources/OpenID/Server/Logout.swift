@@ -32,8 +32,9 @@ extension Issuer {
         }
     }
 
-    /// Handles a client's own logout, without a browser. Keycloak ends the session of the refresh token and answers
-    /// 204. A token for offline access belongs to no browser's session there, and ends alone.
+    /// Handles a logout request that a client sends itself, without a browser. As in Keycloak, this ends the browser
+    /// session to which the refresh token belongs, and the status is 204. A refresh token for offline access belongs to
+    /// no browser session, so only its grant ends.
     private func endSignIn(_ exchange: Exchange) async throws -> Response {
         let form = try exchange.request.parameters()
         let owner = key(of: try authenticate(exchange, form))
@@ -55,8 +56,8 @@ extension Issuer {
         return Response(status: 204, headers: [(name: "Cache-Control", value: "no-store")])
     }
 
-    /// Ends a session with its grants, except those for offline access, and notifies its clients. Returns `nil` if it
-    /// had ended before.
+    /// Ends a browser session with its grants, except those for offline access, and notifies the session's clients.
+    /// Returns `nil` if the session had ended before.
     func end(_ session: BrowserSession, _ exchange: Exchange) async throws -> [JSONValue]? {
         let reason = exchange.cause("the person signed out")
         let (ended, account, now) = try exchange.world.update { tables -> (BrowserSession?, Account?, Instant) in
@@ -155,15 +156,15 @@ extension OpenIDProvider {
 
 /// A request to sign a browser out: <https://openid.net/specs/openid-connect-rpinitiated-1_0.html#RPLogout>.
 struct LogoutRequest: Sendable {
-    /// The session to end; `nil` if there is none.
+    /// The browser session that the logout ends; `nil` if there is none.
     let session: BrowserSession?
-    /// The browser's next address.
+    /// The redirect after the logout, to the client's `post_logout_redirect_uri`.
     let target: AuthorizationResponse?
-    /// Whether the person must be asked. Without an ID token of the browser's session, any page could have sent this
-    /// request.
+    /// Whether the person must be asked before signing out. Without an ID token of the browser's session, any web page
+    /// could have sent this request.
     let needsQuestion: Bool
 
-    /// Checks a request. `claims` reads an ID token that the server has signed, even if it has expired.
+    /// Checks a logout request. `claims` reads an ID token that this issuer has signed, even if the token has expired.
     init(
         _ form: Form, at server: Issuer, in exchange: Exchange, claims: (String) -> JSONObject?
     ) throws(OAuthRefusal) {
@@ -215,7 +216,7 @@ struct LogoutRequest: Sendable {
     }
 }
 
-/// The token that notifies a client of a session's end:
+/// The logout token that notifies a client of a session's end:
 /// <https://openid.net/specs/openid-connect-backchannel-1_0.html#LogoutToken>.
 enum LogoutToken {
     private static let event = "http://schemas.openid.net/event/backchannel-logout"

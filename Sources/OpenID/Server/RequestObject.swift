@@ -6,16 +6,17 @@ import OAuth
 import Time
 import Worlds
 
-/// A request object: an authorization request in a token that the client has signed.
+/// A request object: the parameters of an authorization request in a JWT that the client has signed.
 /// <https://datatracker.ietf.org/doc/html/rfc9101>
 enum RequestObject {
-    /// The token's own members, which aren't parameters: <https://datatracker.ietf.org/doc/html/rfc9101#section-4>.
+    /// The claims of a request object that aren't request parameters:
+    /// <https://datatracker.ietf.org/doc/html/rfc9101#section-4>.
     private static let ownClaims: Set<String> = [
         "iss", "aud", "exp", "iat", "nbf", "jti", "sub", "request", "request_uri",
     ]
 
-    /// Returns the request in the field `request` of `form`: the token's members replace all other fields, except
-    /// `client_id`. Without that field, returns `form`.
+    /// Returns the request parameters in the request object, the JWT in the field `request` of `form`. Its claims
+    /// replace all other fields, except `client_id`. Without the field `request`, returns `form`.
     static func resolve(
         _ form: Form, client: ClientCredentials, issuer: String, in exchange: Exchange
     ) throws(OAuthRefusal) -> Form {
@@ -61,18 +62,19 @@ enum RequestObject {
 /// A pushed authorization request, which a client has sent in advance: <https://datatracker.ietf.org/doc/html/rfc9126>.
 struct PushedRequest: Row {
     static let uriPrefix = "urn:ietf:params:oauth:request_uri:"
-    /// The time for which it is kept after its expiry, because an open page may be answered later.
+    /// The time for which an expired pushed request is still kept, because the person may answer an open sign-in page
+    /// later.
     private static let memory = TimeSpan.hours(1)
 
     static let table = Table<PushedRequest>("oauth.pushed", limit: 10_000) { $0.expires + memory }
-    /// The most bytes of its encoded fields.
+    /// The greatest size of a pushed request, in bytes of its encoded fields.
     static let sizeLimit = 64 << 10
 
-    /// The `request_uri`.
+    /// The `request_uri` of the pushed request.
     let key: String
-    /// The key of the client at its issuer.
+    /// The key of the client that has pushed the request.
     let owner: String
-    /// The request's fields, encoded.
+    /// The parameters of the pushed request, form-encoded.
     let fields: String
     let expires: Instant
 
@@ -80,7 +82,7 @@ struct PushedRequest: Row {
 }
 
 extension Transaction {
-    /// Stores a client's request for `lifetime`.
+    /// Stores a client's pushed authorization request, which expires after `lifetime`.
     mutating func push(_ form: Form, of owner: String, for lifetime: TimeSpan) -> PushedRequest {
         let request = PushedRequest(
             key: PushedRequest.uriPrefix + Base64URL.encode(random.bytes(24)), owner: owner, fields: form.encoded,
@@ -91,7 +93,8 @@ extension Transaction {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the request with this URI. With `isAnswer`, for a page's own form, it may have expired.
+    /// Returns the pushed request with this `request_uri`. With `isAnswer`, the person is answering a sign-in page that
+    /// was shown before, and the request may have expired since then.
     func pushedRequest(_ uri: String, of owner: String, isAnswer: Bool) throws(OAuthRefusal) -> PushedRequest {
         guard let request = find(PushedRequest.self, uri), request.owner == owner else {
             throw .unknownPushedRequest(uri)
@@ -118,7 +121,7 @@ extension OAuthRefusal {
 // https://datatracker.ietf.org/doc/html/rfc9126#section-2
 
 extension Issuer {
-    /// Checks an authorization request like the authorization endpoint, and stores it.
+    /// Checks a pushed authorization request by the rules of the authorization endpoint, and stores it.
     func push(_ exchange: Exchange) throws -> Response {
         let form = try exchange.request.parameters()
         let client = try authenticate(exchange, form)
@@ -150,7 +153,8 @@ extension Issuer {
             status: 201)
     }
 
-    /// Binds a pushed request to the key of its proof: <https://datatracker.ietf.org/doc/html/rfc9449#section-10.1>.
+    /// Binds a pushed request to the key of the client's DPoP proof:
+    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-10.1>.
     private func bind(_ fields: inout Form, to proof: DPoPProof) throws(OAuthRefusal) {
         guard let named = fields["dpop_jkt"] else {
             return fields.fields.append(Form.Field(name: "dpop_jkt", value: proof.thumbprint))

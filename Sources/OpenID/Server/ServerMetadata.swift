@@ -7,33 +7,35 @@ import OAuth
 // What the endpoints of an issuer share: addresses, clients, signed tokens, and the metadata.
 
 extension Issuer {
-    /// The prefix of keys in tables that all servers share.
+    /// The issuer's key in tables that several issuers share: the provider's name and the issuer's ID.
     var realm: String { "\(provider).\(id)" }
 
-    /// Returns the URL of an endpoint, in the form of the request; `place` is one of the server's paths.
+    /// Returns the URL of an endpoint, at the address by which the request has reached the issuer. `place` is the path,
+    /// among those of the issuer, below which the endpoint is.
     func url(_ endpoint: String, _ exchange: Exchange, below place: String? = nil) -> String {
         exchange.address.url(of: host, EndpointPaths.resolve(endpoint, below: place ?? path))
     }
 
-    /// Returns pages whose forms go to an endpoint.
+    /// Returns the sign-in pages whose forms are sent to an endpoint.
     func pages(at endpoint: String) -> PersonPages {
         PersonPages(look, host: host, path: EndpointPaths.resolve(endpoint, below: path))
     }
 
-    /// The key set endpoint: <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
+    /// Returns the response of the endpoint for the issuer's JSON Web Key Set:
+    /// <https://datatracker.ietf.org/doc/html/rfc7517#section-5>.
     func keySet(_ exchange: Exchange) -> Response {
         Response(status: 200, contentType: "application/json", body: exchange.keySet(owner).serialized())
     }
 
-    /// Returns the client's key in tables that all servers share.
+    /// Returns the client's key in tables that several issuers share.
     func key(of client: ClientMetadata) -> String { "\(realm) \(client.clientID)" }
 
     func hint(for clientID: String) -> String {
         Spelling.hint(clientID, among: clients.map(\.clientID).sorted())
     }
 
-    /// Authenticates the client that sends a form. The audience of an assertion may be the issuer, the token endpoint,
-    /// or the endpoint to which it is sent.
+    /// Authenticates the client that sends a form. The `aud` of a client assertion may be the issuer, the token
+    /// endpoint, or the endpoint to which the form is sent.
     func authenticate(_ exchange: Exchange, _ form: Form) throws -> ClientMetadata {
         let authentication = try ClientAuthentication(exchange.request, form)
         guard let client = client(authentication.clientID, in: exchange.world) else {
@@ -57,8 +59,8 @@ extension Issuer {
         return client
     }
 
-    /// Returns the claims of a token that this server has signed with a published key or with the secret of the token's
-    /// client; `nil` for any other token.
+    /// Returns the claims of a token that this issuer has signed, with a published key or with the secret of the
+    /// token's client; `nil` for any other token.
     func signedClaims(of text: String, type: String, in exchange: Exchange) -> JSONObject? {
         guard let token = try? JWS(parsing: text), token.header["typ"]?.string == type else { return nil }
         let isOwn =
@@ -75,8 +77,8 @@ extension Issuer {
         return token.verify(with: key, algorithm: .hs256) == .valid
     }
 
-    /// Returns the claims of an ID token of this server, even if it has expired. Other servers may sign with the same
-    /// keys, so `iss` is compared.
+    /// Returns the claims of an ID token of this issuer, even if the token has expired. Other issuers may sign with the
+    /// same keys, so `iss` is compared.
     func claims(ofIDToken text: String, in exchange: Exchange) -> JSONObject? {
         guard let claims = signedClaims(of: text, type: "JWT", in: exchange), claims["exp"] != nil,
             claims["iss"]?.string == identifier(exchange)
@@ -84,7 +86,7 @@ extension Issuer {
         return claims
     }
 
-    /// Refuses a grant type that the client may not use.
+    /// Throws `unauthorized_client` if the client may not use the grant type.
     func check(_ client: ClientMetadata, mayUse grantType: String) throws(OAuthRefusal) {
         guard !client.mayUse(grantType) else { return }
         throw OAuthRefusal(
@@ -94,7 +96,7 @@ extension Issuer {
                 "allow it in the seed: grantTypes of the client"))
     }
 
-    /// Returns the beginning of an authorization response: `state`, and `iss`
+    /// Returns an authorization response with only its first parameters: `state`, and `iss`
     /// (<https://datatracker.ietf.org/doc/html/rfc9207>).
     func answer(_ exchange: Exchange, to redirectURI: String, of request: Form) -> AuthorizationResponse {
         var response = AuthorizationResponse(
@@ -104,9 +106,9 @@ extension Issuer {
         return response
     }
 
-    /// Returns the metadata of the server (<https://datatracker.ietf.org/doc/html/rfc8414>) and of its requests
-    /// (<https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>). `place` is the path of the
-    /// request.
+    /// Returns the issuer's metadata as an OAuth server (<https://datatracker.ietf.org/doc/html/rfc8414>) and the
+    /// metadata about requests to it (<https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>).
+    /// `place` is the path below which the metadata was requested.
     func metadata(_ exchange: Exchange, below place: String) -> JSONObject {
         let paths = policy.paths
         let methods = policy.authenticationMethods.map { JSONValue.string($0.rawValue) }
@@ -167,9 +169,9 @@ extension Issuer {
 }
 
 extension SeedReferences {
-    /// Checks the addresses of a seed's authorization servers. Their hosts are played, except this machine, and no two
-    /// servers may have the same address. `defaultURL` returns the address of a server without `urlMember`, and `short`
-    /// is the beginning of short addresses.
+    /// Checks the addresses of the authorization servers in a seed. Each host must be one that this daemon serves, or
+    /// this machine, and no two servers may have the same address. `defaultURL` returns the URL of a server without the
+    /// member `urlMember`, and `short` is the beginning of the short paths, such as `/oidc`.
     mutating func checkServers(
         _ servers: [LocatedJSON], urlMember: String, default defaultURL: (String) -> String, short: String
     ) {
@@ -206,7 +208,7 @@ extension SeedReferences {
         return address
     }
 
-    /// Checks a path on the daemon's own host, which must not hide the daemon's pages.
+    /// Checks the path of an authorization server on the daemon's own host. It must not hide the daemon's own pages.
     private mutating func checkOwnPath(_ json: LocatedJSON, _ path: String, of id: String, _ short: String) {
         let first = path.split(separator: "/").first.map(String.init) ?? ""
         let isShort = "/\(first)" == short

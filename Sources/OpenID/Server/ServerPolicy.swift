@@ -3,7 +3,7 @@ import JSON
 import OAuth
 import Time
 
-/// The rules of an authorization server in a seed. The defaults are those of OAuth 2.1 and
+/// The rules that the seed (the test data) sets for an authorization server. The defaults are those of OAuth 2.1 and
 /// <https://datatracker.ietf.org/doc/html/rfc9700>.
 struct ServerPolicy: SchemaObject {
     enum RefreshTokens: String, CaseIterable, Sendable {
@@ -12,10 +12,10 @@ struct ServerPolicy: SchemaObject {
         case never
     }
 
-    /// The callers that may register clients: <https://datatracker.ietf.org/doc/html/rfc7591#section-1.2>.
+    /// The rule for who may register clients: <https://datatracker.ietf.org/doc/html/rfc7591#section-1.2>.
     enum Registration: String, CaseIterable, Sendable {
         case open
-        /// Callers with the initial access token.
+        /// Only callers with the initial access token may register clients.
         case token
         case off
     }
@@ -24,13 +24,13 @@ struct ServerPolicy: SchemaObject {
     let pkce: PKCEPolicy
     let pkceMethods: [String]
     let redirectURIComparison: RegisteredRedirectURI.Comparison
-    /// Whether answers have `iss`.
+    /// Whether authorization responses have the parameter `iss`.
     let isNamedInAnswers: Bool
     let codeReuseRevokes: Bool
     let refreshTokens: RefreshTokens
     let rotatesRefreshTokens: Bool
     let requiresPushedRequests: Bool
-    /// The ways of client authentication that the metadata lists, and that registered clients may have.
+    /// The client authentication methods that the metadata lists, and that registered clients may have.
     let authenticationMethods: [ClientAuthenticationMethod]
     let hasSingleSignOn: Bool
     let acrValues: [String]
@@ -39,14 +39,15 @@ struct ServerPolicy: SchemaObject {
     /// Whether a client that registers without `application_type` is a web client.
     let defaultsToWeb: Bool
     let clientMetadataDocuments: Bool
-    /// The host names in lower case, with the port unless it is 443.
+    /// The hosts from which client metadata documents may be fetched: the names in lower case, with the port unless it
+    /// is 443.
     let clientMetadataHosts: Set<String>
     let clientDocuments: [String: JSONValue]
     let dpop: DPoPPolicy
     let asksForProofNonce: Bool
-    /// The issuers at which clients get access for people who have signed in here.
+    /// The other issuers at which clients get access for people who have signed in at this issuer.
     let crossAppAccess: [CrossAppAccess]
-    /// The `id`s of the issuers whose assertions are accepted.
+    /// The IDs of the issuers whose identity assertions are accepted.
     let trustedIssuers: [String]
     let workloadPlatforms: [WorkloadPlatform]
     let lifetimes: Lifetimes
@@ -110,7 +111,7 @@ struct ServerPolicy: SchemaObject {
                 "Hosts from which documents of clients are fetched: at port 443, or at the port that is named, as in `app.example:8443`."
             ).map { $0.lowercased() })
         clientDocuments = Dictionary(
-            fields.map("clientDocuments", of: .any, "Documents of clients that aren't fetched, by their URL.")
+            fields.map("clientDocuments", of: .any, "Clients' documents by their URL, which needn't be fetched then.")
                 .map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         let dpop = fields(
             "dpop", .choice(DPoPPolicy.self), default: DPoPPolicy.off,
@@ -141,10 +142,10 @@ struct ServerPolicy: SchemaObject {
         pattern: "^[^/@?#\\s]+$"
     ) { WebAddress("https://\($0)")?.rest.isEmpty ?? false }
 
-    /// Whether clients may get access tokens by the JWT bearer grant.
+    /// Whether clients may get access tokens by the JWT bearer grant (RFC 7523).
     var takesAssertions: Bool { !trustedIssuers.isEmpty || !workloadPlatforms.isEmpty }
 
-    /// Whether a document may be fetched from an https address.
+    /// Whether a client metadata document may be fetched from an https address.
     func takesDocuments(from address: WebAddress) -> Bool {
         let host = address.host.contains(":") ? "[\(address.host)]" : address.host
         let port = address.effectivePort
@@ -170,7 +171,8 @@ struct ServerPolicy: SchemaObject {
     }
 }
 
-/// The paths of an authorization server's endpoints, below its issuer or, with `../`, beside it.
+/// The paths of an authorization server's endpoints. A path is below the issuer's own path or, with `../` at its
+/// beginning, beside it.
 struct EndpointPaths: SchemaObject {
     let authorization, token, keys, userInfo, introspection, revocation, endSession: String
     let pushedRequest, deviceAuthorization, device, registration: String
@@ -182,7 +184,7 @@ struct EndpointPaths: SchemaObject {
         ]
     }
 
-    /// Returns the path of an endpoint of the server with this path: `../oauth2/token` of `/tenant/v2.0` is
+    /// Returns the path of an endpoint, relative to an issuer's path: `../oauth2/token` at the issuer `/tenant/v2.0` is
     /// `/tenant/oauth2/token`.
     static func resolve(_ endpoint: String, below path: String) -> String {
         let (levels, rest) = split(endpoint)
@@ -190,7 +192,7 @@ struct EndpointPaths: SchemaObject {
         return path.split(separator: "/").dropLast(levels).map { "/\($0)" }.joined() + rest
     }
 
-    /// Returns the number of leading `../`, and the rest.
+    /// Splits an endpoint's relative path into the number of `../` at its beginning and the rest.
     private static func split(_ endpoint: String) -> (levels: Int, rest: String) {
         var (levels, rest) = (0, Substring(endpoint))
         while rest.hasPrefix("../") {

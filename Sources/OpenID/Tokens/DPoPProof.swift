@@ -6,21 +6,25 @@ import OAuth
 import Time
 import Worlds
 
-/// A client's proof that it has the key to which its tokens are bound: <https://datatracker.ietf.org/doc/html/rfc9449>.
+/// A DPoP proof: a JWT by which a client proves that it has the key to which its tokens are bound.
+/// <https://datatracker.ietf.org/doc/html/rfc9449>
 struct DPoPProof: Sendable {
-    /// The key's thumbprint, by which tokens name the key: <https://datatracker.ietf.org/doc/html/rfc7638>.
+    /// The thumbprint of the client's key, by which tokens refer to the key:
+    /// <https://datatracker.ietf.org/doc/html/rfc7638>.
     let thumbprint: String
     private let claims: JSONObject
 
-    /// The most that the client's clock may be ahead of ours, and the greatest age of a proof.
+    /// The longest time by which the client's clock may be ahead of this server's, and the greatest age of a DPoP
+    /// proof.
     private static let tolerance = (ahead: TimeSpan.minutes(1), age: TimeSpan.minutes(5))
 
-    /// Reads a request's proof and checks it, in the order of section 4.3. Returns `nil` if there is none.
+    /// Reads and checks the DPoP proof of a request, in the order of RFC 9449 section 4.3. Returns `nil` if the request
+    /// has none.
     ///
     /// - Parameters:
-    ///   - url: The address of the request.
-    ///   - nonces: The accepted nonces, if the server demands one. Clients are told the first.
-    ///   - token: The access token of the request.
+    /// - url: The address of the request.
+    /// - nonces: The accepted nonces, if the server demands one. Clients are told the first.
+    /// - token: The access token of the request.
     init?(
         _ exchange: Exchange, at url: String, nonces: [String], token: String? = nil
     ) throws {
@@ -70,7 +74,7 @@ struct DPoPProof: Sendable {
         try use(in: exchange)
     }
 
-    /// Verifies a proof's signature by the key in the proof, and returns the key's thumbprint.
+    /// Verifies the signature of a DPoP proof by the key in the proof, and returns the key's thumbprint.
     private static func verify(_ proof: JWS) throws(OAuthRefusal) -> String {
         guard let algorithm = proof.algorithm.flatMap({ Algorithm(rawValue: $0) }),
             Algorithm.published.contains(algorithm)
@@ -89,7 +93,7 @@ struct DPoPProof: Sendable {
         return Key.thumbprint(of: jwk)
     }
 
-    /// Records the proof's ID. A second use is refused.
+    /// Records the ID of the DPoP proof. A second use of the same proof is refused.
     private func use(in exchange: Exchange) throws {
         guard let id = claims["jti"]?.string, !id.isEmpty, id.utf8.count <= 256 else {
             throw DPoPProof.refusal("jti is empty or longer than 256 bytes")
@@ -114,7 +118,7 @@ struct DPoPProof: Sendable {
     }
 }
 
-/// The ID of a used proof, kept until the proof expires.
+/// The ID of a used DPoP proof, which is kept until the proof expires.
 struct UsedProof: Row {
     static let table = Table<UsedProof>("oauth.proof", limit: 100_000) { $0.expires }
 
@@ -122,32 +126,32 @@ struct UsedProof: Row {
     let expires: Instant
 }
 
-/// The rule for binding tokens to a client's key.
+/// The rule for binding tokens to a client's key by DPoP.
 enum DPoPPolicy: String, CaseIterable, Sendable {
-    /// Proofs are ignored.
+    /// DPoP proofs are ignored.
     case off
     case optional
     case required
 }
 
-/// The key with which a server makes the nonces of proofs.
+/// The secret from which an issuer makes the nonces for DPoP proofs.
 struct ProofNonceKey: Row {
     static let table = Table<ProofNonceKey>("oauth.proofNonceKey", limit: 1_000)
 
-    /// The server's realm.
+    /// The key of the issuer in shared tables.
     let key: String
-    /// The key, in hexadecimal digits.
+    /// The secret, in hexadecimal digits.
     let secret: String
 }
 
 extension Issuer {
-    /// Returns the accepted nonces: those of the present five minutes and of the five before. There are none if the
-    /// server demands none.
+    /// Returns the accepted nonces for DPoP proofs: those of the current and the previous five minutes. The list is
+    /// empty if the issuer demands no nonce.
     func proofNonces(_ exchange: Exchange) throws -> [String] {
         try policy.asksForProofNonce ? [0, 1].map { try proofNonce(exchange, periodsAgo: $0) } : []
     }
 
-    /// Returns the nonce of a period, which nobody else can compute.
+    /// Returns the nonce for DPoP proofs in a period of five minutes. Nobody else can compute it.
     func proofNonce(_ exchange: Exchange, periodsAgo: Int64 = 0) throws -> String {
         let period = exchange.world.now.seconds / 300 - periodsAgo
         let code = Digest.hmacSHA256(key: try proofNonceKey(exchange.world), Array("\(period)".utf8))
@@ -167,7 +171,7 @@ extension Issuer {
         return Array(row.secret.utf8)
     }
 
-    /// Returns the proof of a request to the token endpoint.
+    /// Returns the DPoP proof of a request to the token endpoint; `nil` if there is none and none is required.
     func tokenProof(_ exchange: Exchange) throws -> DPoPProof? {
         guard policy.dpop != .off else { return nil }
         if let proof = try serverProof(exchange) { return proof }
@@ -176,7 +180,8 @@ extension Issuer {
             "there is none, and this issuer binds its tokens (\"dpop\": \"required\"): send the header DPoP")
     }
 
-    /// Reads and checks the DPoP proof that a request to one of the server's own endpoints has; `nil` if it has none.
+    /// Reads and checks the DPoP proof of a request to one of the issuer's own endpoints; `nil` if the request has
+    /// none.
     func serverProof(_ exchange: Exchange) throws -> DPoPProof? {
         let url = exchange.address.url(of: host, exchange.address.path)
         return try DPoPProof(exchange, at: url, nonces: proofNonces(exchange))
@@ -188,14 +193,15 @@ extension OAuthRefusal {
     /// <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
     static let exposedHeaders = "WWW-Authenticate, DPoP-Nonce"
 
-    /// The response to a client whose token is bound to a key:
+    /// The error response to a client that has sent a DPoP-bound token:
     /// <https://datatracker.ietf.org/doc/html/rfc9449#section-7.1>.
     var proofResponse: Response {
         let refusal = OAuthRefusal.unauthorized(self)
         return refusal.response
     }
 
-    /// Returns the refusal for `proofResponse`. A resource treats an invalid proof like an invalid token.
+    /// Returns an OAuth error with a `WWW-Authenticate` challenge for DPoP. Its status is 401, or 403 if the error's
+    /// was. A resource treats an invalid proof like an invalid token.
     static func unauthorized(_ refusal: OAuthRefusal, _ parameters: String = "") -> OAuthRefusal {
         var changed = OAuthRefusal(
             refusal.name, status: refusal.status == 403 ? 403 : 401, description: refusal.description, refusal.diagnosis
@@ -206,12 +212,12 @@ extension OAuthRefusal {
         return changed
     }
 
-    /// The `algs` parameter of a challenge.
+    /// The parameter `algs` of a DPoP challenge, which lists the accepted algorithms.
     private static let proofAlgorithms = "algs=\"\(Algorithm.published.map(\.rawValue).joined(separator: " "))\""
 
-    /// Returns the refusal of a request without an access token. It has no error name, and a challenge for each
-    /// accepted scheme:
-    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-7.2>. `parameters` are added to each challenge.
+    /// Returns the error response to a request without an access token. It has no error name, and one challenge for
+    /// each accepted scheme: <https://datatracker.ietf.org/doc/html/rfc9449#section-7.2>. `parameters` are added to
+    /// each challenge.
     static func withoutToken(
         _ diagnosis: Diagnosis, dpop: DPoPPolicy = .off, parameters: String = ""
     ) -> Response {

@@ -13,12 +13,13 @@ import Time
 // MARK: - The company
 
 extension Issuer {
-    /// The lifetime of an assertion.
+    /// The lifetime of an identity assertion (ID-JAG).
     private static let assertionLifetime = TimeSpan.minutes(5)
-    /// The greatest time by which the clock of the assertion's issuer may be ahead of this daemon's.
+    /// The longest time by which the clock of an assertion's issuer may be ahead of this daemon's.
     private static let assertionTolerance = TimeSpan.minutes(1)
 
-    /// Exchanges an ID token or a refresh token for an assertion of its person for another issuer.
+    /// Exchanges an ID token or a refresh token for an identity assertion (ID-JAG) about its person, which a different
+    /// issuer accepts.
     func assertPerson(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Response {
@@ -71,7 +72,8 @@ extension Issuer {
         return OAuthRefusal.json(.object(body))
     }
 
-    /// Returns the requested issuer, by the name in the request, and the access that clients have there.
+    /// Returns the issuer for which an identity assertion is requested, by the name in the request, and the access that
+    /// clients have at that issuer.
     private func target(
         of wanted: TokenExchange, _ exchange: Exchange
     ) throws(OAuthRefusal) -> (audience: String, access: CrossAppAccess) {
@@ -94,7 +96,8 @@ extension Issuer {
                 "name the other issuer as its own metadata does, and in crossAppAccess of \"\(id)\" in the seed"))
     }
 
-    /// Returns the requested scopes that the person has at another issuer; all of them if none is requested.
+    /// Returns those of the requested scopes that the person has at the target issuer; all scopes that the person has
+    /// if none is requested.
     private func granted(
         _ wanted: TokenExchange, _ access: CrossAppAccess, to account: Account
     ) throws(OAuthRefusal) -> [String] {
@@ -119,12 +122,13 @@ extension Issuer {
                 "crossAppAccess of the seed grants none of these at \"\(access.issuer)\""))
     }
 
-    /// Returns the issuers of this world's seed with these `id`s.
+    /// Returns the issuers in the seed of this world (an isolated test environment) that have one of these `ids`.
     func seeded(_ ids: [String], _ exchange: Exchange) -> [Issuer] {
         exchange.world.seed[OpenIDSection.self].issuers.filter { ids.contains($0.id) }
     }
 
-    /// Returns the names by which clients may know the issuer. They depend on the address by which clients reach it.
+    /// Returns the identifiers by which clients may know the issuer. They depend on the address by which clients reach
+    /// this server.
     func identifiers(_ exchange: Exchange) -> [String] {
         let own = exchange.address.ownBase + alias.prefix
         return followsRequest ? [own, identifier(exchange), "https://\(host)\(path)"] : [identifier(exchange)]
@@ -134,8 +138,8 @@ extension Issuer {
 // MARK: - The vendor
 
 extension Issuer {
-    /// Issues an access token for an assertion from a trusted issuer: section 4.4 of the draft. There is no refresh
-    /// token, because the assertion can be used again until it expires.
+    /// Issues an access token for an identity assertion (ID-JAG) from a trusted issuer: section 4.4 of the draft. There
+    /// is no refresh token, because the assertion can be used again until it expires.
     func redeemAssertion(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Issued {
@@ -167,7 +171,7 @@ extension Issuer {
         }
     }
 
-    /// Returns the resources of the token: the requested ones, or all of the assertion's.
+    /// Returns the resources of the new access token: the requested ones, or all resources in the identity assertion.
     private func resources(_ form: Form, among asserted: [String]) throws(OAuthRefusal) -> [String] {
         let asked = try AuthorizationParameters.resources(form)
         try AuthorizationParameters.checkTargets(asserted)
@@ -180,7 +184,7 @@ extension Issuer {
                 "exchange the ID token for an assertion for this resource"))
     }
 
-    /// Returns the claims of an assertion from a trusted issuer.
+    /// Checks an identity assertion from a trusted issuer, and returns its claims.
     private func assertedClaims(_ text: String, _ exchange: Exchange) throws(OAuthRefusal) -> JSONObject {
         let token: JWS
         do { token = try JWS(parsing: text) } catch { throw invalid("it can't be read: \(error.description)") }
@@ -205,8 +209,9 @@ extension Issuer {
         return claims
     }
 
-    /// Checks the audience, the client and the times of an assertion:
-    /// <https://datatracker.ietf.org/doc/html/rfc7523#section-3>, and section 4.4.1 of the draft.
+    /// Checks the audience, the client and the times of an identity assertion:
+    /// <https://datatracker.ietf.org/doc/html/rfc7523#section-3>, and section 4.4.1 of the draft on identity assertions
+    /// (ID-JAG).
     private func check(
         _ claims: JSONObject, _ client: ClientMetadata, _ thumbprint: String?, _ exchange: Exchange
     ) throws(OAuthRefusal) {
@@ -239,7 +244,7 @@ extension Issuer {
         guard let key = claims["cnf"]?["jkt"]?.string, key != thumbprint else { return }
         throw invalid(
             received: thumbprint.map { "a proof by the key \(Diagnosis.quote($0))" }
-                ?? "no DPoP proof that is read here",
+                ?? "no DPoP proof that this issuer reads",
             expected: Diagnosis.quote(key), "sign the proof with the key with which the assertion was asked for")
     }
 

@@ -9,23 +9,24 @@ import Time
 struct ResourceAccess: Sendable {
     let issuer: String
     let client: String
-    /// The account; `nil` if a client acts for itself.
+    /// The account for which the access token was issued; `nil` if the client acts for itself.
     let account: Account?
     let subject: String
     let scopes: [String]
     let expires: Instant?
-    /// The issuer of the token, and the key to which it is bound.
+    /// The issuer of the access token, and the thumbprint of the key to which the token is bound.
     let server: Issuer
     let thumbprint: String?
 }
 
 extension ProtectedResource {
-    /// An answer that replaces the resource's own.
+    /// An error response of the protected resource.
     struct Refusal: Error {
         let response: Response
     }
 
-    /// Checks the access token: its issuer, its validity, its audience, and the scopes that every request needs.
+    /// Checks the access token of a request to the protected resource: the token's issuer, validity and audience, and
+    /// the scopes that every request needs.
     func access(_ exchange: Exchange) throws -> ResourceAccess {
         let words = (exchange.request.header("Authorization") ?? "").split(separator: " ")
         let scheme = words.first?.lowercased() ?? ""
@@ -50,14 +51,15 @@ extension ProtectedResource {
         }
     }
 
-    /// The rule of the resource's authorization servers for binding tokens to a key; `optional` if the servers differ.
+    /// The rule for binding access tokens to a client's key by DPoP, as the resource's authorization servers have it;
+    /// `optional` if they differ.
     var dpop: DPoPPolicy {
         let policies = authorizationServers.map(\.policy.dpop)
         if policies.allSatisfy({ $0 == .required }) { return .required }
         return policies.allSatisfy { $0 == .off } ? .off : .optional
     }
 
-    /// Refuses a token without the scope for a call.
+    /// Refuses an access token that lacks the scope for a call.
     func expect(_ scope: String, _ access: ResourceAccess, _ exchange: Exchange) throws(Refusal) {
         do throws(OAuthRefusal) { try check(scope, access) } catch {
             throw Refusal(
@@ -95,9 +97,10 @@ extension ProtectedResource {
         return try access(server, claims, isClientSigned: isClientSigned, exchange)
     }
 
-    /// Checks a JSON Web Token: its claims (<https://datatracker.ietf.org/doc/html/rfc9068#section-4>), and then
-    /// whether it was revoked. A client could sign any claims with its own secret, so for such a token the issuer's
-    /// records count.
+    /// Checks an access token that is a JSON Web Token: first its claims
+    /// (<https://datatracker.ietf.org/doc/html/rfc9068#section-4>), and then whether it was revoked. If the token is
+    /// signed with the client's secret, the client could have signed any claims, so the issuer's records are used
+    /// instead of the claims.
     private func access(
         _ server: Issuer, _ claims: JSONObject, isClientSigned: Bool, _ exchange: Exchange
     ) throws(OAuthRefusal) -> ResourceAccess {
@@ -122,7 +125,7 @@ extension ProtectedResource {
             thumbprint: claims["cnf"]?["jkt"]?.string)
     }
 
-    /// Checks a token that isn't a JSON Web Token by the records of its issuer.
+    /// Checks an access token that isn't a JSON Web Token, by the records of its issuer.
     private func access(opaque text: String, _ exchange: Exchange) throws(OAuthRefusal) -> ResourceAccess {
         let grant = exchange.world.read { tables in
             tables.find(Token<OpenIDGrant>.self, text).flatMap { tables.find(OpenIDGrant.self, $0.grant) }
@@ -138,7 +141,7 @@ extension ProtectedResource {
         return try access(known, at: server, exchange)
     }
 
-    /// Returns the access of a token, by its issuer's records.
+    /// Returns the access that a token gives, by the records of the issuer.
     private func access(
         _ known: Known, at server: Issuer, _ exchange: Exchange
     ) throws(OAuthRefusal) -> ResourceAccess {
@@ -172,7 +175,7 @@ extension ProtectedResource {
         return Known(token: token, client: client, account: account)
     }
 
-    /// Checks the audience:
+    /// Checks that the access token was issued for this resource:
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#token-handling>
     private func checkAudience(_ audience: [String], _ exchange: Exchange) throws(OAuthRefusal) {
         let own = identifier(exchange)
@@ -191,12 +194,13 @@ extension ProtectedResource {
 
     // MARK: - Challenges
 
-    /// Returns a refusal with a challenge: <https://datatracker.ietf.org/doc/html/rfc9728#section-5.1> and
+    /// Returns the error response for an access token, with a `WWW-Authenticate` challenge:
+    /// <https://datatracker.ietf.org/doc/html/rfc9728#section-5.1> and
     /// <https://datatracker.ietf.org/doc/html/rfc6750#section-3>
     ///
     /// - Parameters:
-    ///   - needed: The scopes that the request needs.
-    ///   - granted: The scopes of the token.
+    /// - needed: The scopes that the request needs.
+    /// - granted: The scopes of the token.
     func refusal(
         _ refusal: OAuthRefusal, needed: [String], of granted: [String] = [], in exchange: Exchange,
         isBound: Bool = false

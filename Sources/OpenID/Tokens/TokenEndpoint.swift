@@ -8,17 +8,17 @@ import Worlds
 // POST /token: https://openid.net/specs/openid-connect-core-1_0.html#TokenEndpoint
 
 extension Issuer {
-    /// The result of a request to the token endpoint.
+    /// The tokens that a request to the token endpoint has produced, with their grant.
     struct Issued: Sendable {
         let grant: OpenIDGrant
-        /// The account; `nil` if the client acts for itself.
+        /// The account for which the tokens are issued; `nil` if the client acts for itself.
         let account: Account?
         let access: Token<OpenIDGrant>
         var refresh: String?
         var nonce: String?
-        /// The type of an exchanged token.
+        /// The type of the new token in a token exchange; `nil` for other grant types.
         var type: TokenExchange.TokenType?
-        /// The resources that an assertion grants.
+        /// The resources to which an identity assertion gives access.
         var resources: [String] = []
     }
 
@@ -197,13 +197,14 @@ extension Issuer {
 
 // Access tokens may be bound to a client's key: https://datatracker.ietf.org/doc/html/rfc9449#section-7
 
-/// An access token in a request.
+/// The access token of a request, and the way in which it was sent.
 struct PresentedAccessToken: Sendable {
     let text: String
-    /// Whether the token was sent with the scheme `DPoP`.
+    /// Whether the access token was sent with the scheme `DPoP`.
     let isBound: Bool
 
-    /// Returns the token in the header Authorization, or in a field, where bound tokens aren't allowed.
+    /// Returns the access token from the header `Authorization`, or from a request parameter, which is allowed for
+    /// bearer tokens only.
     static func read(_ request: Request, for issuer: Issuer) -> PresentedAccessToken? {
         let words = (request.header("Authorization") ?? "").split(separator: " ")
         if words.count == 2, words[0].lowercased() == "dpop", issuer.policy.dpop != .off {
@@ -214,7 +215,7 @@ struct PresentedAccessToken: Sendable {
 }
 
 extension Issuer {
-    /// Checks that the client has the key to which its token is bound. `url` is the address of the request.
+    /// Checks that the client has the key to which its access token is bound. `url` is the address of the request.
     func check(
         _ token: PresentedAccessToken, boundTo thumbprint: String?, at url: String, in exchange: Exchange
     ) throws {

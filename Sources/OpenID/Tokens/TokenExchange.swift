@@ -7,18 +7,18 @@ import Time
 // https://datatracker.ietf.org/doc/html/rfc8693
 
 extension Issuer {
-    /// The person and the scopes of a token.
+    /// The person whom a token represents, with the token's client and scopes.
     struct Party: Sendable {
         let account: Account
         let client: ClientMetadata
         let scopes: [String]
         let grant: OpenIDGrant?
-        /// The time of the sign-in. `acr` says how it was done.
+        /// The time of the person's sign-in. `acr` says how the person signed in.
         let authenticatedAt: Instant?
         let acr: String?
     }
 
-    /// Exchanges a token of this issuer for one of the client's own, with the same scopes or fewer.
+    /// Exchanges a token of this issuer for a new access token of the requesting client, with the same scopes or fewer.
     func exchangeToken(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Issued {
@@ -56,7 +56,8 @@ extension Issuer {
                 "\(name) isn't a token of this issuer that works now and speaks for a person: check its type, too"))
     }
 
-    /// Returns the person of a token. A refresh token is bound to its client:
+    /// Returns the person whom an access token or a refresh token represents; `nil` if the token doesn't work. A
+    /// refresh token can be exchanged only by its own client:
     /// <https://datatracker.ietf.org/doc/html/rfc6749#section-10.4>.
     private func person(
         of presented: TokenExchange.PresentedToken, _ caller: ClientMetadata, _ exchange: Exchange
@@ -76,7 +77,8 @@ extension Issuer {
             authenticatedAt: grant.authenticatedAt, acr: grant.acr)
     }
 
-    /// Returns the person of an ID token, by `sub`, or by the session if `sub` is pairwise.
+    /// Returns the person whom an ID token represents. The person is found by the token's `sub`, or by its browser
+    /// session if `sub` is pairwise.
     private func person(ofIDToken text: String, _ exchange: Exchange) -> Party? {
         guard let claims = claims(ofIDToken: text, in: exchange), let sub = claims["sub"]?.string,
             let expires = claims["exp"]?.numericDate,
@@ -95,7 +97,7 @@ extension Issuer {
     }
 }
 
-/// A request to exchange a token for another: <https://datatracker.ietf.org/doc/html/rfc8693#section-2.1>.
+/// A token exchange request: <https://datatracker.ietf.org/doc/html/rfc8693#section-2.1>.
 struct TokenExchange: Sendable {
     static let grantType = "urn:ietf:params:oauth:grant-type:token-exchange"
 
@@ -117,7 +119,7 @@ struct TokenExchange: Sendable {
     let requested: TokenType
     private let scope: String?
     let audiences, resources: [String]
-    /// The values of `audience` and `resource`.
+    /// The values of `audience` and `resource` in a token exchange request.
     var targets: [String] { audiences + resources }
 
     init(_ form: Form) throws(OAuthRefusal) {
@@ -142,12 +144,13 @@ struct TokenExchange: Sendable {
         }
     }
 
-    /// Returns the requested scopes. They must be among `allowed`.
+    /// Returns the requested scopes, which must be among `allowed`.
     func scopes(among allowed: [String]?) throws(OAuthRefusal) -> [String] {
         try AuthorizationParameters.scopes(scope, among: allowed)
     }
 
-    /// Returns the scopes of the new token: the requested ones, or all scopes of the subject's token.
+    /// Returns the scopes of the new token in a token exchange: the requested ones, or all scopes of the subject's
+    /// token.
     func scopes(upTo granted: [String]) throws(OAuthRefusal) -> [String] {
         let asked = try scopes(among: .some(granted))
         let scopes = asked.isEmpty ? granted : asked
@@ -157,10 +160,10 @@ struct TokenExchange: Sendable {
         return scopes
     }
 
-    /// The most actors of a token, each acting for the one before.
+    /// The greatest number of actors in a token, each acting for the previous one.
     private static let actorLimit = 10
 
-    /// Returns the claim `act`, with the earlier actors nested in it:
+    /// Returns the claim `act` of an exchanged token, with the earlier actors nested in it:
     /// <https://datatracker.ietf.org/doc/html/rfc8693#section-4.1>.
     static func act(_ subject: String, after earlier: JSONValue?) throws(OAuthRefusal) -> JSONValue {
         var (count, inner) = (1, earlier)
@@ -196,10 +199,10 @@ struct TokenExchange: Sendable {
     }
 }
 
-/// The access that an issuer gives its clients at another issuer, for people who have signed in here:
+/// The access that an issuer gives its clients at a different issuer, for people who have signed in at the first one:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant-04>.
 struct CrossAppAccess: SchemaObject {
-    /// The `id` of the other issuer.
+    /// The ID of the issuer at which clients get access.
     let issuer: String
     private let clients: [String: String]
     let scopes: [String]?
@@ -218,15 +221,17 @@ struct CrossAppAccess: SchemaObject {
             "accounts", .set(of: .text(.nonEmpty)), "The people who have access, by account; all by default.")
     }
 
-    /// Returns the ID of a client at the other issuer.
+    /// Returns the client ID that a client of this issuer has at the issuer at which it gets access.
     func client(_ id: String) -> String { clients[id] ?? id }
 }
 
-/// A person's assertion for another issuer, which a client exchanges there for an access token (ID-JAG).
+/// An identity assertion (ID-JAG): a token about a person, which a client exchanges at a different issuer for an access
+/// token.
 enum IdentityAssertion {
-    /// The grant type of <https://datatracker.ietf.org/doc/html/rfc7523#section-2.1>.
+    /// The grant type by which a client exchanges an identity assertion for an access token:
+    /// <https://datatracker.ietf.org/doc/html/rfc7523#section-2.1>.
     static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-    /// The name of this use of the grant type in metadata.
+    /// The name in the issuer's metadata for the use of the JWT bearer grant with identity assertions.
     static let profile = "urn:ietf:params:oauth:grant-profile:id-jag"
     /// The `typ` in the header of an identity assertion.
     static let type = "oauth-id-jag+jwt"

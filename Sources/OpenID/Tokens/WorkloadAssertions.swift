@@ -10,9 +10,10 @@ import Worlds
 // access token: https://datatracker.ietf.org/doc/html/rfc7523#section-2.1. For the Model Context Protocol, this is a
 // proposal: https://github.com/modelcontextprotocol/modelcontextprotocol/pull/1933
 
-/// A platform whose workloads get access tokens.
+/// A platform, such as Kubernetes, whose workloads get access tokens for the tokens that the platform gives them.
 struct WorkloadPlatform: SchemaObject {
-    /// The `iss` of the platform's tokens. Without `keys`, the `id` of an issuer in the seed.
+    /// The `iss` of the platform's tokens. Without `keys`, this is the ID of an issuer in the seed, which stands in for
+    /// the platform.
     let issuer: String
     let keys: KeySet?
     private let clients: [String: String]
@@ -31,19 +32,19 @@ struct WorkloadPlatform: SchemaObject {
             ).map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Returns the client ID of a workload.
+    /// Returns the client ID of a workload. `subject` is the `sub` of the platform's token.
     func client(of subject: String) -> String? { clients[subject] }
 
-    /// The workloads that have a client.
+    /// The workloads that have a client, by the `sub` of the platform's tokens.
     var subjects: [String] { clients.keys.sorted() }
 }
 
 extension Issuer {
-    /// The most that a platform's clock may be ahead of ours.
+    /// The longest time by which a platform's clock may be ahead of this server's.
     private static let platformTolerance = TimeSpan.minutes(1)
 
-    /// Returns the client of the workload that sends a request, if the request names no client. The workload's token
-    /// is checked like any client authentication.
+    /// Returns the client of the workload that sends a request, if the request names no client. The platform's token
+    /// for the workload is checked as client authentication is.
     func workload(_ exchange: Exchange, _ form: Form) throws(OAuthRefusal) -> ClientMetadata? {
         guard form["grant_type"] == IdentityAssertion.grantType, form["client_id"] == nil,
             form["client_assertion"] == nil, exchange.request.header("Authorization") == nil,
@@ -54,13 +55,15 @@ extension Issuer {
         return client
     }
 
-    /// Whether an assertion is a platform's token, and not a person's assertion from another issuer.
+    /// Whether an assertion is a platform's token for a workload, and not an identity assertion about a person from a
+    /// different issuer.
     func isWorkloadToken(_ assertion: String) -> Bool {
         guard !policy.workloadPlatforms.isEmpty, let token = try? JWS(parsing: assertion) else { return false }
         return token.header["typ"]?.string != IdentityAssertion.type
     }
 
-    /// Issues an access token to a workload. There is no refresh token, because the platform issues further tokens.
+    /// Issues an access token to a workload. There is no refresh token, because the platform gives the workload new
+    /// tokens.
     func redeemWorkloadToken(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Issued {
@@ -80,7 +83,7 @@ extension Issuer {
         }
     }
 
-    /// Returns the client ID of the workload that a platform's token names, in the order of
+    /// Returns the client ID of the workload that a platform's token names. The checks have the order of
     /// <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
     private func client(ofWorkload assertion: String, _ exchange: Exchange) throws(OAuthRefusal) -> String {
         let token: JWS
@@ -114,7 +117,7 @@ extension Issuer {
         return id
     }
 
-    /// Returns the platform that has signed a token.
+    /// Returns the platform whose key has signed a token.
     private func platform(of token: JWS, _ exchange: Exchange) throws(OAuthRefusal) -> WorkloadPlatform {
         let name = token.claims["iss"]?.string ?? ""
         for platform in policy.workloadPlatforms {

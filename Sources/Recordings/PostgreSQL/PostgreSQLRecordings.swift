@@ -1,15 +1,15 @@
 import PostgreSQL
 import Worlds
 
-/// Keeps the recordings of worlds in a PostgreSQL database.
+/// Keeps the recorded requests and answers of test worlds in a PostgreSQL database.
 package final class PostgreSQLRecordings: RecordingKeeper {
-    /// Returns how much a recording may exceed a limit before the oldest exchanges are removed. It is a tenth, because
-    /// each removal reads the whole recording.
+    /// Returns by how much a recording may exceed a limit before the oldest requests are removed. It is a tenth,
+    /// because each removal reads the whole recording.
     private static func slack(_ limit: Int) -> Int { limit / 10 }
 
     private let pool: PostgreSQLPool
 
-    /// The statements that make the tables of recordings.
+    /// The SQL statements that make the tables for recorded requests.
     package static let tables = RecordingSchema.tables
 
     package init(_ pool: PostgreSQLPool) { self.pool = pool }

@@ -1,9 +1,10 @@
 import PostgreSQL
 
-/// The layout of recordings in a PostgreSQL database.
+/// The tables and SQL statements with which recorded requests and their answers (exchanges) are kept in a PostgreSQL
+/// database.
 ///
-/// Each change of the exchanges first locks the only row of `understudy_recording`. So numbers are in the order of the
-/// commits, a reader who sees an exchange sees all before it, and there are no deadlocks.
+/// Each change first locks the only row of `understudy_recording`. Therefore the exchanges' numbers are in the sequence
+/// of the commits, a reader who sees an exchange sees all with lower numbers, and there are no deadlocks.
 enum RecordingSchema {
     static let tables = [
         // Totals of all exchanges: the last number, the number of bytes, and the number of exchanges dropped because of
@@ -34,14 +35,14 @@ enum RecordingSchema {
     static let beginReading = statement("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     static let commit = statement("commit", "COMMIT")
     static let rollback = statement("rollback", "ROLLBACK")
-    /// Commits without waiting for the disk, so that answers don't wait for recordings, and the lock is held for a
-    /// short time.
+    /// Commits the recording of a request without waiting for the database's disk, so that answers don't wait for it,
+    /// and the lock is held for a short time.
     static let hurry = statement("hurry", "SET LOCAL synchronous_commit = off")
     static let lock = statement("lock", "SELECT 1 FROM understudy_recording FOR UPDATE")
 
     // MARK: - Appending
 
-    /// Counts one exchange of $1 bytes.
+    /// Counts one recorded request and its answer, which have $1 bytes.
     static let count = statement("count", "UPDATE understudy_recording SET last = last + 1, size = size + $1")
     static let append = statement(
         "append",
@@ -49,7 +50,7 @@ enum RecordingSchema {
         INSERT INTO understudy_exchanges(number, id, world, size, refused, gone, body)
         SELECT last, $1, $2, $3::bigint, $4::bigint = 1, false, $5 FROM understudy_recording
         """)
-    /// The error state of PostgreSQL when an exchange with this ID exists already.
+    /// The SQLSTATE of PostgreSQL when a recorded request with this ID exists already.
     static let isThereState = "23505"
     static let appendWorld = statement(
         "append_world",
@@ -61,7 +62,7 @@ enum RecordingSchema {
 
     // MARK: - Making room
 
-    /// Keeps the last $2 exchanges of a world, and of these the last $3 bytes.
+    /// Keeps the last $2 recorded requests of a test world, and of these the last $3 bytes. Older ones are deleted.
     static let trimWorld = statement(
         "trim_world",
         """
@@ -79,7 +80,7 @@ enum RecordingSchema {
             FROM bound, lost WHERE r.world = $1 AND bound.first IS NOT NULL)
         UPDATE understudy_recording r SET size = r.size - lost.size FROM lost
         """)
-    /// Removes the oldest exchanges of all worlds until $1 bytes are left.
+    /// Removes the oldest recorded requests of all test worlds until $1 bytes are left.
     static let trimAll = statement(
         "trim_all",
         """
@@ -105,10 +106,11 @@ enum RecordingSchema {
     private static let summary = "SELECT world, first, count, dropped FROM understudy_recorded"
     static let summaries = statement("summaries", summary)
     static let summariesOf = statement("summaries_of", "\(summary) WHERE world = ANY($1::text[])")
-    /// The number of exchanges that are read at once of a world, and of all worlds.
+    /// The most recorded requests of a test world that are read from the database at once, and the most of all worlds.
     static let worldCount = 200
     static let pageCount = 400
-    /// The exchanges of some worlds with higher numbers, world by world, each world's in order.
+    /// Reads the recorded requests of some test worlds with higher numbers than given, world by world, sorted by
+    /// number.
     static let news = statement(
         "news",
         """
@@ -143,8 +145,8 @@ enum RecordingSchema {
         SELECT number, world, body FROM understudy_exchanges WHERE gone AND number <> ALL($1::bigint[]) ORDER BY number
         """)
     static let forgetGone = statement("forget_gone", "DELETE FROM understudy_exchanges WHERE gone")
-    /// Keeps the last $1 refusals by gone worlds, and of these the last $2 bytes. PostgreSQL runs a subquery that is
-    /// compared by `<=` once; one behind `IN` it may run again for each row.
+    /// Keeps the last $1 refused requests of test worlds that have been deleted, and of these the last $2 bytes.
+    /// PostgreSQL runs a subquery that is compared by `<=` once, but one behind `IN` perhaps again for each row.
     static let trimGone = statement(
         "trim_gone",
         """
@@ -157,8 +159,8 @@ enum RecordingSchema {
 }
 
 extension PostgreSQLValue {
-    /// Returns an array in PostgreSQL's binary form: the number of dimensions, whether there are NULLs, the type of the
-    /// elements by its number in PostgreSQL's catalogue, the length, the first index, then each element after its
+    /// Returns an SQL array in PostgreSQL's binary form: the number of dimensions, whether there are NULLs, the type of
+    /// the elements by its number in PostgreSQL's catalogue, the length, the first index, then each element after its
     /// length. <https://github.com/postgres/postgres/blob/REL_15_STABLE/src/backend/utils/adt/arrayfuncs.c>
     /// (`array_recv`)
     private static func array<Elements: Collection>(

@@ -4,18 +4,18 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// What differs between a provider's recorded answer and the answer here.
+/// A difference between the recorded answer of a real provider and the answer of this program.
 package struct Difference: Sendable, Equatable {
     package enum Kind: String, Sendable {
         case status
-        /// The form of the answer: its content type, whether it can be read, where a redirect leads, the type of a value,
-        /// a token that is a JWT or not.
+        /// The two answers differ in form: in the content type, in whether the body can be read, in the target of a
+        /// redirect, in the type of a value, or in whether a token is a JWT.
         case form
-        /// A member or parameter that only one of the two has.
+        /// Only one of the two answers has this JSON member or parameter.
         case member
-        /// The words of a refusal.
+        /// The two answers are errors with different words or values.
         case error
-        /// A value that the protocol fixes, such as `token_type`.
+        /// The two answers have different values where the protocol fixes the value, such as `token_type`.
         case value
     }
 
@@ -23,27 +23,28 @@ package struct Difference: Sendable, Equatable {
     package let text: String
 }
 
-/// Compares two answers. Values that are another in every sign-in are only compared by their form: tokens, times, IDs,
-/// and what belongs to the person.
+/// Compares the recorded answer of a real provider with the answer of this program. Values that differ in every sign-in
+/// are only compared by their form: tokens, times, IDs, and what belongs to the user.
 struct AnswerComparison {
-    /// The members whose values the protocol fixes; all others belong to the person, the client or the moment.
+    /// The JSON members whose values the protocol fixes, so that both answers must have the same. All others belong to
+    /// the user, the client or the moment.
     private static let fixed: Set<String> = [
         "token_type", "scope", "expires_in", "refresh_token_expires_in", "issued_token_type", "alg", "typ", "iss",
         "aud",
         "issuer", "kind", "active", "kty", "use", "interval",
     ]
-    /// The members of refusals that are another in every answer, beside those that hold secrets.
+    /// The members of error answers that differ in every answer, in addition to those that hold secrets.
     private static let momentary: Set<String> = [
         "state", "nonce", "request_id", "requestid", "trace_id", "fbtrace_id", "correlation_id", "timestamp", "id",
         "url",
     ]
-    /// The number of seconds by which lifetimes may differ.
+    /// The number of seconds by which lifetimes may differ between the provider's answer and this program's.
     private static let tolerance: Int64 = 5
 
     private(set) var differences: [Difference] = []
-    /// The host that was asked, to which a redirect without a host leads.
+    /// The host to which the request was sent, and to which a redirect without a host leads.
     private let host: String
-    /// Returns the value here of a value in the recording.
+    /// Returns the value that this program's answers have in place of a value in the recording.
     private let translated: (String) -> String
     private var isRefusal = false
 
@@ -81,7 +82,7 @@ struct AnswerComparison {
         compare(body, own, at: "")
     }
 
-    /// Compares where two redirects or posted forms lead, without their parameters.
+    /// Compares the targets of two redirects or posted forms, without their parameters.
     mutating func compareDestinations(_ theirs: String, _ ours: String) {
         let there = destination(of: theirs).split(separator: "/", omittingEmptySubsequences: false)
             .map { translated(String($0)) }.joined(separator: "/")
@@ -89,7 +90,7 @@ struct AnswerComparison {
         if there != here { add(.form, "leads to \(there) there, to \(here) here") }
     }
 
-    /// Compares the parameters with which an authorization ends.
+    /// Compares the parameters with which an authorization ends in the recording and at this program.
     mutating func compareParameters(_ theirs: JSONObject, _ ours: JSONObject) {
         isRefusal = theirs["error"] != nil
         compare(.object(theirs), .object(ours), at: "")
@@ -162,14 +163,14 @@ struct AnswerComparison {
         return AnswerComparison.fixed.contains(name) || name.hasSuffix("_endpoint") || name.hasSuffix("_supported")
     }
 
-    /// Returns the text with each of its words as it would be here.
+    /// Returns the text with each recorded word replaced by the word that this program's answers have in its place.
     private func translatedWords(_ text: String) -> String {
         text.split(separator: " ", omittingEmptySubsequences: false).map { translated(String($0)) }.joined(
             separator: " ")
     }
 
-    /// Returns a text of Microsoft Entra ID without its end, which is another in every answer: "Trace ID: …
-    /// Correlation ID: … Timestamp: …".
+    /// Returns a text of Microsoft Entra ID without its end, which differs in every answer: "Trace ID: … Correlation
+    /// ID: … Timestamp: …".
     private static func withoutTrace(_ text: String) -> String {
         guard let trace = text.firstRange(of: "Trace ID: "),
             text[trace.upperBound...].firstRange(of: "Correlation ID: ") != nil
@@ -178,7 +179,7 @@ struct AnswerComparison {
         return String(rest[..<(rest.lastIndex { !$0.isWhitespace }.map(rest.index(after:)) ?? rest.startIndex)])
     }
 
-    /// Whether two texts are the same, apart from the origins of URLs and the order of scopes.
+    /// Whether two texts of answers are equal, apart from the origins of URLs and the sequence of scopes.
     private static func areSame(_ theirs: String, _ ours: String) -> Bool {
         if theirs == ours || path(of: theirs) == path(of: ours) { return true }
         let separators: Set<Character> = [" ", ","]
@@ -192,7 +193,7 @@ struct AnswerComparison {
 
     // MARK: - Parts
 
-    /// Returns the address without the origin of a web address, and without its parameters.
+    /// Returns the URL without scheme, host, query and fragment.
     private static func path(of url: String) -> String {
         let place = url.prefix { $0 != "?" && $0 != "#" }
         guard place.lowercased().hasPrefix("http"), let mark = place.firstRange(of: "://") else { return String(place) }
@@ -202,7 +203,8 @@ struct AnswerComparison {
         return String(first.contains(".") ? rest.dropFirst(1 + first.count) : rest)
     }
 
-    /// Returns host and path of a URL, without the port; of a URL of another scheme, all but the parameters.
+    /// Returns host and path of a URL, without the port. Of a URL whose scheme isn't HTTP or HTTPS, everything before
+    /// the parameters is returned.
     private func destination(of url: String) -> String {
         let place = url.prefix { $0 != "?" && $0 != "#" }
         if place.hasPrefix("/"), !place.hasPrefix("//") { return host + place }
@@ -234,12 +236,12 @@ struct AnswerComparison {
         challenge.split(separator: " ").first.map { $0.lowercased() } ?? ""
     }
 
-    /// A body, as far as it can be compared.
+    /// The body of an answer, as far as it can be compared with another.
     private enum Body {
         case none
-        /// A page for people. Ours differ from the provider's.
+        /// The body is a web page. This program's pages differ from the provider's.
         case page
-        /// JSON, or the fields of a form.
+        /// The body is JSON, or has the fields of a form.
         case value(JSONValue)
         case unread
 

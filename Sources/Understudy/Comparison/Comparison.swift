@@ -6,22 +6,23 @@ import JOSE
 import JSON
 import Recordings
 
-/// Repeats the requests of a recording at a server in this process, and compares the answers with the recorded ones.
+/// Repeats the requests of a recording of a real provider's traffic at a server in this process, and compares the
+/// answers with the recorded ones.
 ///
-/// Codes, tokens and cookies are others here. So each value that an answer has in place of a recorded one is sent in
-/// its place from then on.
+/// This server gives other codes, tokens and cookies. So when an answer has a new value in place of a recorded one,
+/// later requests are sent with the new value.
 package struct Comparison {
-    /// An entry of the recording, with what was found.
+    /// A request of the recording, with the result of comparing its answer.
     package struct Finding: Sendable {
         package enum Outcome: Sendable, Equatable {
             case compared([Difference])
-            /// The reason why the entry wasn't compared.
+            /// The reason why the recorded request wasn't repeated and compared.
             case skipped(String)
         }
 
-        /// The position in the recording, from 1.
+        /// The position of the request in the recording, from 1.
         package let number: Int
-        /// Method and address, without parameters.
+        /// The method and the address of the recorded request, without parameters.
         package let title: String
         package let outcome: Outcome
 
@@ -30,23 +31,23 @@ package struct Comparison {
         package var differences: [Difference] { if case .compared(let found) = outcome { found } else { [] } }
     }
 
-    /// The reason why requests to the app, and to other servers, aren't compared.
+    /// The reason why recorded requests to the app, and to other servers than providers, aren't compared.
     package static let otherHost = "another host"
 
     private let server: RunningServer
     private let har: HARFile
     private let account: String?
-    /// The values here, by those in the recording.
+    /// The values that this server has given, by the recorded values in whose place they are.
     private var values: [String: String] = [:]
     private var cookies: [String: [(name: String, value: String)]] = [:]
-    /// The codes and tokens that the recording shows being issued, up to the present entry.
+    /// The codes and tokens that the recording shows being issued, up to the request that is being compared.
     private var issued: Set<String> = []
-    /// The ends of sign-ins that each entry has.
+    /// The ends of sign-ins that each recorded request contains: the parameters that the app gets.
     private let endings: [[Ending]]
 
-    /// The time in which an answer here must come.
+    /// The seconds in which this server must answer a repeated request.
     private static let seconds = 30
-    /// The length of the shortest value that is replaced.
+    /// The length of the shortest recorded value that is replaced by this server's value.
     private static let shortest = 4
     private static let dropped: Set<String> = [
         "host", "content-length", "connection", "cookie", "accept-encoding", "transfer-encoding", "if-none-match",
@@ -54,7 +55,8 @@ package struct Comparison {
         "te", "trailer", "upgrade", "keep-alive", "proxy-connection",
     ]
 
-    /// Repeats a recording. `account` is the person who signs in; the seed's first by default.
+    /// Repeats the requests of a recording at a new server, and returns the differences. `account` is the user who
+    /// signs in, by default the seed's first.
     ///
     /// - Throws: ``StartError`` when the server can't be started with the seeds, or they have no such account.
     package static func run(
@@ -106,7 +108,7 @@ package struct Comparison {
         guard server.plays(entry.host) else { return .skipped(Comparison.otherHost) }
         guard entry.isAnswered else { return .skipped("the answer wasn't recorded") }
         guard let endpoint = server.endpoint(request.method, entry.host, request.path) else {
-            return .skipped("nothing is served here")
+            return .skipped("Understudy has no such endpoint")
         }
         let ending = endpoint.authorizes ? ending(of: entry, from: index) : nil
         if endpoint.authorizes {
@@ -148,15 +150,18 @@ package struct Comparison {
 
     // MARK: - Authorizations
 
-    /// The end of a sign-in: the parameters with which the browser is sent back to the app, and where it is sent.
+    /// The end of a recorded sign-in: the parameters with which the browser is sent back to the app, and the app's
+    /// address.
     private struct Ending {
         let fields: JSONObject
-        /// The app's address; `nil` if the answer doesn't tell, such as a message to another window.
+        /// The address of the app to which the browser is sent; `nil` if the answer doesn't tell, such as a message to
+        /// another window.
         let destination: String?
 
         init(fields: JSONObject, destination: String?) { (self.fields, self.destination) = (fields, destination) }
 
-        /// Reads an answer that is a redirect, or a page with a form for the app. `nil` for other answers.
+        /// Reads the end of a sign-in from an answer that is a redirect, or a page with a form for the app. Returns
+        /// `nil` for other answers.
         init?(of response: Response, to request: Request) {
             if let location = response.header("Location") {
                 (fields, destination) = (AnswerComparison.parameters(of: location), location)
@@ -177,8 +182,8 @@ package struct Comparison {
         }
     }
 
-    /// Returns the end of an authorization: its own redirect or page, or that of a later request, after the person was
-    /// asked. `nil` if the recording doesn't have it.
+    /// Returns the end of the authorization that the recorded request began: in its own answer, or in that of a later
+    /// request, after the user was asked. Returns `nil` if the recording doesn't have it.
     private func ending(of entry: HARFile.Entry, from index: Int) -> Ending? {
         let state = Comparison.fields(of: entry.request)["state"]
         for ending in endings[index...].joined() where ending.fields["state"] == state { return ending }
@@ -189,7 +194,8 @@ package struct Comparison {
         ["code", "error", "id_token", "access_token"].contains { fields[$0] != nil }
     }
 
-    /// Orders that the next authorization ends as in the recording. Returns the reason why it can't.
+    /// Orders that the next authorization at this server ends as in the recording. Returns the reason if that can't be
+    /// ordered.
     private func order(_ ending: Ending, at provider: String?) -> String? {
         guard let provider, !ending.fields.isEmpty else { return nil }
         var outcome = JSONObject([("provider", .string(provider))])
@@ -220,26 +226,27 @@ package struct Comparison {
             request: entry.request, response: response, time: .first, began: 0, duration: 0, fault: nil)
     }
 
-    /// The names of values that are another in every sign-in, beside secrets and IDs.
+    /// The names of values that differ in every sign-in, in addition to secrets and IDs.
     private static let momentary: Set<String> = ["sub", "login", "email", "user_code", "request_uri", "session_state"]
-    /// The fields and headers in which a request has a code or token that the provider has issued.
+    /// The names of the fields and headers in which a request has a code or token that a provider has issued.
     private static let credentials: Set<String> = [
         "code", "access_token", "refresh_token", "device_code", "token", "input_token", "fb_exchange_token", "id_token",
         "id_token_hint", "subject_token", "actor_token", "idToken", "refreshToken", "oauthIdToken", "oauthAccessToken",
         "oobCode", "sessionInfo", "mfaPendingCredential", "pendingToken", "sessionCookie",
     ]
-    /// The length of the shortest code or token. A code from a text message is shorter, and may be a seed's.
+    /// The length of the shortest code or token. A code from a text message is shorter, and may be in a seed (test
+    /// data).
     private static let shortestCredential = 8
 
-    /// Whether a value with this name differs from sign-in to sign-in: a code, a token or an ID. A word of the protocol
-    /// doesn't, such as a grant type, even where it is another here.
+    /// Whether a value with this name differs from sign-in to sign-in, as codes, tokens and IDs do. Words of the
+    /// protocol, such as a grant type, don't.
     private static func varies(_ name: String) -> Bool {
         Mask.isSecret(name) || momentary.contains(name) || ["id", "kid", "tid", "sid", "oid", "uid"].contains(name)
             || ["_id", "Id", "ID", "token", "Token"].contains { name.hasSuffix($0) } && name != "providerId"
     }
 
-    /// Returns why a request can't be repeated: it needs a code or token that nothing here stands for. A request that
-    /// was refused is repeated with any.
+    /// Returns the reason why a recorded request can't be repeated: it needs a code or token in whose place this server
+    /// hasn't issued one. A request that was refused in the recording is repeated with any value.
     private func missingCredential(of entry: HARFile.Entry) -> String? {
         let exchange = Comparison.exchange(entry, entry.response)
         guard entry.response.status < 400, exchange.notes.error == nil else { return nil }
@@ -252,13 +259,13 @@ package struct Comparison {
             if value.contains("|") || name == "token" && value.hasPrefix("eyJ") { continue }
             let noun = name.lowercased().hasSuffix("code") ? "code" : "token"
             return issued.contains(value)
-                ? "this request needs a \(noun) which wasn't issued here"
+                ? "this request needs a \(noun) which Understudy hasn't issued"
                 : "this request needs a \(noun) which the recording doesn't show being issued"
         }
         return nil
     }
 
-    /// Remembers which values stand here for those of the recording.
+    /// Remembers which values of this server's answer are in place of which values of the recorded answer.
     private mutating func learn(_ entry: HARFile.Entry, _ answer: Response) {
         let own = Dictionary(
             Comparison.exchange(entry, answer).responseFindings.map { ($0.place, $0.value) },
@@ -315,18 +322,19 @@ package struct Comparison {
     }
 }
 
-/// The translation of a recorded request's headers, query and body.
+/// Replaces the recorded codes and tokens in a request's headers, query and body by those that this server has issued.
 private struct Translation {
     let values: [String: String]
 
-    /// Returns the encoded form, unchanged if nothing in it is translated.
+    /// Returns the form with recorded values replaced by this server's, encoded; or `text` itself if nothing is
+    /// replaced.
     func form(_ form: Form, in text: String) -> String {
         let fields = form.fields.map { Form.Field(name: $0.name, value: value($0.value, of: $0.name)) }
         let isSame = zip(fields, form.fields).allSatisfy { $0.value == $1.value }
         return isSame ? text : Form(fields: fields).encoded
     }
 
-    /// Returns a header's value with each of its words as it is here; so is what Basic credentials hold.
+    /// Returns a header's value with each recorded word replaced by this server's, also within Basic credentials.
     func header(_ text: String) -> String {
         if let basic = BasicCredentials.read(header: text) {
             let own = "\(values[basic.user] ?? basic.user):\(values[basic.password] ?? basic.password)"

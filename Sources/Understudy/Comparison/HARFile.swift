@@ -4,28 +4,28 @@ import JOSE
 import JSON
 import Time
 
-/// A recording in the form of HTTP archives, as browsers and proxies write it:
+/// A recording of HTTP traffic in the form of an HTTP archive (HAR), as browsers and proxies write it:
 /// <http://www.softwareishard.com/blog/har-12-spec/>. Of each entry, only what can be compared is read.
 package struct HARFile: Sendable {
     package struct Entry: Sendable {
-        /// The host in the URL, in lower case and without port.
+        /// The host in the recorded request's URL, in lower case and without port.
         let host: String
         let request: Request
         let response: Response
-        /// Whether the answer was an address of the app's own, or wasn't recorded.
+        /// Whether the recording has the provider's answer to the request.
         let isAnswered: Bool
     }
 
-    /// The most entries of a recording.
+    /// The most entries that a recording in an HTTP archive may have.
     package static let entryLimit = 2_000
 
     package let entries: [Entry]
-    /// The time of the first request.
+    /// The time of the recording's first request.
     let began: Instant?
 
-    /// Reads a recording. `name` is the file's, for messages.
+    /// Reads a recording from an HTTP archive (HAR). `name` is the file's name, for messages.
     ///
-    /// - Throws: The first thing that isn't as in an HTTP archive, with its path.
+    /// - Throws: The first part of the file that isn't as in an HTTP archive, with its path.
     package init(_ bytes: [UInt8], name: String) throws(Issues) {
         let file: LocatedJSON
         do { file = LocatedJSON(try JSONValue(parsing: bytes, limits: .answer), file: name) } catch {
@@ -91,7 +91,8 @@ package struct HARFile: Sendable {
         try member(name, of: json, "a string") { $0.string }.value
     }
 
-    /// Returns the headers, without those of HTTP/2's own, whose names begin with a colon.
+    /// Returns the headers of a recorded request or answer, without HTTP/2's pseudo-headers, whose names begin with a
+    /// colon.
     private static func headers(of json: LocatedJSON) throws(Issues) -> [(name: String, value: String)] {
         var headers: [(name: String, value: String)] = []
         for item in json["headers"]?.items ?? [] {

@@ -4,14 +4,14 @@ import JOSE
 import EmulatorCore
 import Time
 
-/// The local certificate authority: a certificate and a key in a folder of the user's. It isn't installed anywhere.
+/// A local certificate authority: a certificate and a key in a folder of the user. It isn't installed anywhere.
 public struct LocalAuthority: Sendable {
-    /// The reason why the authority can't be made or used, with the remedy, in a line.
+    /// The reason why the local certificate authority can't be made or used, with the remedy, in a line.
     public struct Failure: Error, CustomStringConvertible, Sendable {
-        /// The line.
+        /// The reason why the local certificate authority can't be made or used, with the remedy, in a line.
         public let description: String
 
-        /// Makes a failure with this line.
+        /// Makes a failure of the local certificate authority with this description.
         public init(_ description: String) { self.description = description }
     }
 
@@ -19,14 +19,15 @@ public struct LocalAuthority: Sendable {
     static let keyName = "understudy-ca.key"
     private static let day = TimeSpan.days(1)
 
-    /// The path of the authority's folder; empty if no folder is known, or if the authority exists only in memory.
+    /// The path of the local certificate authority's folder; empty if no folder is known, or if the authority exists
+    /// only in memory.
     public let directory: String
 
-    /// The certificate and the key, if the authority is in memory.
+    /// The certificate and the key of a certificate authority that exists only in memory; otherwise `nil`.
     private let kept: (certificate: String, key: String)?
 
-    /// Describes the authority in `directory`. The default is `understudy` below `XDG_DATA_HOME`, or else below
-    /// `.local/share` in `HOME`. If neither variable is set, there is no authority.
+    /// Describes the local certificate authority whose files are in `directory`. The default is `understudy` below
+    /// `XDG_DATA_HOME`, or else below `.local/share` in `HOME`. If neither variable is set, there is no authority.
     public init(directory: String? = nil) {
         self.directory = directory ?? LocalAuthority.usualDirectory ?? ""
         kept = nil
@@ -37,7 +38,7 @@ public struct LocalAuthority: Sendable {
         self.kept = kept
     }
 
-    /// The default folder. Relative paths are ignored:
+    /// The default folder of the local certificate authority. Relative paths in the environment are ignored:
     /// <https://specifications.freedesktop.org/basedir-spec/latest/#variables>
     private static var usualDirectory: String? {
         func folder(_ name: String) -> String? {
@@ -54,15 +55,15 @@ public struct LocalAuthority: Sendable {
         )
     }
 
-    /// The path of the certificate that clients should trust, in PEM.
+    /// The path of the authority's certificate, in PEM, that clients should trust.
     public var certificatePath: String { "\(directory)/\(LocalAuthority.certificateName)" }
-    /// The path of the authority's private key, which only the file's owner can read.
+    /// The path of the local certificate authority's private key, which only the file's owner can read.
     public var keyPath: String { "\(directory)/\(LocalAuthority.keyName)" }
 
-    /// Whether the authority exists.
+    /// Whether the local certificate authority has been made.
     public var exists: Bool { kept != nil || (!directory.isEmpty && File.exists(certificatePath)) }
 
-    /// Makes a new authority in memory.
+    /// Makes a new certificate authority that exists only in memory.
     package static func inMemory(seeds: [SeedInput] = []) throws -> LocalAuthority {
         let authority = try fresh(seeds)
         return LocalAuthority(kept: (certificate: authority.certificate, key: try authority.key.pem()))
@@ -75,19 +76,20 @@ public struct LocalAuthority: Sendable {
             from: now - day, to: now + .days(3650))
     }
 
-    /// The certificate, in PEM.
+    /// The certificate authority's certificate, in PEM.
     package func certificate() throws -> String { try kept?.certificate ?? File.text(at: certificatePath) }
 
-    /// Makes a new authority: P-256, valid for ten years, and only for the hosts that the daemon plays and for this
-    /// machine. Hosts named only in `seeds`, such as an OpenID issuer's, are included.
+    /// Makes a new local certificate authority: P-256, valid for ten years, and only for the hosts of providers that
+    /// the daemon stands in for, and for this machine. Hosts named only in `seeds`, such as an OpenID issuer's, are
+    /// included.
     ///
-    /// - Throws: ``Failure`` if one exists and must not be replaced, or if it can't be written; ``StartError`` if a
-    ///   seed can't be used.
+    /// - Throws: ``Failure`` if an authority exists and must not be replaced, or if the new one can't be written;
+    ///   ``StartError`` if a seed can't be used.
     public func make(replacing: Bool = false, seeds: [SeedInput] = []) throws {
         try requireDirectory()
         guard replacing || !exists else {
             throw Failure(
-                "there is one already: \(certificatePath). With --force it is replaced, and must be trusted anew")
+                "an authority exists already: \(certificatePath). --force replaces it; then trust the new one")
         }
         let authority = try LocalAuthority.fresh(seeds)
         do {
@@ -116,8 +118,8 @@ public struct LocalAuthority: Sendable {
         }
     }
 
-    /// Whether the authority may issue certificates for the hosts that the daemon always plays, but not for all hosts
-    /// of `seeds`.
+    /// Whether the authority may issue certificates for the provider hosts that the daemon always stands in for, but
+    /// not for all hosts of `seeds`.
     package func lacksHosts(of seeds: [SeedInput]) throws -> Bool {
         func vouches(for seeds: [SeedInput]) throws -> Bool {
             let hosts = PlayedHosts.certified(for: try SeedInput.load(seeds))
@@ -126,8 +128,8 @@ public struct LocalAuthority: Sendable {
         return try !vouches(for: seeds) && vouches(for: [.json("{}")])
     }
 
-    /// Issues a server's certificate for `hosts` and for this machine's addresses, including `address` if it is
-    /// loopback.
+    /// Issues a server's TLS certificate for `hosts` and for this machine's addresses, including `address` if that is a
+    /// loopback address.
     func certificate(for hosts: [String], at address: String, lifetime: TimeSpan) throws -> ServerCertificate {
         let (certificate, key) = try material()
         do {
@@ -149,11 +151,11 @@ public struct LocalAuthority: Sendable {
     }
 }
 
-/// A server's certificate, and the time of its renewal.
+/// A TLS certificate of the server, and the time of its renewal.
 struct ServerCertificate: Sendable {
     let tls: Server.TLS
-    /// The certificate of the authority that issued it, in PEM.
+    /// The certificate of the authority that issued the server's certificate, in PEM.
     let authority: String
-    /// The time at which it should be renewed.
+    /// The time at which the server's certificate should be renewed.
     let renewal: Instant
 }

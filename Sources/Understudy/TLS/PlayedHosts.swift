@@ -1,9 +1,9 @@
 import EmulatorCore
 
-/// The provider hosts that the daemon plays, and those of seeded projects. Their names can be made to resolve to the
-/// daemon.
+/// The hosts of providers that the daemon stands in for, and the hosts of projects in the seeds (test data). Their
+/// names can be made to resolve to the daemon.
 public enum PlayedHosts {
-    /// Returns the sorted names of the hosts that a server with these seeds plays.
+    /// Returns the sorted names of the provider hosts that a server with these seeds (test data) stands in for.
     ///
     /// - Throws: ``StartError`` if a seed can't be used.
     public static func names(seeds: [SeedInput] = [.builtIn]) throws -> [String] {
@@ -15,8 +15,8 @@ public enum PlayedHosts {
         return played.union(seed.sections.flatMap(\.hosts)).sorted()
     }
 
-    /// Returns the domains for which a certificate authority may issue certificates: the hosts that are always played,
-    /// those of the built-in seed and of `seeds`, and this machine.
+    /// Returns the domains for which the local certificate authority may issue certificates: the provider hosts that
+    /// the daemon always stands in for, those of the built-in seed and of `seeds`, and this machine.
     static func domains(seeds: [SeedInput]) throws -> [String] {
         let always = Set(Providers.playing(try SeedInput.load([.json("{}")])).flatMap(\.hosts)).map {
             $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0
@@ -29,12 +29,12 @@ public enum PlayedHosts {
         return (always + others.filter { !known.contains($0) }).sorted() + ["localhost"]
     }
 
-    /// Returns the parent domains: for `a.example.com`, `example.com` and `com`.
+    /// Returns the parent domains of a host name: for `a.example.com`, `example.com` and `com`.
     private static func parents(of host: String) -> [String] {
         host.indices.filter { host[$0] == "." }.map { String(host[host.index(after: $0)...]) }
     }
 
-    /// Returns the names in the daemon's certificate.
+    /// Returns the host names in the daemon's TLS certificate.
     static func certified(for seed: Seed) -> [String] {
         let hosts = names(for: seed)
         return hosts + ["*.firebaseapp.com", "localhost", "*.localhost"] + hosts.map { "\($0).localhost" }

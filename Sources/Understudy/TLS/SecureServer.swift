@@ -5,8 +5,8 @@ import EmulatorCore
 import Synchronization
 import Time
 
-/// A server with TLS. Its certificate is renewed while it runs: before it expires, and when the authority has been
-/// replaced.
+/// An HTTPS server. Its certificate is renewed while the server runs: before the certificate expires, and when the
+/// certificate authority has been replaced.
 ///
 /// libmicrohttpd keeps the certificate with which it was started. So a new server takes over the listening sockets,
 /// while the old one finishes its requests; no connection is refused.
@@ -14,12 +14,12 @@ final class SecureServer: Sendable {
     struct Options: Sendable {
         var server: Server.Options
         var authority: LocalAuthority
-        /// The names in the certificate.
+        /// The host names in the server's TLS certificate.
         var hosts: [String]
-        /// The certificate's lifetime. Apple's systems accept at most 825 days from an authority that a person has added:
-        /// <https://support.apple.com/103769>.
+        /// The lifetime of the server's certificate. Apple's systems accept at most 825 days from an authority that a
+        /// user has added: <https://support.apple.com/103769>.
         var lifetime = TimeSpan.days(395)
-        /// The interval between checks for the certificate's renewal.
+        /// The interval between checks whether the server's certificate must be renewed.
         var interval: Duration = .seconds(10)
         var logger: Logger
     }
@@ -27,10 +27,11 @@ final class SecureServer: Sendable {
     private struct State {
         var server: Server
         var certificate: ServerCertificate
-        /// The previous server, until it has finished its requests.
+        /// The server with the previous certificate, until it has finished its requests.
         var retired: Server?
         var isStopped = false
-        /// The last warning about a failed renewal, so that it isn't repeated.
+        /// The last warning about a failed renewal of the server's certificate, kept so that the warning isn't
+        /// repeated.
         var complaint: String?
     }
 
@@ -39,7 +40,7 @@ final class SecureServer: Sendable {
     private let listeners: [Listener]
     private let state: Mutex<State>
 
-    /// Starts listening on `options.server`'s host and port.
+    /// Starts an HTTPS server on the host and port of `options.server`.
     init(_ options: Options, handler: @escaping Server.Handler) throws {
         self.options = options
         self.handler = handler
@@ -58,21 +59,20 @@ final class SecureServer: Sendable {
 
     deinit { stop() }
 
-    /// The port's number.
     var port: UInt16 { listeners.first?.port ?? 0 }
 
-    /// The present certificate; `nil` while it is being renewed or the server stops.
+    /// The server's present certificate; `nil` while it is being renewed or the server stops.
     var certificate: Server.TLS? { state.withLockIfAvailable { $0.certificate.tls } }
 
-    /// The counters; `nil` while the server stops. Stopping waits for requests, and one of them may ask for the
-    /// counters.
+    /// The counters of the HTTPS server's connections; `nil` while the server stops. Stopping waits for requests, and
+    /// one of them may ask for the counters.
     var counters: ServerCounters? {
         state.withLockIfAvailable { state in
             state.retired.map { state.server.counters + $0.counters } ?? state.server.counters
         }
     }
 
-    /// Serves a connection made within the process, as ``Server`` does.
+    /// Serves a connection made within the process over TLS, as ``Server`` does.
     func adopt(_ descriptor: Int32, label: String) -> Bool {
         guard let server = state.withLockIfAvailable({ $0.server }) else {
             close(descriptor)
@@ -81,7 +81,7 @@ final class SecureServer: Sendable {
         return server.adopt(descriptor, label: label)
     }
 
-    /// Makes each answer the last on its connection, as ``Server`` does.
+    /// Makes the HTTPS server close each connection with its next answer, as ``Server`` does.
     func announceEnd() { state.withLock { $0.server.announceEnd() } }
 
     func stop() {
@@ -126,7 +126,7 @@ final class SecureServer: Sendable {
         }
     }
 
-    /// Renews the certificate if it is time. Returns `false` if the server has stopped.
+    /// Renews the server's certificate if it is time. Returns `false` if the server has stopped.
     private func renewIfDue() -> Bool {
         let retired: Server?? = state.withLock { state in
             guard !state.isStopped else { return nil }

@@ -2,42 +2,43 @@ import Foundation
 
 /// The result of a sign-in with Apple: the properties of `ASAuthorizationAppleIDCredential`, under the same names.
 public struct AppleIDCredential: Sendable, Hashable {
-    /// A piece of personal data that an app asks for.
+    /// A piece of a user's data that an app requests at a sign-in with Apple: the full name or the e-mail address.
     public enum Scope: String, Sendable, Hashable, CaseIterable, Codable {
-        /// The person's name.
+        /// The scope by which an app requests the user's full name.
         case fullName
-        /// The person's e-mail address, or a private relay address.
+        /// The scope by which an app requests the user's e-mail address. Users can give an address of Apple's private
+        /// relay instead.
         case email
     }
 
     /// Apple's judgement whether the user is a real person: `ASUserDetectionStatus`.
     public enum RealUserStatus: Int, Sendable, Hashable, CaseIterable, Codable {
-        /// Apple gives no judgement: this isn't the first sign-in, or there is no device.
+        /// Apple doesn't judge whether the user is real, because this isn't the first sign-in, or there is no device.
         case unsupported = 0
-        /// Apple can't tell.
+        /// Apple can't tell whether the user is a real person.
         case unknown = 1
-        /// The user is probably a person.
+        /// Apple judges that the user is probably a real person.
         case likelyReal = 2
     }
 
-    /// The person's ID, the same in all apps of the team.
+    /// The user's ID at Apple, which is identical in all apps of a developer team.
     public let user: String
-    /// The text that the app put into the request.
+    /// The `state` that the app put into its sign-in request.
     public let state: String?
-    /// The scopes that the person granted.
+    /// The scopes (name, e-mail address) that the user granted to the app.
     public let authorizedScopes: [Scope]
-    /// The authorization code for your backend, as UTF-8.
+    /// Apple's authorization code, which your backend redeems, as UTF-8.
     public let authorizationCode: Data?
-    /// The ID token, a JSON Web Token, as UTF-8.
+    /// Apple's ID token, a JSON Web Token, as UTF-8.
     public let identityToken: Data?
-    /// The e-mail address; only at the first sign-in.
+    /// The user's e-mail address, which Apple gives to the app at the first sign-in only.
     public let email: String?
-    /// The name; only at the first sign-in.
+    /// The user's name, which Apple gives to the app at the first sign-in only.
     public let fullName: PersonNameComponents?
-    /// Apple's judgement whether the user is a real person.
+    /// The judgement of Apple whether the user is a real person.
     public let realUserStatus: RealUserStatus
 
-    /// Makes a credential, for unit tests of an app.
+    /// Makes the result of a sign-in with Apple, for unit tests of an app.
     public init(
         user: String, state: String? = nil, authorizedScopes: [Scope] = [], authorizationCode: Data? = nil,
         identityToken: Data? = nil, email: String? = nil, fullName: PersonNameComponents? = nil,
@@ -53,10 +54,10 @@ public struct AppleIDCredential: Sendable, Hashable {
         self.realUserStatus = realUserStatus
     }
 
-    /// ``authorizationCode`` as a text.
+    /// The authorization code of the sign-in with Apple, ``authorizationCode``, as a text.
     public var authorizationCodeText: String? { authorizationCode.map { String(decoding: $0, as: UTF8.self) } }
 
-    /// ``identityToken`` as a text.
+    /// The ID token of the sign-in with Apple, ``identityToken``, as a text.
     public var identityTokenText: String? { identityToken.map { String(decoding: $0, as: UTF8.self) } }
 }
 
@@ -70,7 +71,7 @@ extension AppleIDCredential: Decodable {
         case user, state, authorizedScopes, authorizationCode, identityToken, email, fullName, realUserStatus
     }
 
-    /// Reads a credential in the control API's form.
+    /// Reads the result of a sign-in with Apple from the JSON of Understudy's control API.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let name = try container.decodeIfPresent(Name.self, forKey: .fullName)
@@ -93,50 +94,51 @@ extension AppleIDCredential: Decodable {
     }
 }
 
-/// A failed sign-in with Apple. It has the domain and the codes of `ASAuthorizationError`, so `(error as NSError).code`
-/// is the same on systems with and without AuthenticationServices.
+/// The error of a failed sign-in with Apple. It has the domain and the codes of `ASAuthorizationError`, so `(error as
+/// NSError).code` is equal on systems with and without AuthenticationServices.
 public struct AppleAuthorizationError: Error, Sendable, Hashable {
-    /// `ASAuthorizationError.Code`: <https://developer.apple.com/documentation/authenticationservices/asauthorizationerror-swift.struct/code>.
+    /// The error code of a failed sign-in with Apple, as in `ASAuthorizationError.Code`:
+    /// <https://developer.apple.com/documentation/authenticationservices/asauthorizationerror-swift.struct/code>.
     public struct Code: Sendable, Hashable, RawRepresentable {
-        /// The number.
+        /// The number of an error code of Sign in with Apple, such as 1001 for `canceled`.
         public let rawValue: Int
 
-        /// Makes the code with this number.
+        /// Makes the error code of Sign in with Apple that has the number `rawValue`.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// The sign-in failed for an unknown reason.
+        /// The sign-in with Apple failed for an unknown reason.
         public static let unknown = Code(rawValue: 1000)
-        /// The person cancelled.
+        /// The user cancelled the sign-in.
         public static let canceled = Code(rawValue: 1001)
-        /// Apple's answer can't be used.
+        /// Apple's answer to the sign-in request can't be used.
         public static let invalidResponse = Code(rawValue: 1002)
-        /// The request wasn't handled.
+        /// The sign-in request wasn't handled.
         public static let notHandled = Code(rawValue: 1003)
-        /// The sign-in failed.
+        /// The sign-in with Apple failed, for none of the reasons that have codes of their own.
         public static let failed = Code(rawValue: 1004)
-        /// The sign-in would have needed the person, and no interaction was allowed.
+        /// The sign-in needed an interaction with the user, but the request didn't allow any.
         public static let notInteractive = Code(rawValue: 1005)
 
         private static let names = [
             "unknown", "canceled", "invalidResponse", "notHandled", "failed", "notInteractive",
         ]
 
-        /// The code's name, such as `canceled`, or else its number.
+        /// The name of the error code, such as `canceled`, or its number if it has no name.
         public var name: String {
             let (place, overflow) = rawValue.subtractingReportingOverflow(Code.unknown.rawValue)
             return !overflow && Code.names.indices.contains(place) ? Code.names[place] : String(rawValue)
         }
     }
 
-    /// The domain of these errors.
+    /// The `NSError` domain of failed sign-ins with Apple.
     public static let domain = "com.apple.AuthenticationServices.AuthorizationError"
 
-    /// The code that says why the sign-in failed.
+    /// The error code that says why the sign-in with Apple failed.
     public let code: Code
-    /// The reason in words, if it is known: the daemon's diagnosis, or the system's description.
+    /// The reason why the sign-in failed, in words, if the daemon or the operating system gave one.
     public let reason: String?
 
-    /// Makes an error with a code.
+    /// Makes the error of a failed sign-in with Apple, with a code and perhaps the reason in words.
     public init(_ code: Code, reason: String? = nil) {
         self.code = code
         self.reason = reason
@@ -144,32 +146,32 @@ public struct AppleAuthorizationError: Error, Sendable, Hashable {
 }
 
 extension AppleAuthorizationError: CustomNSError, LocalizedError, CustomStringConvertible {
-    /// The domain of these errors.
+    /// The `NSError` domain of failed sign-ins with Apple.
     public static var errorDomain: String { domain }
 
-    /// The code's number.
+    /// The number of the error code, for `NSError`.
     public var errorCode: Int { code.rawValue }
 
-    /// The description, for `NSError`.
+    /// The `NSError` user info of a failed sign-in: its description.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 
-    /// The code, and the reason.
+    /// The error code and the reason why the sign-in with Apple failed, as a text.
     public var errorDescription: String? { description }
 
-    /// The code, and the reason.
+    /// The error code and the reason why the sign-in with Apple failed, as a text.
     public var description: String { "\(code.name) (\(code.rawValue))\(reason.map { ": \($0)" } ?? "")" }
 }
 
 extension AppleIDCredential {
-    /// The state of an earlier sign-in: `ASAuthorizationAppleIDProvider.CredentialState`.
+    /// The state of a user's earlier sign-in with Apple: `ASAuthorizationAppleIDProvider.CredentialState`.
     public enum State: Int, Sendable, Hashable, CaseIterable {
-        /// The person has removed the app.
+        /// The user has removed the app from the Apple account.
         case revoked = 0
-        /// The person is signed in.
+        /// The user is signed in to the app with Apple.
         case authorized = 1
-        /// The person has never signed in.
+        /// The user has never signed in to the app with Apple.
         case notFound = 2
-        /// The app was transferred to another team, and this person's account isn't migrated yet.
+        /// The app was transferred to another developer team, and the user's account isn't migrated yet.
         case transferred = 3
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension World {
-    /// Sign in with Apple, on a device and at Apple's servers: `world.apple`.
+    /// Controls Sign in with Apple in a test world, on a device and at Apple's servers: `world.apple`.
     public struct Apple: Sendable, Hashable {
         let world: World
 
@@ -13,17 +13,17 @@ extension World {
             let account: String?
         }
 
-        /// Signs in as `ASAuthorizationController` does on a device. Order the outcome in advance with
-        /// ``World/order(_:at:client:times:)``.
+        /// Signs a user in to an app, as `ASAuthorizationController` does on a device. Choose in advance how the
+        /// sign-in ends, with ``World/order(_:at:client:times:)``.
         ///
         ///     let credential = try await world.apple.authorize(client: "com.example.app", nonce: nonce.sha256)
         ///
         /// - Parameters:
-        ///   - client: the app's bundle ID. It must be in the seed.
+        ///   - client: the app's bundle ID. It must be in the seed (the daemon's test data).
         ///   - nonce: the app's `request.nonce`: a ``NoncePair``'s ``NoncePair/sha256``.
         ///   - scopes: the data that the app asks for.
         ///   - state: the app's `request.state`.
-        ///   - account: the account on the device; `nil` lets the world choose.
+        ///   - account: the account on the device; `nil` lets the daemon choose.
         /// - Throws: ``AppleAuthorizationError`` if the sign-in fails as on a device; ``UnderstudyError`` otherwise,
         ///   such as `noSuchAccount`.
         public func authorize(
@@ -51,11 +51,11 @@ extension World {
             return try Wire.decode(answer.body, of: call)
         }
 
-        /// Returns the state of a sign-in, as `getCredentialState(forUserID:)` does.
+        /// Returns the state of a user's earlier sign-in with Apple, as `getCredentialState(forUserID:)` does.
         ///
         /// - Parameters:
         ///   - client: the app's bundle ID.
-        ///   - user: the credential's ``AppleIDCredential/user``.
+        ///   - user: the user's ID at Apple: the credential's ``AppleIDCredential/user``.
         /// - Throws: ``UnderstudyError``, such as `noSuchClient`.
         public func credentialState(client: String, user: String) async throws -> AppleIDCredential.State {
             struct Answer: Decodable { let rawValue: Int }
@@ -68,27 +68,28 @@ extension World {
             return state
         }
 
-        /// An event that Apple's servers report to an app's server.
+        /// An event that Apple's servers report to an app's server, such as a deleted account.
         public enum Event: String, Sendable, Hashable, CaseIterable, Codable {
-            /// The person switched off the forwarding of mail.
+            /// The user switched off the forwarding of mail by Apple's private relay.
             case emailDisabled = "email-disabled"
-            /// The person switched on the forwarding of mail.
+            /// The user switched on the forwarding of mail by Apple's private relay.
             case emailEnabled = "email-enabled"
-            /// The person removed the app.
+            /// The user removed the app from the Apple account.
             case consentRevoked = "consent-revoked"
-            /// The person deleted their Apple ID.
+            /// The user deleted their Apple account.
             case accountDeleted = "account-deleted"
         }
 
-        /// The result of sending a notification.
+        /// The result of sending one of Apple's notifications to an app's server.
         public struct Notification: Sendable, Hashable, Decodable {
-            /// Whether the app's server accepted the notification.
+            /// Whether the app's server accepted Apple's notification.
             public let isDelivered: Bool
-            /// The number of attempts.
+            /// The number of attempts to deliver Apple's notification to the app's server.
             public let attempts: Int
-            /// The reason why the server didn't accept the notification; `nil` if it did.
+            /// The reason why the app's server didn't accept Apple's notification; `nil` if it did.
             public let failure: String?
-            /// The signed JSON Web Token; `nil` if the team has no notification address.
+            /// Apple's notification as a signed JSON Web Token; `nil` if the app's team has no address for
+            /// notifications.
             public let payload: String?
 
             private enum CodingKeys: String, CodingKey {
@@ -97,12 +98,13 @@ extension World {
             }
         }
 
-        /// Changes a person's account, and sends Apple's notification about that to the team's server.
+        /// Changes a user's Apple account, and sends Apple's notification of the change to the server of the app's
+        /// team.
         ///
         /// - Parameters:
-        ///   - event: the change.
-        ///   - account: the person's account.
-        ///   - client: a client where the person has signed in.
+        ///   - event: the change that happens to the account.
+        ///   - account: the account's ID in the seed.
+        ///   - client: the ID of an app to which the user has signed in.
         /// - Throws: ``UnderstudyError``, such as `noConsent`. A notification that isn't accepted is not an error: see
         ///   ``Notification/failure``.
         @discardableResult
@@ -111,30 +113,32 @@ extension World {
                 "POST", "apple/notifications", ["type": event.rawValue, "account": account, "client": client])
         }
 
-        /// Removes the app from a person's account, as in the person's settings. All tokens of the app for this person
-        /// stop working.
+        /// Removes an app from a user's Apple account, as the user can do in the account's settings. All tokens that
+        /// Apple gave to this app for this user stop working.
         ///
         /// - Throws: ``UnderstudyError``.
         public func revoke(account: String, client: String) async throws {
             try await world.revoke(.apple, account: account, client: client)
         }
 
-        /// Publishes a new signing key, which is used from now on, and withdraws the oldest key.
+        /// Publishes a new signing key of Apple's, with which tokens are signed from now on, and withdraws the oldest
+        /// key.
         ///
         /// - Throws: ``UnderstudyError``.
         public func rotateKeys() async throws { try await world.send("POST", "apple/keys/rotate") }
 
-        /// The private relay's decision about a mail.
+        /// The decision of Apple's private relay whether to forward a mail.
         public struct RelayDecision: Sendable, Hashable, Decodable {
-            /// Whether the relay would forward the mail.
+            /// Whether Apple's private relay would forward the mail.
             public let isForwarded: Bool
-            /// The address that the mail would be forwarded to.
+            /// The address to which Apple's private relay would forward the mail.
             public let to: String?
-            /// The sender's address that the recipient would see.
+            /// The sender's address that the recipient of a mail would see after Apple's private relay has forwarded
+            /// it.
             public let sender: String?
-            /// The reason why the relay would refuse the mail.
+            /// The reason why Apple's private relay would refuse the mail.
             public let reason: String?
-            /// The relay's SMTP reply to a refused mail.
+            /// The SMTP reply with which Apple's private relay would refuse the mail.
             public let smtp: String?
 
             private enum CodingKeys: String, CodingKey {
@@ -156,6 +160,6 @@ extension World {
 }
 
 extension World {
-    /// Sign in with Apple, on a device and at Apple's servers.
+    /// Controls Sign in with Apple in this test world, on a device and at Apple's servers.
     public var apple: Apple { Apple(world: self) }
 }

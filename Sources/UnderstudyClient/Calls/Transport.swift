@@ -4,29 +4,29 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// A call of the control API.
+/// A request to Understudy's control API.
 struct Call: Sendable {
     let method: String
-    /// The path below `/_understudy/v1/`.
+    /// The path of a control API's endpoint, below `/_understudy/v1/`.
     let path: String
     var query: [(name: String, value: String)] = []
     var body: Data?
-    /// The time that the daemon may wait, for example for a mail.
+    /// The time that the daemon may hold back its answer, for example until a mail arrives.
     var wait: Duration = .zero
 
     var name: String { "\(method) \(path)" }
 }
 
-/// The answer to a call.
 struct Answer: Sendable {
     let status: Int
     let body: Data
-    /// Whether a daemon sent the answer: all of its answers have `Understudy-Request`.
+    /// Whether this answer is from Understudy's daemon, whose answers all have the header `Understudy-Request`.
     let isDaemons: Bool
 }
 
 enum Transport {
-    /// The session of all calls. Many tests of one process call at the same time, and some of their calls wait.
+    /// The URL session for all requests to the control API. Tests of one process send many at the same time, and some
+    /// of the requests wait for an event.
     private static let session: URLSession = {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = 256
@@ -35,7 +35,7 @@ enum Transport {
         return URLSession(configuration: configuration, delegate: CallSession(), delegateQueue: nil)
     }()
 
-    /// The seconds that an answer may take, beside the call's own wait.
+    /// The seconds that the daemon may take to answer, in addition to the wait that the request itself asks for.
     private static let patience: TimeInterval = 60
 
     static func send(_ call: Call, to base: String, token: String?) async throws -> Answer {
@@ -51,8 +51,8 @@ enum Transport {
             if Task.isCancelled { throw CancellationError() }
             throw UnderstudyError(
                 call: call.name, code: "unreachable",
-                message: "a daemon at \(base) can't be asked: \(reason(error, url)); start one with "
-                    + "\"understudy serve\", or say where it is in UNDERSTUDY_URL")
+                message: "no Understudy daemon answers at \(base): \(reason(error, url)); start one with "
+                    + "\"understudy serve\", or set UNDERSTUDY_URL to the address of a running one")
         }
         let answer = response as? HTTPURLResponse
         return Answer(
@@ -77,17 +77,17 @@ enum Transport {
         switch error.code {
         case .badURL where url.host?.contains(":") == true:
             "Foundation on Linux takes no IPv6 address in a URL; use a name, such as localhost"
-        case .cancelled: "what answers there wants a user name and a password"
+        case .cancelled: "the server there demands a user name and a password, so it isn't Understudy"
         default: error.localizedDescription
         }
     }
 }
 
-/// A receiver of calls: a world, or the daemon for calls about all worlds.
+/// A receiver of requests to the control API: a test world, or the whole daemon for requests about all worlds.
 protocol Callee: Sendable {
     var callBase: String { get }
     var callToken: String? { get }
-    /// Throws if the call can't be sent.
+    /// Throws an error if `call` can't be sent to the control API, for example because the world's name is invalid.
     func check(_ call: Call) throws
 }
 
@@ -104,13 +104,14 @@ extension World: Callee {
 }
 
 extension Callee {
-    /// Returns the answer, whatever its status is.
+    /// Returns the control API's answer to `call`, whatever its HTTP status is.
     func answer(_ call: Call) async throws -> Answer {
         try check(call)
         return try await Transport.send(call, to: callBase, token: callToken)
     }
 
-    /// Returns the body of an answer. Throws if it is a refusal, or isn't a daemon's.
+    /// Returns the body of the control API's answer. Throws an error if the daemon refused the request, or if another
+    /// server answered.
     @discardableResult
     func send(_ call: Call) async throws -> Data {
         let answer = try await answer(call)
@@ -120,13 +121,15 @@ extension Callee {
         return answer.body
     }
 
-    /// Returns the body of an answer. Throws if it is a refusal.
+    /// Sends a request without a body to the control API, and returns the answer's body. Throws an error if the daemon
+    /// refuses the request.
     @discardableResult
     func send(_ method: String, _ path: String, query: [(name: String, value: String)] = []) async throws -> Data {
         try await send(Call(method: method, path: path, query: query))
     }
 
-    /// Returns the body of an answer. Throws if it is a refusal.
+    /// Sends `body` as JSON to the control API, and returns the answer's body. Throws an error if the daemon refuses
+    /// the request.
     @discardableResult
     func send(_ method: String, _ path: String, _ body: some Encodable) async throws -> Data {
         try await send(Call(method: method, path: path, body: Wire.encode(body)))
@@ -147,7 +150,7 @@ extension Callee {
     }
 }
 
-/// Reads and writes the control API's JSON.
+/// Encodes and decodes the JSON of Understudy's control API.
 enum Wire {
     static func encode(_ value: some Encodable) throws -> Data {
         let encoder = JSONEncoder()
@@ -161,7 +164,7 @@ enum Wire {
         do { return try decoder.decode(Value.self, from: body) } catch {
             throw UnderstudyError(
                 call: call.name, code: "unexpectedAnswer",
-                message: "the daemon answered what this version of the client can't read: \(error)")
+                message: "this version of the client can't read the daemon's answer: \(error)")
         }
     }
 }
@@ -170,9 +173,9 @@ enum Wire {
     import FoundationNetworking
 #endif
 
-/// Refuses redirects and requests for a user name. A daemon sends neither, but another server at its address may. A
-/// redirect would carry the control token to another host, and FoundationNetworking repeats a request for ever if the
-/// server wants a user name.
+/// Makes requests to the daemon fail at a redirect and at a demand for a user name. A daemon sends neither, but another
+/// server at its address may. A redirect would carry the control token to another host, and FoundationNetworking would
+/// repeat a request for ever if the server wants a user name.
 final class CallSession: NSObject, URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
@@ -191,15 +194,16 @@ final class CallSession: NSObject, URLSessionTaskDelegate {
     }
 }
 
-/// Encodes parts of addresses. All characters but the unreserved ones are percent-encoded:
+/// Percent-encodes parts of URLs: all characters except the unreserved ones,
 /// <https://www.rfc-editor.org/rfc/rfc3986#section-2.3>.
 enum Address {
-    /// Returns a segment of a path. The segments `.` and `..` are encoded too, because they would change the path.
+    /// Returns `text` as a percent-encoded segment of a URL's path. The segments `.` and `..` are encoded too, because
+    /// they would change the path.
     static func segment(_ text: String) -> String {
         [".", ".."].contains(text) ? text.replacingOccurrences(of: ".", with: "%2E") : encoded(text)
     }
 
-    /// Returns a query with its question mark, or an empty text if there are no parameters.
+    /// Returns the query of a URL, with its question mark, or an empty text if `parameters` is empty.
     static func query(_ parameters: [(name: String, value: String)]) -> String {
         guard !parameters.isEmpty else { return "" }
         return "?" + parameters.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
@@ -221,14 +225,14 @@ enum Address {
 }
 
 extension World {
-    /// Makes any call of the control API, for calls that have no method here.
+    /// Calls any endpoint of Understudy's control API, for example one without a Swift method of its own.
     ///
     ///     let status = try await world.call("GET", "health")
     ///
     /// - Parameters:
-    ///   - method: `GET`, `POST`…
+    ///   - method: the HTTP method: `GET`, `POST`…
     ///   - path: the path below `/_understudy/v1/`, with its query.
-    ///   - body: the body.
+    ///   - body: the request's JSON body.
     /// - Returns: The answer's body; `null` if it has none.
     /// - Throws: ``UnderstudyError``.
     @discardableResult

@@ -1,17 +1,17 @@
 import Foundation
 
-/// A failed call of the control API: the daemon refused it, or couldn't be reached.
+/// A failed call of Understudy's control API: the daemon refused the call, or couldn't be reached.
 public struct UnderstudyError: Error, Sendable, Hashable, LocalizedError, CustomStringConvertible {
-    /// The call, such as `POST outcomes`.
+    /// The failed call of the control API, as a method and a path, such as `POST outcomes`.
     public let call: String
-    /// The answer's HTTP status; `nil` if there was no answer.
+    /// The HTTP status of the daemon's answer; `nil` if there was no answer.
     public let status: Int?
-    /// The error's name, such as `noSuchAccount`. The names `unreachable`, `notADaemon`, `invalidURL`,
+    /// The name of the error, such as `noSuchAccount`. The names `unreachable`, `notADaemon`, `invalidURL`,
     /// `invalidWorldName` and `unexpectedAnswer` come from this client, not from the daemon.
     public let code: String
-    /// A description of the error.
+    /// The description in words why the call of the control API failed.
     public let message: String
-    /// The faulty member of the call, such as `$.account`.
+    /// The part of the request that is wrong, as a path in its JSON, such as `$.account`.
     public let path: String?
 
     init(call: String, status: Int? = nil, code: String, message: String, path: String? = nil) {
@@ -22,13 +22,13 @@ public struct UnderstudyError: Error, Sendable, Hashable, LocalizedError, Custom
         self.path = path
     }
 
-    /// Makes an error of a refusal, or of an answer that isn't a daemon's.
+    /// Makes the error for a request to the control API that the daemon refused or another server answered.
     init(_ answer: Answer, to call: Call, at base: String) {
         let error = (try? JSONDecoder().decode(JSONValue.self, from: answer.body))?["error"]
         guard answer.isDaemons || error != nil else {
             self.init(
                 call: call.name, status: answer.status, code: "notADaemon",
-                message: "what answers at \(base) is no daemon: its answer has no Understudy-Request")
+                message: "the server at \(base) isn't Understudy: its answer has no header Understudy-Request")
             return
         }
         self.init(
@@ -38,12 +38,12 @@ public struct UnderstudyError: Error, Sendable, Hashable, LocalizedError, Custom
             path: error?["path"]?.string)
     }
 
-    /// The call, the error and the faulty member.
+    /// The failed call of the control API, the error, and the wrong part of the request, as a text.
     public var description: String {
         let place = path.map { "\($0): " } ?? ""
         return "\(call)\(status.map { " was answered \($0)" } ?? "") (\(code)): \(place)\(message)"
     }
 
-    /// The call, the error and the faulty member.
+    /// The failed call of the control API, the error, and the wrong part of the request, as a text.
     public var errorDescription: String? { description }
 }

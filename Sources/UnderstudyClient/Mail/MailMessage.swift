@@ -1,118 +1,118 @@
 import Foundation
 
 extension World {
-    /// A mail or a text message in a world's inbox.
+    /// A mail or a text message that was caught in the inbox of a test world instead of being delivered.
     public struct MailMessage: Sendable, Hashable, Decodable, Identifiable {
-        /// The kind of a message.
+        /// The kind of a caught message: an e-mail or a text message.
         public enum Kind: String, Sendable, Hashable, Decodable {
-            /// An e-mail.
+            /// The message in the inbox is an e-mail.
             case mail
-            /// A text message to a phone.
+            /// The message in the inbox is a text message to a phone.
             case text
         }
 
         /// The sender and the recipients of a mail, as SMTP carries them.
         public struct Envelope: Sendable, Hashable, Decodable {
-            /// The sender.
+            /// The sender's address in a mail's SMTP envelope.
             public let from: String
-            /// The recipients.
+            /// The recipients' addresses in a mail's SMTP envelope.
             public let to: [String]
         }
 
-        /// A file in a mail.
+        /// A file that is attached to a mail.
         public struct Attachment: Sendable, Hashable, Decodable {
-            /// The file's name.
+            /// The name of a file that is attached to a mail.
             public let name: String?
-            /// The media type.
+            /// The media type of a file that is attached to a mail.
             public let type: String
-            /// The size in bytes.
+            /// The size of a file that is attached to a mail, in bytes.
             public let size: Int
-            /// The URL of the attachment's content; `nil` if secrets are masked.
+            /// The URL of the attached file's content; `nil` if the daemon masks secrets (`--mask-secrets`).
             public let url: String?
-            /// The ID by which the HTML refers to it.
+            /// The content ID by which the HTML of a mail refers to the attached file.
             public let contentId: String?
         }
 
-        /// A relay's treatment of a mail.
+        /// A relay's treatment of a mail. A relay, such as Apple's, forwards mail to users who hide their addresses.
         public struct Relay: Sendable, Hashable, Decodable {
-            /// The hidden address.
+            /// The relay address that hides the recipient's own address.
             public let address: String
-            /// The relay's name.
+            /// The name of the relay, such as Apple's private relay, that treated the mail.
             public let title: String
-            /// The person's own address, to which the mail was forwarded.
+            /// The recipient's own address, to which the relay forwarded the mail.
             public let forwardedTo: String?
-            /// The sender's address that the person sees.
+            /// The sender's address that the recipient of a relayed mail sees.
             public let sender: String?
-            /// The relay's reply if it refused the mail.
+            /// The SMTP reply with which the relay refused the mail; `nil` if it didn't.
             public let refusal: String?
-            /// The reason for the refusal.
+            /// The reason why the relay refused the mail.
             public let reason: String?
         }
 
-        /// The message's ID, such as `m1`.
+        /// The ID of a message in the inbox, such as `m1`.
         public let id: String
-        /// An e-mail, or a text message.
+        /// The kind of the message: an e-mail or a text message.
         public let kind: Kind
-        /// The sender's address or phone number.
+        /// The address of a mail's sender, or the phone number of a text message's sender.
         public let from: String
-        /// The recipient's address or phone number.
+        /// The address of a mail's recipient, or the phone number of a text message's recipient.
         public let to: String
         /// The sender and the recipients of a mail, as SMTP carries them.
         public let envelope: Envelope
-        /// The recipients of copies.
+        /// The addresses of those who get copies of the mail (`Cc`).
         public let cc: [String]?
-        /// The subject.
+        /// The subject of a mail.
         public let subject: String?
-        /// The plain text.
+        /// The content of a mail or a text message, as plain text.
         public let text: String?
-        /// The HTML.
+        /// The content of a mail, as HTML.
         public let html: String?
-        /// The addresses of web pages in the message.
+        /// The URLs of web pages that the mail or text message contains.
         public let links: [String]
-        /// The codes in the message that a person would type in.
+        /// The codes in the mail or text message that a user would type in, such as `123456`.
         public let codes: [String]
-        /// The attached files.
+        /// The files attached to the mail.
         public let attachments: [Attachment]?
-        /// The relay's treatment of the mail.
+        /// The treatment of the mail by a relay, such as Apple's private relay; `nil` if no relay took part.
         public let relay: Relay?
-        /// The time at which it was sent, by the world's clock.
+        /// The time at which the message was sent, by the test world's clock.
         public let time: Date
-        /// The ID of the exchange that sent it.
+        /// The ID of the recorded request that caused the message.
         public let request: String?
     }
 }
 
 extension World.MailMessage: CustomStringConvertible {
-    /// `m1 to ada@example.com: Welcome`
+    /// A line about a message in the inbox, such as `m1 to ada@example.com: Welcome`.
     public var description: String { "\(id) to \(to): \(subject ?? text ?? "")" }
 }
 
 extension World {
     /// The result of sending a mail by ``World/sendMail(from:to:cc:replyTo:subject:text:html:)``.
     public struct SentMail: Sendable, Hashable, Decodable {
-        /// A reply of the SMTP server.
+        /// An SMTP server's reply to a mail.
         public struct Reply: Sendable, Hashable, Decodable {
-            /// The code, such as 250.
+            /// The code of an SMTP reply, such as 250.
             public let code: Int
-            /// The text after the code.
+            /// The text after the code of an SMTP reply.
             public let text: String
         }
 
-        /// A recipient for whom the mail was refused.
+        /// A recipient for whom a sent mail was refused.
         public struct Refusal: Sendable, Hashable, Decodable {
-            /// The recipient.
+            /// The address of a recipient for whom the mail was refused.
             public let to: String
-            /// The SMTP reply for this recipient.
+            /// The SMTP reply that refuses the mail for a recipient.
             public let smtp: Reply
-            /// The reason.
+            /// The reason why the mail was refused for a recipient.
             public let reason: String
         }
 
-        /// The SMTP reply to the whole mail.
+        /// The SMTP reply to the whole mail, after its content was sent.
         public let smtp: Reply
-        /// The messages that are now in the inbox.
+        /// The messages in the inbox that the sent mail has become.
         public let messages: [MailMessage]
-        /// The recipients for whom the mail was refused.
+        /// The recipients for whom the sent mail was refused.
         public let refused: [Refusal]?
     }
 }

@@ -7,14 +7,14 @@ extension World {
         let more: Bool?
     }
 
-    /// Returns the mails and text messages of this world that meet all conditions, the oldest first. No message really
-    /// leaves the machine, unless the daemon forwards mail.
+    /// Returns the mails and text messages in this test world's inbox that meet all conditions, the oldest first. No
+    /// message really leaves the machine, unless the daemon forwards mail.
     ///
     ///     let mail = try await world.mail(to: "ada@example.com", wait: .seconds(5))
     ///     let code = mail.last?.codes.first
     ///
     /// - Parameters:
-    ///   - recipient: an address or a phone number; `*` stands for any characters.
+    ///   - recipient: the recipient's address or phone number; `*` stands for any characters.
     ///   - sender: the sender's address or phone number; `*` stands for any characters.
     ///   - subject: a part of the subject, in upper or lower case.
     ///   - text: a part of the text or the HTML, in upper or lower case.
@@ -58,14 +58,14 @@ extension World {
         }
     }
 
-    /// Returns one message.
+    /// Returns a mail or text message from the inbox by its ID.
     ///
     /// - Throws: ``UnderstudyError``, such as `noSuchMessage`.
     public func message(_ id: String) async throws -> MailMessage {
         try await call("GET", "mail/\(Address.segment(id))")
     }
 
-    /// Returns the source of a mail.
+    /// Returns the source text of a mail in the inbox.
     ///
     /// - Parameters:
     ///   - id: the message's ID.
@@ -124,7 +124,7 @@ extension World {
         return try await call("POST", "mail", mail)
     }
 
-    /// Answers a mail in the name of its recipient.
+    /// Answers a mail in the inbox in the name of its recipient.
     ///
     /// - Parameters:
     ///   - id: the mail's ID.
@@ -140,7 +140,7 @@ extension World {
             "POST", "mail/\(Address.segment(id))/replies", NewReply(from: sender, text: text, html: html))
     }
 
-    /// Deletes one message, or empties the inbox.
+    /// Deletes one message from the inbox, or empties the inbox.
     ///
     /// - Parameter id: the message's ID; `nil` deletes all messages.
     /// - Throws: ``UnderstudyError``, such as `noSuchMessage`.
@@ -148,7 +148,7 @@ extension World {
         try await send("DELETE", id.map { "mail/\(Address.segment($0))" } ?? "mail")
     }
 
-    /// Returns host and port of an SMTP server of this world's own.
+    /// Returns host and port of an SMTP server that puts all mail into this test world's inbox.
     ///
     /// - Throws: ``UnderstudyError``, with the code `noSMTP` if the daemon accepts no mail.
     public func smtp() async throws -> (host: String, port: Int) {

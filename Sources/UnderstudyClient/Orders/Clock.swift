@@ -1,7 +1,7 @@
 import Foundation
 
 extension World {
-    /// A world's clock: `world.clock`. Codes, tokens and sessions expire by it.
+    /// The clock of a test world: `world.clock`. Codes, tokens and sessions in the world expire by this clock.
     ///
     ///     try await world.clock.advance(by: .minutes(6))
     public struct Clock: Sendable, Hashable {
@@ -20,17 +20,17 @@ extension World {
             var reset: Bool?
         }
 
-        /// Returns the world's time.
+        /// Returns the time of this test world's clock.
         ///
         /// - Throws: ``UnderstudyError``.
         public func now() async throws -> Date { try await reading().date }
 
-        /// Returns whether the clock is stopped.
+        /// Returns whether the test world's clock is stopped.
         ///
         /// - Throws: ``UnderstudyError``.
         public func isFrozen() async throws -> Bool { try await reading().frozen }
 
-        /// Moves the clock forward, or back if `duration` is negative. Its precision is a millisecond.
+        /// Moves the test world's clock forward, or back if `duration` is negative. Its precision is a millisecond.
         ///
         /// - Returns: The world's new time.
         /// - Throws: ``UnderstudyError``, also if the time would leave the years 1970 to 9999.
@@ -39,7 +39,8 @@ extension World {
             try await order(Order(advance: duration.wire))
         }
 
-        /// Sets the clock to a moment, to the millisecond. The clock runs on from there unless it is stopped.
+        /// Sets the test world's clock to a moment, to the millisecond. The clock runs on from there unless it is
+        /// stopped.
         ///
         /// - Returns: The world's new time.
         /// - Throws: ``UnderstudyError``, also if the moment isn't within the years 1970 to 9999.
@@ -48,17 +49,17 @@ extension World {
             try await order(Order(set: moment.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))))
         }
 
-        /// Stops the clock.
+        /// Stops the test world's clock.
         ///
         /// - Throws: ``UnderstudyError``.
         public func freeze() async throws { _ = try await order(Order(freeze: true)) }
 
-        /// Lets a stopped clock run on.
+        /// Lets the test world's stopped clock run on.
         ///
         /// - Throws: ``UnderstudyError``.
         public func unfreeze() async throws { _ = try await order(Order(freeze: false)) }
 
-        /// Sets the clock to the machine's time, and lets it run.
+        /// Sets the test world's clock to the machine's time, and lets it run.
         ///
         /// - Throws: ``UnderstudyError``.
         public func reset() async throws { _ = try await order(Order(reset: true)) }
@@ -72,6 +73,6 @@ extension World {
 }
 
 extension World {
-    /// The world's clock.
+    /// The clock of this test world. Codes, tokens and sessions in the world expire by it.
     public var clock: Clock { Clock(world: self) }
 }

@@ -1,67 +1,68 @@
 extension World {
-    /// An effect of a fault, such as a status or a delay. Several effects can be combined.
+    /// An effect of a fault (an error that a test orders at an endpoint), such as a status or a delay. Several effects
+    /// can be combined.
     ///
     ///     try await world.fault(.status(503), .delay(.seconds(2)), host: "appleid.apple.com")
     public struct FaultEffect: Sendable, Hashable {
-        /// The kind of signature that a token gets.
+        /// The kind of signature that an ordered fault gives to a token.
         public enum Signature: String, Sendable, Hashable, CaseIterable, Codable {
-            /// The correct signature.
+            /// The token keeps its correct signature.
             case valid
             /// The token has a signature that was made for other bytes.
             case invalid
-            /// A signature by a key that isn't published.
+            /// The token is signed by a key that isn't published.
             case unknownKey
-            /// An HS256 signature, with the public key as the secret.
+            /// The token has an HS256 signature, with the public key as the secret.
             case wrongAlgorithm
-            /// No signature, with `alg: none`.
+            /// The token has no signature, and `alg` is `none`.
             case none
         }
 
-        /// The moment at which a connection is closed.
+        /// The moment at which an ordered fault closes the connection to the client.
         public enum Disconnect: String, Sendable, Hashable, CaseIterable {
-            /// The connection closes before the answer begins.
+            /// The connection to the client closes before the answer begins.
             case beforeHeaders
-            /// The connection closes in the middle of the answer's body.
+            /// The connection to the client closes in the middle of the answer's body.
             case midBody
         }
 
-        /// The keys that are published in place of the right ones.
+        /// A wrong key set that an ordered fault publishes in place of a provider's right keys.
         public enum KeySet: String, Sendable, Hashable, CaseIterable {
-            /// No keys.
+            /// The provider's published key set is empty.
             case empty
-            /// Only keys older than the one that signs.
+            /// The provider's published key set has only keys older than the key that signs tokens.
             case stale
         }
 
-        /// A wrong parameter of a redirect.
+        /// An error in the parameter `state` of a redirect, which a test orders.
         public enum State: String, Sendable, Hashable, CaseIterable {
-            /// The parameter is missing.
+            /// The redirect has no `state`.
             case missing
-            /// The parameter has a wrong value.
+            /// The redirect's `state` has a wrong value.
             case wrong
         }
 
-        /// A wrong `iss` of a redirect.
+        /// An error in the parameter `iss` of a redirect, which a test orders.
         public enum RedirectIssuer: String, Sendable, Hashable, CaseIterable {
-            /// `iss` is missing.
+            /// The redirect has no `iss`.
             case missing
-            /// `iss` names an issuer that isn't this one.
+            /// The redirect's `iss` names another issuer.
             case wrong
-            /// `iss` has a slash more, or less, at its end than the issuer.
+            /// The redirect's `iss` has one slash more, or less, at its end than the issuer.
             case normalized
         }
 
         let members: [String: JSONValue]
 
-        /// Makes an effect from members in the control API's form, which `docs/orders.md` lists.
+        /// Makes a fault's effect from `members` in the control API's form, which `docs/orders.md` lists.
         public init(_ members: [String: JSONValue]) { self.members = members }
 
-        /// Answers with this status. The endpoint doesn't run.
+        /// Makes an endpoint answer with this status, without doing any work.
         ///
         /// - Parameters:
         ///   - status: 200 to 599.
         ///   - headers: the answer's header fields.
-        ///   - body: a text, or JSON.
+        ///   - body: the answer's body, a text or JSON.
         public static func status(
             _ status: Int, headers: [String: String] = [:], body: JSONValue? = nil
         ) -> FaultEffect {
@@ -71,15 +72,15 @@ extension World {
             return FaultEffect(members)
         }
 
-        /// Delays the answer, by an hour at most. The endpoint itself runs at once.
+        /// Delays an endpoint's answer, by an hour at most. The endpoint does its work at once.
         public static func delay(_ duration: Duration) -> FaultEffect { FaultEffect(["delay": .string(duration.wire)]) }
 
-        /// Closes the connection.
+        /// Closes the connection to the client before or in the middle of the answer.
         public static func disconnect(_ moment: Disconnect = .beforeHeaders) -> FaultEffect {
             FaultEffect(["disconnect": .string(moment.rawValue)])
         }
 
-        /// Answers with the endpoint's own error, in the endpoint's own form.
+        /// Makes an endpoint answer with one of its own errors, in the provider's form.
         ///
         /// - Parameters:
         ///   - name: the error's name, such as `invalid_grant`; ``World/endpoints()`` lists them.
@@ -90,7 +91,7 @@ extension World {
             return FaultEffect(members)
         }
 
-        /// Breaks the ID tokens that the endpoint mints.
+        /// Puts errors into the ID tokens that an endpoint issues, for tests of their verification.
         ///
         /// - Parameters:
         ///   - claims: the claims to set; `null` removes a claim. Times may be relative to now: `"exp": "-1h"`.
@@ -105,38 +106,38 @@ extension World {
             return FaultEffect(["token": .object(token)])
         }
 
-        /// Changes members of a JSON answer.
+        /// Changes members of an endpoint's JSON answer.
         ///
         /// - Parameter members: the members' new values; `null` removes a member.
         public static func response(_ members: [String: JSONValue]) -> FaultEffect {
             FaultEffect(["response": .object(members)])
         }
 
-        /// Makes the provider sign with a new key from now on.
+        /// Makes the provider sign tokens with a new key from now on.
         ///
         /// - Parameter drop: `true` withdraws the old keys.
         public static func rotateKeys(droppingOld drop: Bool = false) -> FaultEffect {
             FaultEffect(["rotateKeys": drop ? "drop" : true])
         }
 
-        /// Publishes a key set that doesn't have the right keys.
+        /// Makes a provider publish a key set without the right keys.
         public static func keySet(_ keys: KeySet) -> FaultEffect { FaultEffect(["jwks": .string(keys.rawValue)]) }
 
-        /// Answers the members of the JSON in another order, which is legal.
+        /// Answers the members of the JSON in another sequence, which JSON allows.
         public static let shuffledMembers = FaultEffect(["shuffle": true])
 
-        /// Cuts off the body in the middle of its JSON.
+        /// Cuts off the body of an answer in the middle of its JSON.
         public static let malformedJSON = FaultEffect(["malformedJSON": true])
 
-        /// Redirects without `state`, or with a wrong one.
+        /// Makes a provider redirect without the parameter `state`, or with a wrong one.
         public static func state(_ state: State) -> FaultEffect { FaultEffect(["state": .string(state.rawValue)]) }
 
-        /// Redirects without `iss`, or with a wrong one; at OpenID Connect issuers only.
+        /// Makes an OpenID Connect issuer redirect without the parameter `iss`, or with a wrong one.
         public static func issuer(_ issuer: RedirectIssuer) -> FaultEffect {
             FaultEffect(["iss": .string(issuer.rawValue)])
         }
 
-        /// Issues an authorization code that counts as redeemed already.
+        /// Makes a provider issue an authorization code that counts as redeemed already.
         public static let usedCode = FaultEffect(["code": "used"])
     }
 }

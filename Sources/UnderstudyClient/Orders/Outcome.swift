@@ -1,5 +1,6 @@
 extension World {
-    /// The way in which a sign-in ends, without a page: `.approve`, `.cancel` or `.error("invalidResponse")`.
+    /// The end of a sign-in that a test orders in advance, so that no page is shown: `.approve`, `.cancel` or
+    /// `.error("invalidResponse")`.
     public struct Outcome: Sendable, Hashable {
         let name: String
         var error: String?
@@ -8,16 +9,16 @@ extension World {
         var personName: PersonName?
         var scopes: [String]?
 
-        /// The person signs in.
+        /// The user signs in and grants the app every requested scope, without a page.
         public static let approve = Outcome.approve()
 
-        /// The person signs in.
+        /// The user signs in, without a page.
         ///
         /// - Parameters:
-        ///   - account: the account that signs in; `nil` leaves it to the request.
+        ///   - account: the account that signs in; `nil` lets the daemon choose by the request.
         ///   - shareEmail: whether the e-mail address is shared; `false` is Apple's "Hide My Email". `nil` means the
         ///     account's own setting.
-        ///   - name: the name, if the person edits it.
+        ///   - name: the name that the app gets, if the person edits it.
         ///   - scopes: the scopes that the person grants; `nil` grants every scope asked for.
         public static func approve(
             account: String? = nil, shareEmail: Bool? = nil, name: PersonName? = nil, scopes: [String]? = nil
@@ -26,26 +27,26 @@ extension World {
                 name: "approve", error: nil, account: account, shareEmail: shareEmail, personName: name, scopes: scopes)
         }
 
-        /// The person cancels.
+        /// The user cancels the sign-in.
         public static let cancel = Outcome(name: "cancel")
 
         /// The sign-in ends with one of the provider's errors, such as `invalidResponse` of Apple's native sign-in.
         public static func error(_ name: String) -> Outcome { Outcome(name: "error", error: name) }
 
-        /// Apple's native sign-in ends with this error. A code without a name here becomes `failed`.
+        /// Makes Apple's native sign-in end with the error `code`. A code without a name becomes `failed`.
         public static func error(_ code: AppleAuthorizationError.Code) -> Outcome { .error(code.name) }
     }
 }
 
 extension World {
-    /// A person's name.
+    /// The given name and the family name of a user.
     public struct PersonName: Sendable, Hashable, Codable {
-        /// The given name.
+        /// The user's given name.
         public var given: String
-        /// The family name.
+        /// The user's family name.
         public var family: String
 
-        /// Makes a person's name of a given name and a family name.
+        /// Makes a user's name of a given name and a family name.
         public init(given: String, family: String) {
             self.given = given
             self.family = family
@@ -54,40 +55,40 @@ extension World {
 }
 
 extension World {
-    /// An ordered outcome that is still waiting for its sign-in.
+    /// An outcome (how a sign-in will end) that a test has ordered, and that is still waiting for its sign-in.
     public struct OrderedOutcome: Sendable, Hashable, Decodable, Identifiable {
-        /// The order's ID, which removes it.
+        /// The ID of the ordered outcome, by which it can be removed.
         public let id: String
-        /// The provider of the sign-in.
+        /// The provider whose sign-in the ordered outcome decides.
         public let provider: Provider
-        /// The client of the sign-in; `nil` matches every client.
+        /// The ID of the client whose sign-in the ordered outcome decides; `nil` matches every client.
         public let client: String?
-        /// The account that signs in.
+        /// The ID of the account with which the user will sign in.
         public let account: String?
-        /// `approve`, `cancel` or `error`.
+        /// The way in which the sign-in will end: `approve`, `cancel` or `error`.
         public let outcome: String
-        /// The number of sign-ins it still applies to; `nil` is unlimited.
+        /// The number of sign-ins to which the ordered outcome still applies; `nil` is unlimited.
         public let times: Int?
     }
 }
 
 extension World {
-    /// The number of times an order applies: `3`, or `.forever`.
+    /// The number of requests or sign-ins to which an order of a test applies: `3`, or `.forever`.
     public struct Times: Sendable, Hashable, ExpressibleByIntegerLiteral, Encodable {
         let count: Int?
 
-        /// Makes a fixed number of times.
+        /// Makes an order apply to `count` requests or sign-ins.
         public init(integerLiteral count: Int) { self.count = count }
 
-        /// Makes a fixed number of times.
+        /// Makes an order apply to `count` requests or sign-ins.
         public init(_ count: Int) { self.count = count }
 
         private init() { count = nil }
 
-        /// An unlimited number of times: until the order is removed or the world is reset.
+        /// An unlimited number of times: the order applies until it is removed or its test world is reset.
         public static let forever = Times()
 
-        /// Writes the number in the control API's form.
+        /// Writes the number of times that an order applies, in the control API's form.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             if let count { try container.encode(count) } else { try container.encodeNil() }
@@ -108,16 +109,16 @@ extension World {
         let times: Times
     }
 
-    /// Orders how the next matching sign-in ends: in the web flow (without showing the page), in the device flow and in
-    /// native sign-ins. Several orders for the same sign-in apply one after the other.
+    /// Orders in advance how the next matching sign-in ends: in the web flow (without showing the page), in the device
+    /// flow and in native sign-ins. Several orders for the same sign-in apply one after the other.
     ///
     ///     try await world.order(.cancel, at: .google)
     ///
     /// - Parameters:
-    ///   - outcome: the outcome.
+    ///   - outcome: the way in which the sign-in ends.
     ///   - provider: the provider of the sign-in.
     ///   - client: the client of the sign-in; `nil` matches every client.
-    ///   - times: the number of sign-ins it applies to.
+    ///   - times: the number of sign-ins to which the order applies.
     /// - Returns: The order, with its ID.
     /// - Throws: ``UnderstudyError``, such as `noSuchAccount`.
     @discardableResult
@@ -132,7 +133,7 @@ extension World {
                 scopes: outcome.scopes, times: times))
     }
 
-    /// Lists the outcomes that are still waiting.
+    /// Lists the ordered outcomes that are still waiting for a sign-in.
     ///
     /// - Throws: ``UnderstudyError``.
     public func outcomes() async throws -> [OrderedOutcome] {
@@ -140,12 +141,12 @@ extension World {
         return try await (call("GET", "outcomes") as Answer).outcomes
     }
 
-    /// Removes all outcomes that are still waiting.
+    /// Removes all ordered outcomes that are still waiting for a sign-in.
     ///
     /// - Throws: ``UnderstudyError``.
     public func removeOutcomes() async throws { try await send("DELETE", "outcomes") }
 
-    /// Removes one outcome.
+    /// Removes an ordered outcome, so that it no longer decides how a sign-in ends.
     ///
     /// - Throws: ``UnderstudyError``, with the code `noSuchOutcome` if it has already been applied.
     public func remove(_ outcome: OrderedOutcome) async throws {
@@ -154,27 +155,27 @@ extension World {
 }
 
 extension World {
-    /// An identity provider.
+    /// An identity provider that the daemon stands in for.
     public struct Provider: Sendable, Hashable, Codable, RawRepresentable {
-        /// The provider's name in the control API.
+        /// The identity provider's name in the control API, such as `google`.
         public let rawValue: String
 
-        /// Makes the provider with this name in the control API, such as `google`.
+        /// Makes the identity provider with this name in the control API, such as `google`.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Sign in with Apple.
+        /// Apple, as an identity provider.
         public static let apple = Provider(rawValue: "apple")
-        /// GitHub.
+        /// GitHub, as an identity provider.
         public static let github = Provider(rawValue: "github")
-        /// Google.
+        /// Google, as an identity provider.
         public static let google = Provider(rawValue: "google")
-        /// Facebook.
+        /// Facebook, as an identity provider.
         public static let facebook = Provider(rawValue: "facebook")
-        /// Microsoft.
+        /// Microsoft, as an identity provider.
         public static let microsoft = Provider(rawValue: "microsoft")
-        /// Firebase Authentication.
+        /// Firebase Authentication, as an identity provider.
         public static let firebase = Provider(rawValue: "firebase")
-        /// The OpenID Connect issuers of the seed.
+        /// The OpenID Connect issuers that the seed (the daemon's test data) defines.
         public static let openID = Provider(rawValue: "openid")
     }
 }

@@ -1,13 +1,14 @@
 extension World {
-    /// A ready-made situation: a named set of outcomes, faults and clock changes.
+    /// A ready-made situation for tests, such as a provider's outage: a named set of ordered sign-in results, faults
+    /// and clock changes.
     public struct Scenario: Sendable, Hashable, Decodable {
-        /// The scenario's name, such as `provider-outage`.
+        /// The name of the scenario (a ready-made situation), such as `provider-outage`.
         public let name: String
-        /// The name in words.
+        /// The scenario's title for people, in words.
         public let title: String
-        /// A description of the situation.
+        /// A description of the situation that the scenario makes.
         public let happens: String
-        /// Whether the scenario is active in this world.
+        /// Whether the scenario has been started in this test world and not ended.
         public let isPlayed: Bool
 
         private enum CodingKeys: String, CodingKey {
@@ -18,13 +19,13 @@ extension World {
 }
 
 extension World {
-    /// The ready-made situations: `world.scenarios`.
+    /// Starts and ends scenarios, which are ready-made situations such as a provider's outage: `world.scenarios`.
     ///
     ///     try await world.scenarios.play("provider-outage")
     public struct Scenarios: Sendable, Hashable {
         let world: World
 
-        /// Lists the scenarios.
+        /// Lists the scenarios, which are ready-made situations such as a provider's outage.
         ///
         /// - Throws: ``UnderstudyError``.
         public func list() async throws -> [Scenario] {
@@ -32,17 +33,18 @@ extension World {
             return try await (world.call("GET", "scenarios") as Answer).scenarios
         }
 
-        /// Starts a scenario.
+        /// Starts a scenario, a ready-made situation such as a provider's outage.
         ///
         /// - Parameters:
         ///   - name: the scenario's name.
-        ///   - parameters: the values of its parameters.
+        ///   - parameters: the values of the scenario's parameters.
         /// - Throws: ``UnderstudyError``, such as `noSuchScenario`.
         public func play(_ name: String, _ parameters: [String: JSONValue] = [:]) async throws {
             try await world.send("POST", "scenarios/\(Address.segment(name))", parameters)
         }
 
-        /// Ends a scenario: removes its faults and outcomes, and sets the clock back. Its other changes stay.
+        /// Ends a scenario (a ready-made situation). This removes its faults and its ordered sign-in results, and sets
+        /// the clock back. Its other changes stay.
         ///
         /// - Throws: ``UnderstudyError``, such as `noSuchScenario`.
         public func end(_ name: String) async throws {
@@ -52,6 +54,6 @@ extension World {
 }
 
 extension World {
-    /// The world's ready-made situations.
+    /// The ready-made situations, such as a provider's outage, that can be started in this test world.
     public var scenarios: Scenarios { Scenarios(world: self) }
 }

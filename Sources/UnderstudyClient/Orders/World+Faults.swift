@@ -1,35 +1,36 @@
 extension World {
-    /// An ordered fault that is waiting for its requests.
+    /// A fault (an error at an endpoint) that a test has ordered, and that still waits for matching requests.
     public struct OrderedFault: Sendable, Hashable, Decodable, Identifiable {
-        /// The order's ID, which removes it.
+        /// The ID of the ordered fault, by which it can be removed.
         public let id: String
-        /// The conditions on the request.
+        /// The conditions that a request must meet for the ordered fault to happen.
         public let match: JSONValue?
-        /// The effect on the request.
+        /// The effect that the ordered fault has on a matching request.
         public let effect: JSONValue
-        /// The number of matching requests to let pass first.
+        /// The number of matching requests that pass before the ordered fault happens.
         public let after: Int?
-        /// The number of requests it still applies to; `nil` is unlimited.
+        /// The number of requests to which the ordered fault still applies; `nil` is unlimited.
         public let times: Int?
-        /// The number of requests that have matched.
+        /// The number of requests that have matched the ordered fault so far.
         public let seen: Int?
     }
 }
 
 extension World {
-    /// An endpoint for which faults can be ordered.
+    /// An endpoint of a provider at which tests can order faults (errors).
     public struct Endpoint: Sendable, Hashable, Decodable {
-        /// The provider's host; `nil` for the daemon's own addresses.
+        /// The provider's host that has the endpoint; `nil` for endpoints of the daemon itself.
         public let host: String?
-        /// `GET`, `POST`…; `nil` for a step of SMTP.
+        /// The HTTP method of the endpoint, such as `GET`; `nil` for a step of an SMTP conversation.
         public let method: String?
-        /// The path; a segment that begins with `:` matches anything. `nil` for a step of SMTP.
+        /// The path of the endpoint, in which a segment that begins with `:` matches anything; `nil` for a step of an
+        /// SMTP conversation.
         public let path: String?
-        /// The step of SMTP; `nil` for requests.
+        /// The step of an SMTP conversation, such as `RCPT`; `nil` for HTTP endpoints.
         public let smtp: String?
-        /// The effects that can be ordered here, in words.
+        /// The effects of faults that can be ordered at the endpoint, in words.
         public let fits: String
-        /// The names of the errors that can be ordered here.
+        /// The names of the errors that can be ordered at the endpoint.
         public let errors: [String]?
     }
 }
@@ -53,8 +54,8 @@ extension World {
         let effect: [String: JSONValue]
     }
 
-    /// Orders a fault at requests that meet all conditions. Several faults for the same request apply one after the
-    /// other.
+    /// Orders a fault, such as an error or a delay, for the requests that meet all conditions. Several faults for the
+    /// same request apply one after the other.
     ///
     ///     try await world.fault(.error("invalid_grant"), host: "appleid.apple.com", path: "/auth/token")
     ///
@@ -62,14 +63,14 @@ extension World {
     ///   - effects: one or more effects, applied together.
     ///   - host: the provider's host; `*` stands for any characters.
     ///   - path: the path on that host; `*` stands for any characters.
-    ///   - method: `GET`, `POST`…
+    ///   - method: the HTTP method: `GET`, `POST`…
     ///   - client: the client's ID at the provider.
     ///   - fields: values that fields of the query, form or JSON body must have.
     ///   - after: the number of matching requests to let pass first.
-    ///   - times: the number of requests it applies to.
-    ///   - probability: the probability at each request, from the world's random generator; `nil` means always.
+    ///   - times: the number of requests to which the fault applies.
+    ///   - probability: the probability at each request, from the test world's random generator; `nil` means always.
     /// - Returns: The order, with its ID.
-    /// - Throws: ``UnderstudyError``. If the endpoint can't have an effect, the error lists the effects it can have.
+    /// - Throws: ``UnderstudyError``. If an effect can't be had at the endpoint, the error lists those that can.
     @discardableResult
     public func fault(
         _ effects: FaultEffect..., host: String? = nil, path: String? = nil, method: String? = nil,
@@ -80,18 +81,18 @@ extension World {
         return try await order(effects, match, after, times, probability)
     }
 
-    /// Orders a fault in mail that the app sends by SMTP.
+    /// Orders a fault for mail that the app under test sends by SMTP.
     ///
     ///     try await world.mailFault(at: "RCPT", FaultEffect(["reply": ["code": 450, "status": "4.2.1"]]))
     ///
     /// - Parameters:
-    ///   - step: the SMTP command at which it happens, such as `RCPT`, or `MESSAGE` for the end of a mail.
+    ///   - step: the SMTP command at which the fault happens, such as `RCPT`, or `MESSAGE` for the end of a mail.
     ///   - effects: `.delay`, `.disconnect`, or the effects that only mail has: `reply` as above, and
     ///     `FaultEffect(["lose": true])`.
     ///   - sender: the envelope's sender; `*` stands for any characters.
     ///   - recipient: a recipient; `*` stands for any characters.
     ///   - after: the number of matching commands to let pass first.
-    ///   - times: the number of commands it applies to.
+    ///   - times: the number of commands to which the fault applies.
     /// - Returns: The order, with its ID.
     /// - Throws: ``UnderstudyError``.
     @discardableResult
@@ -111,7 +112,7 @@ extension World {
             FaultOrder(match: match, after: after, times: times, probability: probability, effect: members))
     }
 
-    /// Lists the faults that are still waiting.
+    /// Lists the ordered faults that are still waiting for requests.
     ///
     /// - Throws: ``UnderstudyError``.
     public func faults() async throws -> [OrderedFault] {
@@ -119,19 +120,19 @@ extension World {
         return try await (call("GET", "faults") as Answer).faults
     }
 
-    /// Removes all faults.
+    /// Removes all ordered faults.
     ///
     /// - Throws: ``UnderstudyError``.
     public func removeFaults() async throws { try await send("DELETE", "faults") }
 
-    /// Removes one fault.
+    /// Removes an ordered fault.
     ///
-    /// - Throws: ``UnderstudyError``, with the code `noSuchFault` if it has been used up.
+    /// - Throws: ``UnderstudyError``, with the code `noSuchFault` if the fault has been used up.
     public func remove(_ fault: OrderedFault) async throws {
         try await send("DELETE", "faults/\(Address.segment(fault.id))")
     }
 
-    /// Lists the endpoints for which faults can be ordered, with their effects.
+    /// Lists the endpoints at which faults can be ordered, with the effects that the faults can have.
     ///
     /// - Throws: ``UnderstudyError``.
     public func endpoints() async throws -> [Endpoint] {

@@ -1,40 +1,40 @@
 extension World {
-    /// A person who can sign in at the providers.
+    /// A test user who can sign in at all providers that the daemon stands in for.
     public struct Account: Sendable, Hashable, Codable, Identifiable {
-        /// The account in the seed's form.
+        /// The account's data as JSON, as it is written in the seed (the daemon's test data).
         public let document: JSONValue
 
-        /// The account's ID in the seed.
+        /// The ID by which the seed and tests name the account, such as `ada`.
         public var id: String { document["id"]?.string ?? "" }
-        /// The e-mail address.
+        /// The e-mail address of the account's user.
         public var email: String? { document["email"]?.string }
-        /// Whether the address is verified.
+        /// Whether the user's e-mail address is verified.
         public var isEmailVerified: Bool { document["emailVerified"]?.bool ?? false }
-        /// The phone number, in E.164.
+        /// The user's phone number, in E.164.
         public var phoneNumber: String? { document["phoneNumber"]?.string }
-        /// The name.
+        /// The given name and the family name of the account's user.
         public var name: PersonName? {
             guard let name = document["name"]?.object else { return nil }
             return PersonName(given: name["given"]?.string ?? "", family: name["family"]?.string ?? "")
         }
 
-        /// The person's data at one provider.
+        /// The account's data at one provider, as JSON; `nil` if it has none.
         public subscript(provider: Provider) -> JSONValue? { document[provider.rawValue] }
 
-        /// Reads an account in the control API's form.
+        /// Reads an account from the control API's JSON.
         public init(from decoder: any Decoder) throws { document = try JSONValue(from: decoder) }
 
-        /// Writes the account in the control API's form.
+        /// Writes the account in the form of the control API's JSON.
         public func encode(to encoder: any Encoder) throws { try document.encode(to: encoder) }
     }
 }
 
 extension World {
-    /// The people of a world: `world.accounts`.
+    /// The test users of a test world: `world.accounts`.
     public struct Accounts: Sendable, Hashable {
         let world: World
 
-        /// Lists all people: those of the seed, then those added later.
+        /// Lists all test users: those of the seed (the daemon's test data), then those added later.
         ///
         /// - Throws: ``UnderstudyError``.
         public func list() async throws -> [Account] {
@@ -53,14 +53,14 @@ extension World {
             }
         }
 
-        /// Returns one person.
+        /// Returns the test user with the account ID `id`.
         ///
         /// - Throws: ``UnderstudyError``, such as `noSuchAccount`.
         public func get(_ id: String) async throws -> Account {
             try await world.call("GET", "accounts/\(Address.segment(id))")
         }
 
-        /// Adds a person, written as in a seed.
+        /// Adds a test user, in the form that a seed (the daemon's test data) has.
         ///
         ///     try await world.accounts.add(["id": "max", "email": "max@example.org"])
         ///
@@ -70,8 +70,8 @@ extension World {
             try await world.call("POST", "accounts", account)
         }
 
-        /// Changes a person by a JSON Merge Patch (RFC 7396): each member replaces the member of that name, and `null`
-        /// restores the default.
+        /// Changes a test user by a JSON Merge Patch (RFC 7396): each member replaces the member of that name, and
+        /// `null` restores the default.
         ///
         ///     try await world.accounts.change("ada", ["emailVerified": false])
         ///
@@ -81,7 +81,7 @@ extension World {
             try await world.call("PATCH", "accounts/\(Address.segment(id))", patch)
         }
 
-        /// Removes a person and ends all of the person's sign-ins.
+        /// Removes a test user and ends all of the user's sign-ins.
         ///
         /// - Throws: ``UnderstudyError``, such as `noSuchAccount`.
         public func remove(_ id: String) async throws {
@@ -91,6 +91,6 @@ extension World {
 }
 
 extension World {
-    /// The people of the world.
+    /// The test users of this test world.
     public var accounts: Accounts { Accounts(world: self) }
 }

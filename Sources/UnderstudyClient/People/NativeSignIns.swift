@@ -1,30 +1,31 @@
 extension World {
-    /// Sign-in with Google, on a device and at Google's servers: `world.google`.
+    /// Controls Sign in with Google in a test world, on a device and at Google's servers: `world.google`.
     public struct Google: Sendable, Hashable {
         let world: World
 
-        /// The result of Google's SDK on a device.
+        /// The result of a sign-in with Google's SDK on a device.
         public struct Credential: Sendable, Hashable, Decodable {
-            /// The person's ID at Google.
+            /// The user's ID at Google.
             public let userID: String
-            /// The ID token, a JSON Web Token.
+            /// Google's ID token, a JSON Web Token.
             public let idToken: String
             /// The access token for Google's APIs.
             public let accessToken: String
-            /// An authorization code for the app's backend; `nil` without `serverClient`.
+            /// An authorization code for the app's backend; `nil` if the sign-in was requested without `serverClient`.
             public let serverAuthCode: String?
         }
 
-        /// Signs in as Google's SDK on a device does.
+        /// Signs a user in to an app, as Google's SDK on a device does.
         ///
         /// - Parameters:
         ///   - client: the app's client ID.
         ///   - nonce: the nonce that the app gives to the SDK.
         ///   - scopes: the scopes that the app asks for; by default `openid`, `email` and `profile`.
-        ///   - serverClient: the client ID of the app's backend. It becomes the ID token's audience, and a code is
-        ///     issued for it.
-        ///   - account: the account on the device; `nil` lets the world choose.
-        /// - Throws: ``UnderstudyError``. If an outcome was ordered, its name is the error's code.
+        ///   - serverClient: the client ID of the app's backend. It becomes the ID token's audience, and an
+        ///     authorization code is issued for that client.
+        ///   - account: the account on the device; `nil` lets the daemon choose.
+        /// - Throws: ``UnderstudyError``. If the sign-in fails as ordered, the ordered outcome's name is the error's
+        ///   code.
         public func authorize(
             client: String, nonce: String? = nil, scopes: [String]? = nil, serverClient: String? = nil,
             account: String? = nil
@@ -34,7 +35,7 @@ extension World {
             return try await world.call("POST", "google/authorizations", order)
         }
 
-        /// Removes an app from a person's account, as in the person's settings.
+        /// Removes an app from a user's Google account, as the user can do in the account's settings.
         ///
         /// - Parameters:
         ///   - account: the person's account; `*` means everybody.
@@ -50,27 +51,28 @@ extension World {
             case sessionsRevoked = "sessions-revoked"
             /// Google has revoked all of the app's tokens for the person.
             case tokensRevoked = "tokens-revoked"
-            /// Google has revoked one refresh token of the app's.
+            /// Google has revoked a refresh token that the app had.
             case tokenRevoked = "token-revoked"
-            /// Google has disabled the account.
+            /// Google has disabled the user's account.
             case accountDisabled = "account-disabled"
-            /// Google has enabled the account again.
+            /// Google has enabled the user's account again.
             case accountEnabled = "account-enabled"
-            /// The account shows suspicious activity: the app should protect the person's account with it.
+            /// The user's Google account shows suspicious activity. The app should protect the user's account in the
+            /// app.
             case credentialChangeRequired = "account-credential-change-required"
             /// Google sends a test event to the app's receiver.
             case verification
         }
 
-        /// The result of sending a security event.
+        /// The result of sending one of Google's security events to an app's receiver.
         public struct SecurityEventDelivery: Sendable, Hashable, Decodable {
-            /// Whether the app's receiver accepted the event.
+            /// Whether the app's receiver accepted Google's security event.
             public let isDelivered: Bool
-            /// The number of attempts.
+            /// The number of attempts to deliver Google's security event.
             public let attempts: Int
-            /// The reason why the receiver didn't accept the event; `nil` if it did.
+            /// The reason why the app's receiver didn't accept Google's security event; `nil` if it did.
             public let failure: String?
-            /// The security event token that was sent.
+            /// The security event token that was sent to the app's receiver.
             public let token: String?
 
             private enum CodingKeys: String, CodingKey {
@@ -79,10 +81,11 @@ extension World {
             }
         }
 
-        /// Sends a security event of Cross-Account Protection to the seed's `securityEventsURL`.
+        /// Sends a security event of Google's Cross-Account Protection to the app's receiver, the seed's
+        /// `securityEventsURL`.
         ///
         /// - Parameters:
-        ///   - event: the event.
+        ///   - event: the kind of event.
         ///   - client: the client ID of the app that gets it.
         ///   - account: the person's account; not for `tokenRevoked` and `verification`.
         ///   - refreshToken: the revoked token; for `tokenRevoked`.
@@ -102,29 +105,30 @@ extension World {
         }
     }
 
-    /// Sign-in with Facebook on a device: `world.facebook`.
+    /// Controls Sign-in with Facebook on a device, in a test world: `world.facebook`.
     public struct Facebook: Sendable, Hashable {
         let world: World
 
-        /// The result of Facebook's SDK on a device.
+        /// The result of a sign-in with Facebook's SDK on a device.
         public struct Credential: Sendable, Hashable, Decodable {
-            /// The person's ID in this app.
+            /// The user's ID at Facebook, which is valid in this app only.
             public let userID: String
-            /// The access token for the Graph API; `nil` with Limited Login.
+            /// Facebook's access token for the Graph API; `nil` with Limited Login.
             public let accessToken: String?
-            /// The authentication token, a JSON Web Token; only with Limited Login.
+            /// Facebook's authentication token, a JSON Web Token, which only Limited Login delivers.
             public let authenticationToken: String?
         }
 
-        /// Signs in as Facebook's SDK on a device does.
+        /// Signs a user in to an app, as Facebook's SDK on a device does.
         ///
         /// - Parameters:
         ///   - client: the app ID.
         ///   - nonce: the nonce that the app gives to the SDK.
         ///   - permissions: the permissions that the app asks for; by default `public_profile` and `email`.
         ///   - isLimited: `true` for Limited Login, which delivers an authentication token instead of an access token.
-        ///   - account: the account on the device; `nil` lets the world choose.
-        /// - Throws: ``UnderstudyError``. If an outcome was ordered, its name is the error's code.
+        ///   - account: the account on the device; `nil` lets the daemon choose.
+        /// - Throws: ``UnderstudyError``. If the sign-in fails as ordered, the ordered outcome's name is the error's
+        ///   code.
         public func authorize(
             client: String, nonce: String? = nil, permissions: [String]? = nil, limited isLimited: Bool = false,
             account: String? = nil
@@ -135,7 +139,7 @@ extension World {
             return try await world.call("POST", "facebook/authorizations", order)
         }
 
-        /// Removes an app from a person's account, as in the person's settings.
+        /// Removes an app from a user's Facebook account, as the user can do in the account's settings.
         ///
         /// - Parameters:
         ///   - account: the person's account; `*` means everybody.
@@ -146,10 +150,10 @@ extension World {
         }
     }
 
-    /// Sign-in with Google, on a device and at Google's servers.
+    /// Controls Sign in with Google in this test world, on a device and at Google's servers.
     public var google: Google { Google(world: self) }
 
-    /// Sign-in with Facebook on a device.
+    /// Controls Sign-in with Facebook on a device, in this test world.
     public var facebook: Facebook { Facebook(world: self) }
 }
 

@@ -1,10 +1,10 @@
 extension World {
-    /// A person's actions at GitHub: `world.github`.
+    /// A user's actions at GitHub, in a test world: `world.github`.
     public struct GitHub: Sendable, Hashable {
         let world: World
 
-        /// Removes an app from a person's account, as in the person's settings. If it is a GitHub App, GitHub sends it
-        /// an event.
+        /// Removes an app from a user's GitHub account, as the user can do in the account's settings. If the app is a
+        /// GitHub App, GitHub sends an event to it.
         ///
         /// - Parameters:
         ///   - account: the person's account; `*` means everybody.
@@ -14,22 +14,22 @@ extension World {
             try await world.revoke(.github, account: account, client: client)
         }
 
-        /// Signs a person out of all browsers.
+        /// Signs a user out of GitHub in all browsers.
         ///
         /// - Parameters:
         ///   - account: the person's account.
-        ///   - session: the only session to end, by its name in the inspector; `nil` ends all of them.
+        ///   - session: the only session to end, by its name on the daemon's inspector pages; `nil` ends all of them.
         /// - Throws: ``UnderstudyError``.
         public func logOut(account: String, session: String? = nil) async throws {
             try await world.send("POST", "github/logouts", PersonOrder(account: account, session: session))
         }
     }
 
-    /// A person's actions at Microsoft: `world.microsoft`.
+    /// A user's actions at Microsoft, in a test world: `world.microsoft`.
     public struct Microsoft: Sendable, Hashable {
         let world: World
 
-        /// Removes an app from a person's account, as in the person's settings.
+        /// Removes an app from a user's Microsoft account, as the user can do in the account's settings.
         ///
         /// - Parameters:
         ///   - account: the person's account; `*` means everybody.
@@ -40,11 +40,12 @@ extension World {
         }
     }
 
-    /// A person's actions at an OpenID Connect issuer of the seed: `world.openID`.
+    /// A user's actions at an OpenID Connect issuer of the seed (the daemon's test data): `world.openID`.
     public struct OpenID: Sendable, Hashable {
         let world: World
 
-        /// Removes an app from a person's account, as in the person's settings.
+        /// Removes an app from a user's account at the OpenID Connect issuers, as the user can do in the account's
+        /// settings.
         ///
         /// - Parameters:
         ///   - account: the person's account; `*` means everybody.
@@ -54,7 +55,7 @@ extension World {
             try await world.revoke(.openID, account: account, client: client)
         }
 
-        /// Signs a person out of all browsers at an issuer. The issuer notifies the clients.
+        /// Signs a user out of all browsers at an OpenID Connect issuer. The issuer notifies its clients.
         ///
         /// - Parameters:
         ///   - account: the person's account.
@@ -66,7 +67,8 @@ extension World {
                 "POST", "openid/logouts", PersonOrder(account: account, issuer: issuer, session: session))
         }
 
-        /// Lists the clients that have registered themselves, the oldest first, a thousand at most.
+        /// Lists the clients that have registered themselves at OpenID Connect issuers, the oldest first, a thousand at
+        /// most.
         ///
         /// - Throws: ``UnderstudyError``.
         public func registeredClients() async throws -> [RegisteredClient] {
@@ -75,14 +77,15 @@ extension World {
             return answer.clients
         }
 
-        /// Removes all clients that have registered themselves. Their codes and tokens stop working.
+        /// Removes all clients that have registered themselves at OpenID Connect issuers. The clients' codes and tokens
+        /// stop working.
         ///
         /// - Throws: ``UnderstudyError``.
         public func removeRegisteredClients() async throws {
             try await world.send("DELETE", "openid/clients")
         }
 
-        /// Removes one client that has registered itself.
+        /// Removes a client that has registered itself at an OpenID Connect issuer.
         ///
         /// - Throws: ``UnderstudyError``, such as `noSuchClient`.
         public func removeRegisteredClient(_ id: String) async throws {
@@ -92,21 +95,21 @@ extension World {
 
     /// A client that has registered itself at an OpenID Connect issuer.
     public struct RegisteredClient: Sendable, Hashable, Decodable {
-        /// The client's ID.
+        /// The `client_id` of a client that has registered itself at an OpenID Connect issuer.
         public let clientID: String
-        /// The issuer's `id` in the seed.
+        /// The `id`, in the seed, of the OpenID Connect issuer at which the client has registered itself.
         public let issuer: String
-        /// The client's metadata (RFC 7591), with defaults.
+        /// The registered client's metadata (RFC 7591), including default values.
         public let metadata: JSONValue
     }
 
-    /// A person's actions at GitHub.
+    /// A user's actions at GitHub, in this test world.
     public var github: GitHub { GitHub(world: self) }
 
-    /// A person's actions at Microsoft.
+    /// A user's actions at Microsoft, in this test world.
     public var microsoft: Microsoft { Microsoft(world: self) }
 
-    /// A person's actions at an OpenID Connect issuer of the seed.
+    /// A user's actions at an OpenID Connect issuer of the seed (the daemon's test data).
     public var openID: OpenID { OpenID(world: self) }
 
     func revoke(_ provider: Provider, account: String, client: String) async throws {

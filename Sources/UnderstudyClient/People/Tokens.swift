@@ -1,41 +1,41 @@
 extension World {
-    /// An ID token that was minted without a sign-in.
+    /// An ID token that was issued for a test, without a sign-in.
     public struct MintedToken: Sendable, Hashable, Decodable {
-        /// The JSON Web Token.
+        /// The ID token, a JSON Web Token.
         public let token: String
-        /// The token's header.
+        /// The decoded header of the ID token.
         public let header: JSONValue?
-        /// The token's claims.
+        /// The decoded claims of the ID token.
         public let claims: JSONValue?
     }
 }
 
 extension World {
-    /// The description of a value, with its errors.
+    /// An explanation of a token, code, client secret or other value, with the errors found in it.
     public struct Explanation: Sendable, Hashable, Decodable {
-        /// A single statement about the value.
+        /// A single statement in the explanation of a token, code or other value.
         public struct Finding: Sendable, Hashable, Decodable {
-            /// Whether the statement is as it should be; `nil` if it is only information.
+            /// Whether the statement confirms that the value is right; `false` is an error, `nil` only information.
             public let holds: Bool?
-            /// The statement, in words.
+            /// The statement about the explained value, in words.
             public let text: String
-            /// The ID of the exchange that the statement refers to.
+            /// The ID of the recorded request to which the statement refers.
             public let request: String?
         }
 
-        /// Findings under one heading.
+        /// Statements about an explained value, under a common heading.
         public struct Part: Sendable, Hashable, Decodable {
-            /// The heading.
+            /// The heading of several statements about an explained value.
             public let heading: String
-            /// The findings.
+            /// The statements about an explained value that stand under this heading.
             public let findings: [Finding]
         }
 
-        /// The kind of value, in words.
+        /// The kind of the explained value, such as an ID token, in words.
         public let kind: String
-        /// Whether the value has no errors.
+        /// Whether no error was found in the explained value.
         public let isSound: Bool
-        /// The findings, by heading.
+        /// The statements about the explained value, grouped under headings.
         public let parts: [Part]
 
         private enum CodingKeys: String, CodingKey {
@@ -46,7 +46,7 @@ extension World {
 }
 
 extension World {
-    /// ID tokens without a sign-in: `world.tokens`.
+    /// Issues ID tokens for tests without a sign-in, and revokes tokens: `world.tokens`.
     public struct Tokens: Sendable, Hashable {
         let world: World
 
@@ -61,7 +61,7 @@ extension World {
             let signature: FaultEffect.Signature
         }
 
-        /// Mints an ID token without a sign-in: a valid one, or one with an error that a verifier should find.
+        /// Issues an ID token without a sign-in: a valid one, or one with an error that a verifier should find.
         ///
         ///     let expired = try await world.tokens.mint(.apple, client: "com.example.app", claims: ["exp": "-1h"])
         ///
@@ -69,11 +69,11 @@ extension World {
         ///   - provider: the provider that issues the token. GitHub issues no ID tokens.
         ///   - client: the client's ID; for Firebase, the project's ID.
         ///   - account: the account; for Firebase, a user's local ID or e-mail address.
-        ///   - nonce: the claim `nonce`.
+        ///   - nonce: the value of the claim `nonce`.
         ///   - scopes: the granted scopes.
         ///   - claims: the claims to set; `null` removes a claim. Times may be relative to now: `"exp": "-1h"`.
         ///   - header: the header members to set; `null` removes a member.
-        ///   - signature: the kind of signature.
+        ///   - signature: the kind of the token's signature, correct or wrong.
         /// - Throws: ``UnderstudyError``.
         public func mint(
             _ provider: Provider, client: String, account: String? = nil, nonce: String? = nil, scopes: [String]? = nil,
@@ -103,16 +103,16 @@ extension World {
         let rawNonce: String?
     }
 
-    /// ID tokens without a sign-in.
+    /// Issues ID tokens for tests in this test world without a sign-in, and revokes tokens.
     public var tokens: Tokens { Tokens(world: self) }
 
-    /// Explains a value and its errors, by this world's seed, keys, clock and recording.
+    /// Explains a token, code or other value and its errors, by this test world's seed, keys, clock and recording.
     ///
     ///     let explanation = try await world.explain(idToken)
     ///     #expect(explanation.isSound)
     ///
     /// - Parameters:
-    ///   - value: an ID token, a client secret, a code, a nonce or a callback URL.
+    ///   - value: the value to explain: an ID token, a client secret, a code, a nonce or a callback URL.
     ///   - rawNonce: the raw nonce, whose SHA-256 digest the token should have.
     /// - Throws: ``UnderstudyError``.
     public func explain(_ value: String, rawNonce: String? = nil) async throws -> Explanation {

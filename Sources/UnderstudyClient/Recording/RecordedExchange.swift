@@ -1,55 +1,58 @@
 import Foundation
 
 extension World {
-    /// A recorded exchange: a request to a provider, and its answer.
+    /// A recorded exchange: a request that the daemon got as a provider, and the daemon's answer.
     public struct RecordedExchange: Sendable, Hashable, Decodable, Identifiable {
-        /// A header field.
+        /// A header field of a recorded request or answer.
         public struct Header: Sendable, Hashable, Decodable {
-            /// The field's name.
+            /// The name of a header field.
             public let name: String
-            /// The field's value.
+            /// The value of a header field.
             public let value: String
         }
 
-        /// The request or the answer of an exchange.
+        /// The request or the answer of a recorded exchange.
         public struct Message: Sendable, Hashable, Decodable {
-            /// The path and the query as they were received; only in requests.
+            /// The path and the query of a recorded request, as they were received; `nil` for answers.
             public let target: String?
-            /// The header fields.
+            /// The header fields of a recorded request or answer.
             public let headers: [Header]
-            /// The body as text, if it is UTF-8. Of a longer body, only the first 256 KiB are kept.
+            /// The body of a recorded request or answer as text, if it is UTF-8. Of a longer body, only the first 256
+            /// KiB are kept.
             public let body: String?
-            /// The body in base64, if it isn't UTF-8.
+            /// The body of a recorded request or answer in base64, if it isn't UTF-8.
             public let bodyBase64: String?
-            /// The moment at which an ordered fault closed the connection: `beforeHeaders` or `midBody`; only in
-            /// answers.
+            /// The moment at which a fault that a test ordered closed the connection: `beforeHeaders` or `midBody`;
+            /// only in answers.
             public let disconnected: String?
 
-            /// Returns the value of the first field with this name, in upper or lower case.
+            /// Returns the value of the first header field with this name, in upper or lower case.
             public func header(_ name: String) -> String? {
                 headers.first { $0.name.lowercased() == name.lowercased() }?.value
             }
         }
 
-        /// The source from which it is known that the provider answers so.
+        /// The source, such as a page of documentation, from which it is known that the provider answers in this way.
         public struct Evidence: Sendable, Hashable, Decodable {
-            /// `documented`, `recorded`, `specified`, `reported` or `chosen`.
+            /// The kind of source from which the provider's answer is known: `documented`, `recorded`, `specified`,
+            /// `reported` or `chosen`.
             public let kind: String
-            /// The address of the source; for `chosen`, the reason.
+            /// The address of the source from which the provider's answer is known; for `chosen`, the reason for the
+            /// choice.
             public let source: String
-            /// The year, month or day of the source, such as `2024-05`.
+            /// The year, month or day of the source from which the provider's answer is known, such as `2024-05`.
             public let date: String?
         }
 
-        /// A JSON Web Token found in an exchange.
+        /// A JSON Web Token found in a recorded request or answer.
         public struct Token: Sendable, Hashable, Decodable {
-            /// The token's position, such as `response.body.id_token`.
+            /// The place of the token in the recorded exchange, such as `response.body.id_token`.
             public let place: String
-            /// The token's header.
+            /// The decoded header of the JSON Web Token.
             public let header: JSONValue
-            /// The token's claims.
+            /// The decoded claims of the JSON Web Token.
             public let claims: JSONValue
-            /// Whether the token has a signature.
+            /// Whether the JSON Web Token has a signature.
             public let isSigned: Bool
 
             private enum CodingKeys: String, CodingKey {
@@ -58,54 +61,56 @@ extension World {
             }
         }
 
-        /// The exchange's ID, such as `r12`: the answer's `Understudy-Request`.
+        /// The ID of the recorded exchange, such as `r12`, which the answer's header `Understudy-Request` also has.
         public let id: String
-        /// The ID of the first exchange of the same sign-in.
+        /// The ID of the first recorded exchange of the sign-in to which this exchange belongs.
         public let flow: String
-        /// The ID of the exchange during which the daemon sent this request itself.
+        /// The ID of the exchange during which the daemon itself sent this request, such as a notification to an app.
         public let parent: String?
-        /// The name of the world, if several worlds were asked for.
+        /// The name of the test world that got the request; `nil` unless the exchanges of several worlds were
+        /// requested.
         public let world: String?
-        /// The time at which the request came, by the world's clock.
+        /// The time at which the request came, by the test world's clock.
         public let time: Date
-        /// The milliseconds until the answer was ready.
+        /// The milliseconds from the request until the answer was ready.
         public let durationMilliseconds: Double
-        /// The provider's host; `nil` at the daemon's own addresses.
+        /// The host of the provider to which the request was sent; `nil` for the daemon's own addresses.
         public let host: String?
-        /// The path on that host.
+        /// The path of the recorded request on the provider's host.
         public let path: String
-        /// `GET`, `POST`…; `SMTP` for a mail that was sent.
+        /// The HTTP method of the recorded request: `GET`, `POST`…; `SMTP` for a mail that was sent.
         public let method: String
-        /// The client's ID at the provider.
+        /// The `client_id`, at the provider, of the client that sent the request.
         public let client: String?
-        /// The HTTP status of the answer.
+        /// The HTTP status of the recorded answer.
         public let status: Int
         /// The reason why the request was refused, and how to correct it; `nil` if it wasn't refused.
         public let diagnosis: String?
-        /// A surprising detail of an answer that isn't a refusal: for example, a mail isn't sent because nobody has the
-        /// address.
+        /// A surprising detail of an answer that isn't a refusal: for example, a mail isn't sent because no user has
+        /// the address.
         public let note: String?
-        /// The source from which the answer is known; `nil` if a provider didn't give the answer.
+        /// The source from which it is known that the provider gives this answer; `nil` if a provider didn't give the
+        /// answer.
         public let evidence: Evidence?
-        /// The ordered fault that changed the answer.
+        /// The fault, ordered by a test, that changed the answer.
         public let fault: String?
-        /// The request.
+        /// The request of the recorded exchange.
         public let request: Message
-        /// The answer.
+        /// The answer of the recorded exchange.
         public let response: Message
-        /// The JSON Web Tokens in the request and the answer.
+        /// The JSON Web Tokens in the recorded request and its answer.
         public let tokens: [Token]?
     }
 }
 
 extension World.RecordedExchange: CustomStringConvertible {
-    /// `POST appleid.apple.com/auth/token 400: a code works once, …`
+    /// A line about a recorded exchange, such as `POST appleid.apple.com/auth/token 400: a code works once, …`
     public var description: String {
         "\(method) \(host ?? "")\(path) \(status)\(diagnosis.map { ": \($0)" } ?? "")"
     }
 }
 
-/// Reads the recording page by page. One page has 2 MiB of bodies at most.
+/// Reads the recording of requests page by page. One page has 2 MiB of bodies at most.
 enum RequestPages {
     private struct Page: Decodable {
         let requests: [World.RecordedExchange]
@@ -127,7 +132,7 @@ enum RequestPages {
         }
     }
 
-    /// Returns the exchanges as soon as there are `count` of them, or when `wait` is over.
+    /// Returns the recorded exchanges as soon as there are `count` of them, or when the time `wait` is over.
     static func waiting(
         _ query: [(name: String, value: String)], of world: World, after id: String?, count: Int, atMost wait: Duration
     ) async throws -> [World.RecordedExchange] {

@@ -1,15 +1,15 @@
 import Foundation
 
 extension World {
-    /// Returns the recorded exchanges of this world that meet all conditions, the oldest first. A world keeps its last
-    /// 1,000 exchanges.
+    /// Returns the recorded exchanges (requests with their answers) of this test world that meet all conditions, the
+    /// oldest first. A world keeps its last 1,000 exchanges.
     ///
     ///     let refused = try await world.requests(host: "appleid.apple.com", isRefused: true)
     ///
     /// - Parameters:
     ///   - host: the provider's host; `*` stands for any characters.
     ///   - path: the path on that host; `*` stands for any characters.
-    ///   - method: `GET`, `POST`…; `SMTP` for a mail that was sent.
+    ///   - method: the HTTP method: `GET`, `POST`…; `SMTP` for a mail that was sent.
     ///   - client: the client's ID at the provider.
     ///   - status: the answer's status.
     ///   - isRefused: `true` returns exchanges with a diagnosis only, `false` those without one.
@@ -25,14 +25,15 @@ extension World {
         return try await RequestPages.all(filter.query, of: self, after: id)
     }
 
-    /// Waits until there are `count` exchanges that meet all conditions, and returns them, the oldest first.
+    /// Waits until `count` recorded exchanges (requests with their answers) meet all conditions, and returns them, the
+    /// oldest first.
     ///
     /// - Parameters:
-    ///   - wait: the time to wait, a minute at most. When it is over, the exchanges recorded so far are returned.
+    ///   - wait: the time to wait, a minute at most. When the time is over, the exchanges recorded so far are returned.
     ///   - count: the number of exchanges to wait for.
     ///   - host: the provider's host; `*` stands for any characters.
     ///   - path: the path on that host; `*` stands for any characters.
-    ///   - method: `GET`, `POST`…; `SMTP` for a mail that was sent.
+    ///   - method: the HTTP method: `GET`, `POST`…; `SMTP` for a mail that was sent.
     ///   - client: the client's ID at the provider.
     ///   - status: the answer's status.
     ///   - isRefused: `true` returns exchanges with a diagnosis only, `false` those without one.
@@ -48,31 +49,33 @@ extension World {
         return try await RequestPages.waiting(filter.query, of: self, after: id, count: count, atMost: wait)
     }
 
-    /// Returns the refused exchanges of this world, each with its ``RecordedExchange/diagnosis``, the oldest first.
+    /// Returns the recorded requests of this test world that were refused, each with the ``RecordedExchange/diagnosis``
+    /// that says why, the oldest first.
     ///
     /// - Throws: ``UnderstudyError``.
     public func refusals() async throws -> [RecordedExchange] { try await requests(isRefused: true) }
 
-    /// Returns one recorded exchange.
+    /// Returns a recorded exchange (a request with its answer) by its ID.
     ///
-    /// - Parameter id: the exchange's ID: its answer's `Understudy-Request`.
+    /// - Parameter id: the exchange's ID: the value of the answer's header `Understudy-Request`.
     /// - Throws: ``UnderstudyError``, with the code `noSuchRequest` if the recording doesn't have it.
     public func request(_ id: String) async throws -> RecordedExchange {
         try await call("GET", "requests/\(Address.segment(id))")
     }
 
-    /// Returns the recording as an HTTP archive (HAR 1.2), which a browser's network panel can open.
+    /// Returns this test world's recorded requests and answers as an HTTP archive (HAR 1.2), which a browser's network
+    /// panel can open.
     ///
     /// - Throws: ``UnderstudyError``.
     public func har() async throws -> Data { try await send("GET", "requests", query: [("format", "har")]) }
 
-    /// Empties the recording.
+    /// Deletes all recorded requests and answers of this test world.
     ///
     /// - Throws: ``UnderstudyError``.
     public func forgetRequests() async throws { try await send("DELETE", "requests") }
 }
 
-/// Conditions on exchanges. A condition that is `nil` matches every exchange.
+/// Conditions on recorded exchanges (requests with their answers). A condition that is `nil` matches every exchange.
 struct RequestFilter: Sendable, Encodable {
     var host: String?
     var path: String?
@@ -81,7 +84,7 @@ struct RequestFilter: Sendable, Encodable {
     var status: World.StatusFilter?
     var flow: String?
     var isRefused: Bool?
-    /// Values that fields of the query, form or JSON body must have; only in `verify`.
+    /// Values that fields of a request's query, form or JSON body must have. Only `verify` supports this condition.
     var fields: [String: String]?
 
     private enum CodingKeys: String, CodingKey {
@@ -89,7 +92,7 @@ struct RequestFilter: Sendable, Encodable {
         case isRefused = "refused"
     }
 
-    /// The conditions as a query.
+    /// The conditions on recorded requests, as the query of a URL.
     var query: [(name: String, value: String)] {
         let all = [
             ("host", host), ("path", path), ("method", method), ("client", client), ("status", status?.text),
@@ -100,22 +103,22 @@ struct RequestFilter: Sendable, Encodable {
 }
 
 extension World {
-    /// A condition on the HTTP status: `401`, or `.class(4)` for 400 to 499.
+    /// A condition on the HTTP status of recorded answers: `401`, or `.class(4)` for 400 to 499.
     public struct StatusFilter: Sendable, Hashable, ExpressibleByIntegerLiteral, Encodable {
         let text: String
 
-        /// Matches this status, such as 401.
+        /// Matches answers with this HTTP status, such as 401.
         public init(integerLiteral status: Int) { text = String(status) }
 
-        /// Matches this status, such as 401.
+        /// Matches answers with this HTTP status, such as 401.
         public init(_ status: Int) { text = String(status) }
 
-        /// Matches all statuses with this first digit: `.class(4)` is 400 to 499.
+        /// Matches all HTTP statuses with this first digit: `.class(4)` is 400 to 499.
         public static func `class`(_ digit: Int) -> StatusFilter { StatusFilter(text: "\(digit)xx") }
 
         private init(text: String) { self.text = text }
 
-        /// Writes the condition in the control API's form.
+        /// Writes the condition on the HTTP status in the control API's form.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             try container.encode(text)

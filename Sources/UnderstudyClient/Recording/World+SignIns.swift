@@ -1,96 +1,98 @@
 import Foundation
 
 extension World {
-    /// A sign-in: the requests that belong together, who signed in, and how it ended.
+    /// A sign-in as the recording shows it: the requests that belong together, who signed in, and how it ended.
     public struct SignIn: Sendable, Hashable, Decodable, Identifiable {
-        /// The end of a sign-in, so far.
+        /// The state in which a recorded sign-in ended, or has arrived so far.
         public enum Ending: String, Sendable, Hashable, Decodable {
-            /// The client got its tokens.
+            /// The client got its tokens, so the user is signed in.
             case signedIn
-            /// The provider refused a request.
+            /// The sign-in failed because the provider refused a request.
             case refused
-            /// The person cancelled the sign-in, or an order made them cancel it.
+            /// The user cancelled the sign-in, or a test ordered that the user cancels it.
             case cancelled
-            /// An ordered fault made it fail.
+            /// The sign-in failed because of a fault that a test had ordered.
             case faulted
-            /// Something is still to come.
+            /// The sign-in isn't finished: a further request is still to come.
             case unfinished
-            /// The requests weren't meant to sign anybody in, and all were answered.
+            /// The requests weren't meant to sign a user in, and all were answered.
             case answered
-            /// The tokens were revoked, or the person signed out, without a sign-in before it in the recording.
+            /// The tokens were revoked, or the user signed out, without an earlier sign-in in the recording.
             case signedOut
         }
 
-        /// The person who signed in.
+        /// The user who signed in.
         public struct Person: Sendable, Hashable, Decodable {
-            /// The ID of the account in this world.
+            /// The ID, in this test world, of the account that signed in.
             public let account: String?
-            /// The name.
+            /// The name of the user who signed in.
             public let name: String?
-            /// The e-mail address.
+            /// The e-mail address of the user who signed in.
             public let email: String?
         }
 
-        /// A request of a sign-in.
+        /// A request that belongs to a recorded sign-in.
         public struct Step: Sendable, Hashable, Decodable, Identifiable {
-            /// The request's ID, for ``World/request(_:)``.
+            /// The ID of the recorded request, for ``World/request(_:)``.
             public let id: String
-            /// The sender: `app`, `browser`, `backend`, `scenario`, or a provider's name in the seed.
+            /// The sender of a recorded request: `app`, `browser`, `backend`, `scenario`, or a provider's name in the
+            /// seed.
             public let from: String
-            /// The provider that was asked, or `backend` or `understudy`.
+            /// The receiver of a recorded request: a provider's name in the seed, or `backend` or `understudy`.
             public let to: String
-            /// The purpose of the request, such as `redeem code`.
+            /// The purpose of the recorded request, such as `redeem code`.
             public let does: String
-            /// The method.
+            /// The HTTP method of the recorded request.
             public let method: String
-            /// The provider's host.
+            /// The provider's host to which the request was sent.
             public let host: String?
-            /// The path on that host.
+            /// The path of the recorded request on the provider's host.
             public let path: String
-            /// The HTTP status of the answer.
+            /// The HTTP status of the answer to the recorded request.
             public let status: Int
-            /// The answer in a few words, such as `302 code`.
+            /// A summary of the answer to the recorded request, such as `302 code`.
             public let answer: String
             /// The reason why the request was refused; `nil` if it wasn't.
             public let diagnosis: String?
-            /// The ordered fault that changed the answer.
+            /// The fault, ordered by a test, that changed the answer.
             public let fault: String?
         }
 
-        /// The ID of the sign-in's first request.
+        /// The ID of the first request of a recorded sign-in.
         public let id: String
-        /// The kind of sign-in, such as `Apple web sign-in`.
+        /// The kind of the recorded sign-in, such as `Apple web sign-in`.
         public let name: String
-        /// The end, so far.
+        /// The state in which the sign-in ended, or has arrived so far.
         public let ending: Ending
         /// The reason why the sign-in failed; `nil` if it didn't fail.
         public let diagnosis: String?
-        /// The ID of the request that failed.
+        /// The ID of the request at which the sign-in failed.
         public let stoppedBy: String?
-        /// What an unfinished sign-in waits for.
+        /// A sentence that says for which event an unfinished sign-in waits; `nil` for finished ones.
         public let hint: String?
-        /// The providers that took part, by their names in the seed.
+        /// The providers that took part in the sign-in, by their names in the seed (the daemon's test data).
         public let providers: [String]
-        /// The client's ID at the provider.
+        /// The `client_id`, at the provider, of the client for which the user signed in.
         public let client: String?
-        /// The person, if known.
+        /// The user who signed in, if known.
         public let person: Person?
-        /// The requests, in the order of their answers.
+        /// The requests of the sign-in, in the sequence in which they were answered.
         public let steps: [Step]
     }
 
-    /// Returns the sign-ins that meet all conditions, the most recently active last.
+    /// Returns the recorded sign-ins that meet all conditions, the most recently active last.
     ///
     ///     let refused = try await world.signIns(isRefused: true, waitingAtMost: .seconds(5))
     ///
     /// - Parameters:
-    ///   - isRefused: `true` returns those that a refusal, the person or a fault stopped, `false` the others.
-    ///   - isUnfinished: `true` returns those that aren't finished, `false` those that are.
+    ///   - isRefused: `true` returns the sign-ins that the provider refused, the user cancelled or an ordered fault
+    ///     stopped, `false` all others.
+    ///   - isUnfinished: `true` returns only unfinished sign-ins, `false` only finished ones.
     ///   - provider: a provider that took part, by its name in the seed.
     ///   - client: a part of the client's ID.
     ///   - text: a text of the diagnosis, the person, the client or an ID; case is ignored.
     ///   - id: the ID of a request; only sign-ins with a later request are returned.
-    ///   - wait: the time to wait for the first one, a minute at most.
+    ///   - wait: the time to wait for the first sign-in, a minute at most.
     /// - Throws: ``UnderstudyError``.
     public func signIns(
         isRefused: Bool? = nil, isUnfinished: Bool? = nil, provider: String? = nil, client: String? = nil,
@@ -118,9 +120,9 @@ extension World {
         }
     }
 
-    /// Returns one sign-in.
+    /// Returns a recorded sign-in by the ID of one of its requests.
     ///
-    /// - Parameter id: the ID of any of its requests: an answer's `Understudy-Request`.
+    /// - Parameter id: the ID of any request of the sign-in: the value of the answer's header `Understudy-Request`.
     /// - Throws: ``UnderstudyError``, with the code `noSuchFlow` if the recording doesn't have it.
     public func signIn(_ id: String) async throws -> SignIn { try await call("GET", "flows/\(Address.segment(id))") }
 }

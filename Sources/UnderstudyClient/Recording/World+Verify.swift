@@ -1,48 +1,48 @@
 extension World {
-    /// The expected number of exchanges: `.exactly(1)`, `.atLeast(2)`, `.none`.
+    /// The number of recorded requests that a test expects: `.exactly(1)`, `.atLeast(2)`, `.none`.
     public struct ExpectedCount: Sendable, Hashable {
         let exactly: Int?
         let least: Int?
         let most: Int?
 
-        /// Expects exactly this number.
+        /// Expects exactly `count` recorded requests.
         public static func exactly(_ count: Int) -> ExpectedCount {
             ExpectedCount(exactly: count, least: nil, most: nil)
         }
 
-        /// Expects this number or more.
+        /// Expects `count` recorded requests or more.
         public static func atLeast(_ count: Int) -> ExpectedCount {
             ExpectedCount(exactly: nil, least: count, most: nil)
         }
 
-        /// Expects this number or fewer.
+        /// Expects `count` recorded requests or fewer.
         public static func atMost(_ count: Int) -> ExpectedCount {
             ExpectedCount(exactly: nil, least: nil, most: count)
         }
 
-        /// Expects no exchange.
+        /// Expects that no recorded request meets the conditions.
         public static let none = ExpectedCount.exactly(0)
     }
 }
 
-/// The error of an expectation that wasn't met.
+/// The error of a test's expectation about recorded requests that wasn't met.
 public struct VerificationError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// An exchange that nearly met the conditions.
+    /// A recorded request that nearly met the conditions of a test's expectation.
     public struct Near: Sendable, Hashable, Decodable {
-        /// The exchange's ID.
+        /// The ID of a recorded request that nearly met the conditions.
         public let id: String
-        /// The differences, a line each.
+        /// The differences between the recorded request and the conditions, a line each.
         public let differences: [String]
     }
 
-    /// The expectation, and the number of exchanges that met it.
+    /// The expectation about recorded requests, and the number of requests that met it.
     public let message: String
-    /// The exchanges that nearly met the conditions.
+    /// The recorded requests that nearly met the conditions of the expectation.
     public let near: [Near]
-    /// The last twenty exchanges of the recording, a line each.
+    /// The last twenty recorded requests with their answers, a line each.
     public let recorded: [String]
 
-    /// The whole report: a line for each part.
+    /// The whole report on a test's expectation that wasn't met, in several lines.
     public var description: String {
         let near = near.map { "  near: \($0.id): \($0.differences.joined(separator: "; "))" }
         let recorded = recorded.map { "  recorded: \($0)" }
@@ -75,7 +75,7 @@ extension World {
         let expectations: [Expectation]
     }
 
-    /// Checks that the recording has the expected number of exchanges that meet all conditions.
+    /// Checks that the expected number of recorded exchanges (requests with their answers) meet all conditions.
     ///
     ///     try await world.verify(.exactly(1), host: "appleid.apple.com", path: "/auth/token")
     ///
@@ -83,14 +83,14 @@ extension World {
     ///   - count: the expected number.
     ///   - host: the provider's host; `*` stands for any characters.
     ///   - path: the path on that host; `*` stands for any characters.
-    ///   - method: `GET`, `POST`…; `SMTP` for a mail that was sent.
+    ///   - method: the HTTP method: `GET`, `POST`…; `SMTP` for a mail that was sent.
     ///   - client: the client's ID at the provider.
     ///   - status: the answer's status.
     ///   - isRefused: `true` counts exchanges with a diagnosis only, `false` those without one.
     ///   - flow: the ID of the first exchange of a sign-in.
     ///   - fields: values that fields of the query, form or JSON body must have.
-    /// - Throws: ``VerificationError`` if the number differs, with the exchanges that came near; ``UnderstudyError`` if
-    ///   the daemon can't be asked.
+    /// - Throws: ``VerificationError`` if the number differs, with the exchanges that nearly met the conditions;
+    ///   ``UnderstudyError`` if the daemon can't be asked.
     public func verify(
         _ count: ExpectedCount = .atLeast(1), host: String? = nil, path: String? = nil, method: String? = nil,
         client: String? = nil, status: StatusFilter? = nil, isRefused: Bool? = nil, flow: String? = nil,

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Sign in with Apple for an app's code. On a device, it shows the system's sheet; in a UI test, the daemon answers at
-/// once.
+/// Signs users of an app in with Apple. On a device, the system's sheet is shown; in a UI test, Understudy's daemon
+/// answers at once, without a sheet.
 ///
 ///     let nonce = NoncePair()
 ///     let credential = try await SignInWithApple.authorize(AppleIDRequest(nonce: nonce.sha256))
@@ -10,10 +10,11 @@ import Foundation
 /// that address answers (``SignInWithAppleStandIn``); otherwise the system does (`SignInWithAppleController`). A
 /// release build always uses the system.
 public enum SignInWithApple {
-    /// The object that signs people in: Understudy's stand-in if the environment names a daemon, and otherwise Apple's.
+    /// The object that signs users in with Apple: Understudy's stand-in if the environment names a daemon, and
+    /// otherwise Apple's.
     public static let authorizer: any SignInWithAppleAuthorizing = authorizer(for: ProcessInfo.processInfo.environment)
 
-    /// Asks the person to sign in.
+    /// Asks the user to sign in with Apple.
     ///
     /// - Throws: ``AppleAuthorizationError`` if the sign-in fails, such as `canceled`; ``UnderstudyError`` if the
     ///   daemon can't be asked.
@@ -22,15 +23,15 @@ public enum SignInWithApple {
         try await authorizer.authorize(request)
     }
 
-    /// Returns the state of an earlier sign-in.
+    /// Returns the state of a user's earlier sign-in with Apple.
     ///
-    /// - Parameter user: the credential's ``AppleIDCredential/user``.
+    /// - Parameter user: the user's ID at Apple: the credential's ``AppleIDCredential/user``.
     /// - Throws: The system's error; ``UnderstudyError`` if the daemon can't be asked.
     public static func credentialState(forUserID user: String) async throws -> AppleIDCredential.State {
         try await authorizer.credentialState(forUserID: user)
     }
 
-    /// Whether this module was built for debugging, together with the app.
+    /// Whether this module was built for debugging, together with the app that uses it.
     static var isDebugBuild: Bool {
         #if DEBUG
             true
@@ -39,7 +40,8 @@ public enum SignInWithApple {
         #endif
     }
 
-    /// Returns the authorizer for an environment.
+    /// Returns the object that signs users in with Apple, as `environment` demands: Understudy's stand-in or the
+    /// system's sheet.
     static func authorizer(
         for environment: [String: String], bundleID: String? = Bundle.main.bundleIdentifier,
         mayStandIn: Bool = isDebugBuild
@@ -58,16 +60,16 @@ public enum SignInWithApple {
 
 /// A request for a sign-in with Apple: the properties of `ASAuthorizationAppleIDRequest`.
 public struct AppleIDRequest: Sendable, Hashable {
-    /// The data that the app asks for.
+    /// The user's data that the app requests at the sign-in with Apple.
     public var requestedScopes: [AppleIDCredential.Scope]
-    /// The nonce that the ID token will contain: a ``NoncePair``'s ``NoncePair/sha256``.
+    /// The nonce that Apple's ID token will contain: a ``NoncePair``'s ``NoncePair/sha256``.
     public var nonce: String?
-    /// The text that the credential will contain.
+    /// The `state` of the sign-in request, which the resulting credential will contain unchanged.
     public var state: String?
-    /// The person who should sign in: an earlier credential's `user`. Only the system uses it.
+    /// The user who should sign in, by the user ID of an earlier sign-in with Apple. Understudy's stand-in ignores it.
     public var user: String?
 
-    /// Makes a request, by default for name and e-mail address.
+    /// Makes a request for a sign-in with Apple, by default for name and e-mail address.
     public init(
         scopes: [AppleIDCredential.Scope] = [.fullName, .email], nonce: String? = nil, state: String? = nil,
         user: String? = nil
@@ -79,47 +81,48 @@ public struct AppleIDRequest: Sendable, Hashable {
     }
 }
 
-/// A way to sign in with Apple: the system's sheet, or a stand-in. An app's unit tests can implement their own.
+/// A way to sign in with Apple: the system's sheet, or Understudy's stand-in. An app's unit tests can implement their
+/// own.
 public protocol SignInWithAppleAuthorizing: Sendable {
-    /// Asks the person to sign in.
+    /// Asks the user to sign in with Apple.
     ///
     /// - Throws: ``AppleAuthorizationError``.
     @MainActor
     func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential
 
-    /// Returns the state of an earlier sign-in.
+    /// Returns the state of a user's earlier sign-in with Apple.
     func credentialState(forUserID user: String) async throws -> AppleIDCredential.State
 }
 
-/// Lets a world answer instead of the system. No person is asked: an ordered outcome decides who signs in and how it
-/// ends.
+/// Lets a test world of Understudy's daemon answer a sign-in with Apple, instead of the system. No person is asked: the
+/// test orders in advance who signs in and how it ends.
 public struct SignInWithAppleStandIn: SignInWithAppleAuthorizing, Hashable {
-    /// The world that answers.
+    /// The test world that answers the sign-in with Apple in place of the system.
     public let world: World
-    /// The app's bundle ID, which must be in the world's seed.
+    /// The app's bundle ID, which must be in the test world's seed (its test data).
     public let client: String
 
-    /// Makes a stand-in that asks a world.
+    /// Makes a stand-in for Sign in with Apple, which lets a test world answer.
     public init(world: World, client: String) {
         self.world = world
         self.client = client
     }
 
-    /// Signs in with the world's ordered outcome.
+    /// Signs in with Apple as the test world decides, usually by an outcome that a test has ordered.
     @MainActor
     public func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential {
         try await world.apple.authorize(
             client: client, nonce: request.nonce, scopes: request.requestedScopes, state: request.state)
     }
 
-    /// Returns the state of a sign-in in the world.
+    /// Returns the state of a user's earlier sign-in with Apple, as the test world knows it.
     public func credentialState(forUserID user: String) async throws -> AppleIDCredential.State {
         try await world.apple.credentialState(client: client, user: user)
     }
 }
 
 #if !canImport(AuthenticationServices)
-    /// Refuses every sign-in, for systems without Sign in with Apple if no daemon is named.
+    /// Refuses every sign-in, on systems that don't have Sign in with Apple, if the environment names no daemon.
     private struct NoSignInWithApple: SignInWithAppleAuthorizing {
         func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential {
             throw AppleAuthorizationError(

@@ -5,26 +5,26 @@
     // No machine that builds this package in its CI has AuthenticationServices: this file follows
     // https://developer.apple.com/documentation/authenticationservices/asauthorizationcontroller and does nothing else.
 
-    /// Signs in with the system's sheet: `ASAuthorizationController`.
+    /// Signs users in with the system's sheet for Sign in with Apple: `ASAuthorizationController`.
     public struct SignInWithAppleController: SignInWithAppleAuthorizing {
-        /// Makes an authorizer that shows the system's sheet.
+        /// Makes an object that signs users in with the system's sheet for Sign in with Apple.
         public init() {}
 
-        /// Shows the system's sheet, and waits for the person.
+        /// Shows the system's sheet for Sign in with Apple, and waits until the user has signed in or cancelled.
         @MainActor
         public func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential {
             try await AppleIDSheet().credential(for: request)
         }
 
-        /// Returns the state of a sign-in, as the system knows it.
+        /// Returns the state of a user's earlier sign-in with Apple, as the operating system knows it.
         public func credentialState(forUserID user: String) async throws -> AppleIDCredential.State {
             let state = try await ASAuthorizationAppleIDProvider().credentialState(forUserID: user)
             return AppleIDCredential.State(rawValue: state.rawValue) ?? .notFound
         }
     }
 
-    /// One showing of the sheet. The controller holds its delegate weakly; the running call of `credential(for:)` keeps
-    /// it alive.
+    /// Shows the system's sheet for Sign in with Apple once. The controller holds its delegate weakly, so the running
+    /// call of `credential(for:)` keeps this delegate alive.
     @MainActor
     private final class AppleIDSheet: NSObject, ASAuthorizationControllerDelegate {
         private var controller: ASAuthorizationController?
@@ -78,7 +78,7 @@
     }
 
     extension AppleIDCredential {
-        /// Copies the system's credential.
+        /// Copies the result of a sign-in with Apple from the system's `ASAuthorizationAppleIDCredential`.
         public init(_ credential: ASAuthorizationAppleIDCredential) {
             self.init(
                 user: credential.user, state: credential.state,

@@ -1,32 +1,32 @@
-/// Any JSON: a seed, a claim, an answer without a Swift type of its own. Literals make values:
+/// Any JSON, for data without a Swift type of its own, such as a seed or a claim. Literals make values:
 ///
 ///     try await world.seed(["accounts": [["id": "max", "email": "max@example.org"]]])
 public enum JSONValue: Sendable, Hashable {
-    /// `null`
+    /// The JSON value `null`.
     case null
-    /// `true` or `false`
+    /// The JSON value `true` or `false`.
     case bool(Bool)
-    /// A number without a fraction.
+    /// A JSON number without a fraction.
     case integer(Int64)
-    /// A number with a fraction, or outside the range of `Int64`.
+    /// A JSON number with a fraction, or outside the range of `Int64`.
     case number(Double)
-    /// A text.
+    /// A JSON string.
     case string(String)
-    /// A list.
+    /// A JSON array.
     case array([JSONValue])
-    /// An object: its members by their names.
+    /// A JSON object, as a dictionary of its members.
     case object([String: JSONValue])
 
-    /// The text, if the value is a string.
+    /// The text of a JSON string; `nil` for any other JSON value.
     public var string: String? { if case .string(let text) = self { text } else { nil } }
 
-    /// The boolean, if the value is one.
+    /// The value of a JSON boolean; `nil` for any other JSON value.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// The number, if the value is a number without a fraction.
+    /// The value of a JSON number without a fraction; `nil` for any other JSON value.
     public var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
 
-    /// The number, if the value is one.
+    /// The value of a JSON number; `nil` for any other JSON value.
     public var number: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -35,16 +35,18 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
-    /// The elements, if the value is a list.
+    /// The elements of a JSON array; `nil` for any other JSON value.
     public var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-    /// The members, if the value is an object.
+    /// The members of a JSON object; `nil` for any other JSON value.
     public var object: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
 
-    /// Returns an object's member, or `nil` if there is none or the value isn't an object.
+    /// Returns the member `name` of a JSON object, or `nil` if the object has no such member or the value isn't an
+    /// object.
     public subscript(name: String) -> JSONValue? { object?[name] }
 
-    /// Returns a list's element, counted from 0, or `nil` if there is none or the value isn't a list.
+    /// Returns the element at `index` of a JSON array, counted from 0, or `nil` if there is no such element or the
+    /// value isn't an array.
     public subscript(index: Int) -> JSONValue? {
         guard let array, array.indices.contains(index) else { return nil }
         return array[index]
@@ -52,7 +54,7 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue: Codable {
-    /// Reads any JSON.
+    /// Reads any JSON value.
     public init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
         if value.decodeNil() {
@@ -72,7 +74,7 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Writes the value as JSON.
+    /// Encodes the value as JSON.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -91,25 +93,25 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
-    /// Makes `null`.
+    /// Makes the JSON value `null`.
     public init(nilLiteral: ()) { self = .null }
 
-    /// Makes a boolean.
+    /// Makes a JSON boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
 
-    /// Makes a number without a fraction.
+    /// Makes a JSON number without a fraction.
     public init(integerLiteral value: Int64) { self = .integer(value) }
 
-    /// Makes a number.
+    /// Makes a JSON number.
     public init(floatLiteral value: Double) { self = .number(value) }
 
-    /// Makes a string.
+    /// Makes a JSON string.
     public init(stringLiteral value: String) { self = .string(value) }
 
-    /// Makes a list.
+    /// Makes a JSON array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-    /// Makes an object. If two members have the same name, the last one counts.
+    /// Makes a JSON object. If two members have the same name, the last one counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { $1 })
     }

@@ -1,22 +1,23 @@
-/// A nonce, raw and hashed. The hash goes into Apple's request. The raw text goes to the verifier of the ID token:
-/// Firebase, or your backend.
+/// A nonce for Sign in with Apple, raw and hashed. The hash goes into the request to Apple. The raw text goes to the
+/// verifier of the ID token: Firebase, or your backend.
 ///
 ///     let nonce = NoncePair()
 ///     request.nonce = nonce.sha256
 ///     // later: OAuthProvider.appleCredential(withIDToken: token, rawNonce: nonce.raw, fullName: name)
 public struct NoncePair: Sendable, Hashable {
-    /// The raw text, for the verifier of the ID token.
+    /// The raw text of the nonce, for the verifier of the ID token.
     public let raw: String
-    /// The SHA-256 digest of ``raw``, in lower-case hexadecimal digits, for Apple's request. The ID token contains it.
+    /// The SHA-256 digest of the nonce's ``raw`` text, in lower-case hexadecimal digits, for the request to Apple. The
+    /// ID token contains the digest.
     public let sha256: String
 
-    /// Makes a nonce of a raw text, by default of 32 random letters and digits.
+    /// Makes a raw and hashed nonce of a raw text, by default of 32 random letters and digits.
     public init(raw: String = NoncePair.random()) {
         self.raw = raw
         sha256 = SHA256.hex(raw)
     }
 
-    /// Returns 32 random letters and digits, which have 190 bits.
+    /// Returns 32 random letters and digits, which have 190 bits of randomness.
     public static func random() -> String {
         let letters = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
         var system = SystemRandomNumberGenerator()
@@ -24,9 +25,10 @@ public struct NoncePair: Sendable, Hashable {
     }
 }
 
-/// SHA-256: <https://csrc.nist.gov/pubs/fips/180-4/upd1/final>. CryptoKit doesn't exist on all systems of this client.
+/// Computes SHA-256 digests: <https://csrc.nist.gov/pubs/fips/180-4/upd1/final>. CryptoKit isn't used, because it
+/// doesn't exist on all systems of this client.
 enum SHA256 {
-    /// Returns the digest, which has 32 bytes.
+    /// Returns the SHA-256 digest of `bytes`, which has 32 bytes.
     static func digest(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var state = initial
         let message = padded(bytes)
@@ -34,12 +36,13 @@ enum SHA256 {
         return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
     }
 
-    /// Returns the digest of a text's UTF-8, in lower-case hexadecimal digits.
+    /// Returns the SHA-256 digest of a text's UTF-8, in lower-case hexadecimal digits.
     static func hex(_ text: String) -> String {
         digest(Array(text.utf8)).map { ($0 < 0x10 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// Returns the message followed by a one bit, zeros and its length in bits: a multiple of 64 bytes.
+    /// Returns the message with the padding that SHA-256 prescribes: a one bit, zeros, and the message's length in
+    /// bits. The result is a multiple of 64 bytes.
     private static func padded(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var message = Array(bytes) + [0x80]
         message += Array(repeating: 0, count: (120 - message.count % 64) % 64)

@@ -8,17 +8,17 @@ extension Understudy {
     /// Makes a world's name of any text, such as a test's name: `worldName(from: "Sign in, twice")` begins with
     /// `sign-in-twice-`.
     ///
-    /// The name has lower-case letters, digits and single hyphens, at most 63 characters, so it works in a path, in a
-    /// host name and as a proxy's user. The same text always gives the same name, and different texts give different
-    /// names. `understudy world-name` gives the same names.
+    /// The name has lower-case letters, digits and single hyphens, at most 63 characters, so the name works in a path,
+    /// in a host name and as a proxy's user. The same text always gives the same name, and different texts give
+    /// different names. `understudy world-name` gives the same names.
     public static func worldName(from text: String) -> String {
         let readable = readablePart(of: text)
         if readable == text, text.utf8.count <= labelLimit, !text.isEmpty, text != "default" { return text }
         return worldName(readable, mark: String(SHA256.hex(text).prefix(digestLength)))
     }
 
-    /// Returns a new name for a world, which begins with the readable part of a text. No other call returns it, in any
-    /// process.
+    /// Returns a new, unique name for a test world, which begins with the readable part of `text`. No other call
+    /// returns the name, in any process.
     package static func uniqueWorldName(from text: String) -> String {
         let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz")
         var system = SystemRandomNumberGenerator()
@@ -26,8 +26,8 @@ extension Understudy {
         return worldName(readablePart(of: text), mark: String(mark))
     }
 
-    /// Whether a daemon accepts the text as a world's name: 1 to 64 ASCII letters, digits, hyphens, underscores and
-    /// full stops.
+    /// Whether a daemon accepts `text` as the name of a test world: 1 to 64 ASCII letters, digits, hyphens, underscores
+    /// and full stops.
     static func isWorldName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -42,8 +42,8 @@ extension Understudy {
         return kept.isEmpty ? "world-\(mark)" : "\(kept)-\(mark)"
     }
 
-    /// Returns the ASCII letters in lower case and the digits, with a hyphen between them in place of all other
-    /// characters.
+    /// Returns the ASCII letters and digits of `text` in lower case, with a hyphen in place of all characters between
+    /// them.
     private static func readablePart(of text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
@@ -60,22 +60,23 @@ extension Understudy {
 }
 
 extension Duration {
-    /// Returns a duration of minutes.
+    /// Returns a duration of `count` minutes.
     public static func minutes(_ count: Int64) -> Duration { of(count, 60) }
 
-    /// Returns a duration of hours.
+    /// Returns a duration of `count` hours.
     public static func hours(_ count: Int64) -> Duration { of(count, 3_600) }
 
-    /// Returns a duration of days of 24 hours.
+    /// Returns a duration of `count` days of 24 hours.
     public static func days(_ count: Int64) -> Duration { of(count, 86_400) }
 
-    /// Returns `count * unit` seconds, limited to the range of 64 bits.
+    /// Returns a duration of `count * unit` seconds, limited to the range of 64 bits.
     private static func of(_ count: Int64, _ unit: Int64) -> Duration {
         let (seconds, overflow) = count.multipliedReportingOverflow(by: unit)
         return .seconds(overflow ? (count < 0 ? .min : .max) : seconds)
     }
 
-    /// The duration in the control API's form, to the millisecond: `360000ms`. It is limited to the range of 64 bits.
+    /// The duration in the control API's form, to the millisecond, such as `360000ms`. The value is limited to the
+    /// range of 64 bits.
     var wire: String {
         let (seconds, overflow) = components.seconds.multipliedReportingOverflow(by: 1_000)
         guard !overflow else { return "\(components.seconds < 0 ? Int64.min + 1 : Int64.max)ms" }

@@ -45,7 +45,7 @@ extension PostgreSQLArchive: WorldDirectory {
         }
     }
 
-    /// The number of worlds that are removed in one transaction.
+    /// The number of test worlds that are removed in one database transaction.
     private static let removedAtOnce = 100
 
     package func removeIdle(
@@ -80,8 +80,8 @@ extension PostgreSQLArchive: WorldDirectory {
 }
 
 extension PostgreSQLSchema {
-    /// Returns the calls that remove everything of a world. The first call removes the world's row, which a daemon that
-    /// is changing the world has locked; one that begins later finds it gone.
+    /// Returns the SQL statements that remove all data of a test world. The first statement removes the world's row,
+    /// which a daemon that is changing the world has locked. A daemon that begins a change later finds the row gone.
     static func removal(of world: Int64) -> [PostgreSQLCall] {
         [remove, removeRows, removeChanges].map { $0(.integer(world)) }
     }

@@ -33,7 +33,7 @@ extension PostgreSQLArchive {
             guard let values = try beginning?() else { return nil }
             isMade = try pool.use { connection throws(PostgreSQLError) in try make(world, values, connection) }
         }
-        throw StoreFailure(.unreachable, "PostgreSQL: the world is removed again and again")
+        throw StoreFailure(.unreachable, "PostgreSQL: other daemons remove the world again and again")
     }
 
     private func run(
@@ -42,7 +42,7 @@ extension PostgreSQLArchive {
         try connection.run(calls, until: .now + PostgreSQLPool.answerLimit)
     }
 
-    /// Reads a world, all of it at one version; `nil` when there is none of this name.
+    /// Reads all data of a test world at one version from the database; `nil` when there is no world of this name.
     private func read(_ name: String, _ connection: PostgreSQLConnection) throws(PostgreSQLError) -> ArchivedWorld? {
         let results = try run(
             connection, PostgreSQLSchema.beginReading(), PostgreSQLSchema.find(.text(name)),
@@ -80,7 +80,7 @@ extension PostgreSQLArchive {
                 place: rows.integer(row, 3), value: rowKind == .removed ? "" : value))
     }
 
-    /// Makes the world. Returns `false` when another daemon was faster.
+    /// Adds the test world to the database. Returns `false` when another daemon has added it first.
     private func make(
         _ name: String, _ values: [ArchivedValue], _ connection: PostgreSQLConnection
     ) throws(PostgreSQLError) -> Bool {
@@ -104,7 +104,8 @@ extension PostgreSQLArchive {
         return .changes(changes, isAll: result.count < PostgreSQLSchema.changeCount)
     }
 
-    /// Returns whether each change follows the one before it, and the first one follows the version.
+    /// Returns whether the changes are without gaps: the first one follows `version`, and each other one follows the
+    /// change before it.
     private static func follow(_ changes: [ArchivedChange], _ version: Int64) -> Bool {
         var version = version
         for change in changes {
@@ -148,13 +149,14 @@ extension PostgreSQLArchive {
         return try outcome(sent, of: world, next)
     }
 
-    /// Commits in two round trips. The first locks the world's row and reads what others have changed.
+    /// Commits a change of a test world in two round trips to the database. The first locks the world's row and reads
+    /// the changes of other daemons.
     private func commitLocked(
         to world: Int64, after version: Int64, _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
     ) throws(StoreFailure) -> CommitOutcome {
-        /// The version that the change makes; `nil` when nothing is written.
+        /// The version of the test world after the change; `nil` when nothing is written.
         var next: Int64?
-        /// The outcome when nothing is written.
+        /// The result of the commit when nothing is written.
         var unwritten = Result<CommitOutcome, StoreFailure>.success(.unchanged)
         let sent = try pool.useOnce { connection throws(PostgreSQLError) -> Void in
             let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
@@ -191,8 +193,8 @@ extension PostgreSQLArchive {
         return try unwritten.get()
     }
 
-    /// Returns all calls of a commit. The first call fails unless the world has the version from which the change
-    /// began.
+    /// Returns all SQL statements of a commit. The first statement fails unless the test world has the version from
+    /// which the change began.
     private func calls(
         for change: WorldChange, to world: Int64, from before: Int64, to version: Int64
     ) throws(StoreFailure) -> [PostgreSQLCall] {
@@ -222,10 +224,11 @@ extension PostgreSQLArchive {
         return .conflict
     }
 
-    /// Returns whether a change was committed although its connection was lost. As long as the transaction may still be
-    /// committed, it has a lock, for which this waits up to the server's limit; then the outcome is unknown.
+    /// Returns whether a change was committed although its connection was lost. As long as the lost transaction may
+    /// still be committed, it holds a lock, for which this waits up to the server's limit. After that, the result is
+    /// unknown.
     ///
-    /// - Throws: `unknown` when that can't be determined.
+    /// - Throws: `unknown` when it can't be determined whether the change was committed.
     private func hasCommitted(_ world: Int64, _ version: Int64) throws(StoreFailure) -> Bool {
         let deadline = ContinuousClock.now + .seconds(2)
         while true {
@@ -260,14 +263,14 @@ extension PostgreSQLArchive {
 }
 
 extension PostgreSQLSchema {
-    /// Returns the call that writes a value, of which the world has one.
+    /// Returns the SQL statement that writes a single value of a test world, such as its clock.
     fileprivate static func put(_ value: ArchivedValue, of world: Int64) -> PostgreSQLCall {
         putRow(
             .integer(world), .text(""), .bytes(Array(value.name.utf8)), .integer(0), .integer(valueKind),
             .bytes(Array(value.value.utf8)))
     }
 
-    /// Returns the call that writes or removes a row.
+    /// Returns the SQL statement that writes or removes a row of a test world.
     fileprivate static func put(_ row: ArchivedRow, of world: Int64) -> PostgreSQLCall {
         let (id, table, key) = (
             PostgreSQLValue.integer(world), PostgreSQLValue.text(row.table), PostgreSQLValue.bytes(writtenKey(row.key))

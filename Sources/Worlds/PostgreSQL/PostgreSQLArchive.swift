@@ -4,21 +4,21 @@ import PostgreSQL
 import Synchronization
 import Time
 
-/// Keeps worlds in a PostgreSQL database, for any number of daemons.
+/// Keeps test worlds (isolated test environments) in a PostgreSQL database, for any number of daemons.
 ///
-/// Each daemon holds the worlds that it serves in memory, at a version, and before each request asks once for the
-/// changes that others have made since. Queries are answered from memory, so they cost the same however many rows there
-/// are.
+/// Each daemon holds a copy of the worlds that it serves in memory. Before each request, the daemon asks the database
+/// once for changes that other daemons have made. Queries are answered from memory, so they cost the same however many
+/// rows there are.
 package final class PostgreSQLArchive: Archive {
     package let pool: PostgreSQLPool
-    /// A number that is in this daemon's changes, and in no other's.
+    /// A random number by which the database marks the changes of this daemon, unlike those of all other daemons.
     let writer: Int64
     private let membership: Mutex<Membership>
-    /// Whether the schema is dropped when the archive is closed.
+    /// Whether the database schema is dropped when the archive of test worlds is closed.
     private let isTemporary: Bool
     private let isClosed = Atomic<Bool>(false)
 
-    /// This daemon's number, and the list of all daemons.
+    /// This daemon's number among those that share the database, and the list of all these daemons.
     private struct Membership {
         var number: Int
         var replicas: [StoreHealth.Replica] = []
@@ -26,10 +26,10 @@ package final class PostgreSQLArchive: Archive {
 
     package let isShared = true
 
-    /// Connects, and makes the tables that don't exist yet.
+    /// Connects to the PostgreSQL database of test worlds, and makes the tables that don't exist yet.
     ///
-    /// - Parameter url: A URL that libpq can read. With `#temporary` at its end, everything is in a schema of its own,
-    ///   which is dropped when the archive is closed.
+    /// - Parameter url: The database's URL, which libpq can read. If it ends with `#temporary`, all tables are in a
+    ///   schema of their own, which is dropped when the archive is closed.
     /// - Parameter tables: Statements that make further tables, which the archive itself doesn't use.
     package init(_ url: String, with tables: [String] = []) throws(PostgreSQLStartFailure) {
         CertificateDigests.prepare()
@@ -75,7 +75,8 @@ package final class PostgreSQLArchive: Archive {
         if (try? writeMuch()) != nil { pool.noteRoom() }
     }
 
-    /// Writes 64 kB of random text, which can't be compressed, to find out whether the disk is still full.
+    /// Writes 64 kB of random text, which can't be compressed, to find out whether the database server's disk is still
+    /// full.
     private func writeMuch() throws(StoreFailure) {
         var random = Randomness(seed: nil)
         let text = Base64URL.encode(random.bytes(49_152))
@@ -85,7 +86,8 @@ package final class PostgreSQLArchive: Archive {
         }
     }
 
-    /// Stores the seed's digest, or checks that it equals the stored one.
+    /// Stores the digest of the seed (the initial data), or checks that it equals the digest that another daemon has
+    /// stored.
     package func begin(withSeed digest: String) throws(PostgreSQLStartFailure) {
         let known: String
         do throws(StoreFailure) { known = try text("seed", orKeep: digest) } catch {
@@ -93,11 +95,12 @@ package final class PostgreSQLArchive: Archive {
         }
         guard known != digest else { return }
         throw PostgreSQLStartFailure(
-            "\(pool.address.title): its worlds began from the seed \(known), and this one is \(digest): start all replicas with "
-                + "the same, or this one in another schema (?options=-csearch_path%3DNAME)")
+            "\(pool.address.title): its worlds were made from the seed \(known), but this daemon has \(digest): "
+                + "start all daemons with the same, or this one in another schema (?options=-csearch_path%3DNAME)")
     }
 
-    /// Leaves the list of replicas, and closes the connections. Called when the server has stopped.
+    /// Removes this daemon from the list of daemons that share the database, and closes the connections. It is called
+    /// when the server has stopped.
     package func close() {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var calls = [PostgreSQLSchema.removeReplica(.integer(Int64(replica)), .integer(writer))]
@@ -112,7 +115,7 @@ package final class PostgreSQLArchive: Archive {
 
     // MARK: - Replicas
 
-    /// Takes the least number that is free.
+    /// Takes the least number that no daemon sharing the database has, for this daemon.
     private func join() throws(StoreFailure) {
         let name = "\(PostgreSQLArchive.hostName):\(getpid())"
         let number = try pool.use { connection throws(PostgreSQLError) in
@@ -143,7 +146,7 @@ package final class PostgreSQLArchive: Archive {
         return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The seconds between two calls of `upkeep`.
+    /// The seconds between two calls of `upkeep`, which records that this daemon is alive.
     private static let upkeepPause: UInt32 = 10
 
     private func startUpkeep() {
@@ -159,7 +162,8 @@ package final class PostgreSQLArchive: Archive {
         }
     }
 
-    /// Notes that this daemon is alive, reads the list of the others, and removes changes that every daemon has.
+    /// Records in the database that this daemon is alive, reads the list of the other daemons, and removes changes that
+    /// every daemon has read.
     func upkeep() throws(StoreFailure) {
         let (number, writer) = (replica, writer)
         let results = try pool.use { connection throws(PostgreSQLError) in
@@ -182,7 +186,7 @@ package final class PostgreSQLArchive: Archive {
     }
 }
 
-/// The reason why a database can't be used, in a line without a password.
+/// The reason why the database of test worlds can't be used, in a line without a password.
 package struct PostgreSQLStartFailure: Error, CustomStringConvertible, Sendable {
     package let description: String
 

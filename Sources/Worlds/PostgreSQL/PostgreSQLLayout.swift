@@ -1,10 +1,10 @@
 import Platform
 import PostgreSQL
 
-/// Makes the schema and the tables in which worlds are kept. Several daemons may do so at once.
+/// Makes the database schema and the tables in which test worlds are kept. Several daemons may do this at once.
 struct PostgreSQLLayout {
     private let pool: PostgreSQLPool
-    /// The statements that make the tables.
+    /// The SQL statements that make the tables for test worlds.
     private let tables: [String]
 
     init(_ pool: PostgreSQLPool, tables: [String]) {
@@ -47,7 +47,8 @@ struct PostgreSQLLayout {
 
     private func call(_ sql: String) -> PostgreSQLCall { PostgreSQLStatement(sql, sql)() }
 
-    /// Makes the tables that don't exist. Returns the version of the existing tables, if it isn't this program's.
+    /// Makes the database tables that don't exist yet. Returns the layout version of the existing tables, if it isn't
+    /// this program's.
     private func otherVersion(_ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Int? {
         let path = try run(connection, [call("SELECT current_schema(), current_setting('search_path')")])[0]
         if path.isNull(0, 0) {
@@ -68,7 +69,7 @@ struct PostgreSQLLayout {
         return nil
     }
 
-    /// Returns the first name in a search path, which may be in quotation marks:
+    /// Returns the first schema in a PostgreSQL search path, which may be in quotation marks:
     /// <https://www.postgresql.org/docs/current/ddl-schemas.html>
     static func firstSchema(_ path: String) -> String? {
         for part in path.split(separator: ",") {

@@ -4,15 +4,14 @@ import PostgreSQL
 import Synchronization
 import Time
 
-/// A daemon's connections to the database that keeps its worlds: few, and shared by all requests.
+/// A daemon's connections to the database that keeps its test worlds: few, and shared by all requests.
 ///
-/// While the server can't be reached, requests are refused at once, and one of them tries to connect every now and
-/// then.
+/// While the server can't be reached, requests are refused at once, and now and then a request tries to connect.
 package final class PostgreSQLPool: Sendable {
-    /// A connection, used by one thread at a time.
+    /// A connection to the database, which one thread uses at a time.
     private struct Held: @unchecked Sendable {
         let connection: PostgreSQLConnection
-        /// The number of outages that were noticed before it was made.
+        /// The number of outages of the database server that were noticed before this connection was made.
         let outages: Int
     }
 
@@ -22,25 +21,26 @@ package final class PostgreSQLPool: Sendable {
         var waiting: [DispatchSemaphore] = []
         var failure: StoreFailure?
         var failingSince: Instant?
-        /// The reason why the server, which can be reached, has no space for changes; `nil` when it has.
+        /// The reason why the database server, which can be reached, has no space for changes; `nil` when it has.
         var full: (failure: StoreFailure, since: Instant)?
-        /// The time from which a request may try to connect again.
+        /// The time from which a request may try again to connect to the database.
         var retry = ContinuousClock.now
         var outages = 0
         var isClosed = false
     }
 
-    /// The number of connections that there may be.
+    /// The most connections to the database at the same time.
     static let limit = 8
-    /// The time that connecting may take.
+    /// The most time that connecting to the database may take.
     static let connectLimit = Duration.seconds(3)
-    /// The time that an answer may take. The server's own limits are shorter, and their errors say more.
+    /// The most time that an answer of the database may take. The server's own limits are shorter, and their errors say
+    /// more.
     package static let answerLimit = Duration.seconds(8)
-    /// The time between two attempts to reach a server that can't be reached.
+    /// The least time between two attempts to reach a database server that can't be reached.
     private static let pause = Duration.milliseconds(500)
 
     let address: PostgreSQLAddress
-    /// The schema with the tables; `nil` for the one to which the URL leads.
+    /// The database schema with the tables; `nil` for the schema to which the URL leads.
     let schema: String?
     private let state = Mutex(State())
 
@@ -49,7 +49,7 @@ package final class PostgreSQLPool: Sendable {
         self.schema = schema
     }
 
-    /// The reason why the server can't be reached or takes no changes, and the time since when; `nil` when it does.
+    /// The reason why the database can't be reached or takes no changes, and the time since when; `nil` when it works.
     var failure: (failure: StoreFailure, since: Instant)? {
         state.withLock { state in
             guard let failure = state.failure, let since = state.failingSince else { return state.full }
@@ -57,11 +57,11 @@ package final class PostgreSQLPool: Sendable {
         }
     }
 
-    /// Notes that the server has space again.
+    /// Records that the database server has space for changes again.
     func noteRoom() { state.withLock { $0.full = nil } }
 
-    /// Runs `body` with a connection. If the connection turns out to have ended before anything was changed, `body`
-    /// runs once more with another one.
+    /// Runs `body` with a database connection. If the connection turns out to have ended before anything was changed,
+    /// `body` runs once more with another connection.
     package func use<Value>(
         _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
     ) throws(StoreFailure) -> Value {
@@ -80,7 +80,7 @@ package final class PostgreSQLPool: Sendable {
         }
     }
 
-    /// Runs `body` with a connection, once.
+    /// Runs `body` with a database connection, once.
     package func useOnce<Value>(
         _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
     ) throws(StoreFailure) -> Result<Value, PostgreSQLError> {
@@ -151,7 +151,8 @@ package final class PostgreSQLPool: Sendable {
         }
     }
 
-    /// Connects. Returns `nil` if the server takes no more connections, but there are others to wait for.
+    /// Connects to the database. Returns `nil` if the server takes no more connections, but the pool has connections to
+    /// wait for.
     private func connected(_ outages: Int) throws(StoreFailure) -> Held? {
         let result: Result<PostgreSQLConnection, StoreFailure>
         do throws(StoreFailure) { result = .success(try checked(connect())) } catch { result = .failure(error) }
@@ -207,7 +208,7 @@ package final class PostgreSQLPool: Sendable {
 
     // MARK: - Connecting
 
-    /// Returns a new connection that isn't the pool's, with the store's time limits and schema.
+    /// Returns a new database connection that isn't the pool's, with the store's time limits and schema.
     func connect() throws(StoreFailure) -> PostgreSQLConnection {
         do throws(PostgreSQLError) {
             let deadline = ContinuousClock.now + PostgreSQLPool.connectLimit
@@ -217,15 +218,15 @@ package final class PostgreSQLPool: Sendable {
         } catch { throw StoreFailure(error) }
     }
 
-    /// Checks that the database has this program's layout, and takes changes: another program may have upgraded it, and
-    /// a standby's rows may be old.
+    /// Checks that the database has this program's table layout and takes changes: another program may have upgraded
+    /// it, and the rows of a standby server may be old.
     private func checked(_ connection: PostgreSQLConnection) throws(StoreFailure) -> PostgreSQLConnection {
         do throws(PostgreSQLError) {
             let results = try connection.run(
                 [PostgreSQLSchema.text(.text("schema")), PostgreSQLSchema.readOnly()],
                 until: .now + PostgreSQLPool.connectLimit)
             guard let version = Int(results[0].text(0, 0)) else {
-                throw PostgreSQLError(.refused, "there are no worlds any more", state: "42P01")
+                throw PostgreSQLError(.refused, "the tables of the worlds have been removed", state: "42P01")
             }
             guard results[1].text(0, 0) != "on" else {
                 throw PostgreSQLError(
@@ -250,20 +251,21 @@ package final class PostgreSQLPool: Sendable {
 }
 
 extension PostgreSQLError {
-    /// Whether the server ended the connection by itself.
+    /// Whether the database server ended the connection by itself, for example because it shuts down.
     var isShutdown: Bool { state.hasPrefix("57P0") }
 
-    /// Whether the connection has ended.
+    /// Whether the error means that the connection to the database has ended.
     var isEnd: Bool { kind == .lost || kind == .closed || isShutdown }
 
-    /// Whether the server may have run the statements although this failed.
+    /// Whether the database server may have run the statements although the call failed.
     var isUncertain: Bool { kind == .lost || kind == .late || isShutdown }
 
-    /// Whether the transaction can run again.
+    /// Whether the error is a conflict with another transaction, after which the transaction can run again.
     var isConflict: Bool { state == "40001" || state == "40P01" }
 }
 
 extension StoreFailure {
+    /// Maps a PostgreSQL error to the reason why test worlds can't be read or changed:
     /// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
     init(_ error: PostgreSQLError) {
         let kind: Kind =

@@ -1,14 +1,15 @@
 import JOSE
 import PostgreSQL
 
-/// The layout of worlds in a PostgreSQL database.
+/// The tables and SQL statements with which test worlds are kept in a PostgreSQL database.
 ///
 /// A world has a version, which rises with each change, and the changes of the last minutes, from which other daemons
-/// that hold the world update theirs. Its rows are for daemons that load it; they are ordered by their places. The
-/// values of a world are rows of a table without a name. Keys and values are bytes, because a PostgreSQL text can't
-/// hold U+0000.
+/// update their copies of the world in memory. The world's rows are for daemons that load the whole world, and are
+/// sorted by their places. Single values of a world, such as its clock, are rows of a table without a name. Keys and
+/// values are bytes, because a PostgreSQL text can't hold U+0000.
 enum PostgreSQLSchema {
-    /// The version of the layout. The tables' declarations of rows aren't part of it.
+    /// The version of the database layout in which test worlds are kept. It doesn't count the declarations of the rows'
+    /// fields.
     static let version = 3
 
     static let tables = [
@@ -34,14 +35,14 @@ enum PostgreSQLSchema {
         "INSERT INTO understudy_meta VALUES ('replicas', '')",
     ]
 
-    /// The kind of a row that holds a value of the world.
+    /// The number that marks a database row as a single value of a test world, such as its clock.
     static let valueKind: Int64 = 3
-    /// The time for which changes stay.
+    /// The time for which the database keeps the changes of test worlds.
     static let changeLife = "2 minutes"
-    /// The possible versions: enough for a hundred thousand changes a second for a year.
+    /// The range of a test world's possible versions: enough for a hundred thousand changes a second for a year.
     private static let versions: ClosedRange<Int64> = 0...(1 << 42)
 
-    /// Returns a version that was read, if it is possible.
+    /// Returns a test world's version that was read from the database, or throws an error if it is impossible.
     static func checked(_ version: Int64) throws(StoreFailure) -> Int64 {
         guard versions.contains(version) else {
             throw StoreFailure(.unreadable, "PostgreSQL: a world can't have the version \(version)")
@@ -55,8 +56,9 @@ enum PostgreSQLSchema {
 
     // MARK: - Transactions
 
-    /// Together with the lock on the world's row, this is serializable for one world: all that is read of a world
-    /// belongs to the version that is locked, and nobody else changes it before the transaction ends.
+    /// Begins a transaction that changes a test world. Together with the lock on the world's row, it is serializable
+    /// for one world: everything that it reads of the world belongs to the locked version, and no other daemon changes
+    /// the world before the transaction ends.
     static let begin = statement("begin", "BEGIN ISOLATION LEVEL READ COMMITTED")
     static let beginReading = statement("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     static let commit = statement("commit", "COMMIT")
@@ -83,8 +85,8 @@ enum PostgreSQLSchema {
     )
     static let has = statement("has", "SELECT 1 FROM understudy_worlds WHERE name = $1")
     static let count = statement("count", "SELECT count(*) FROM understudy_worlds")
-    /// Records that a world is in use now. A world that is being changed is skipped, since a change records that as
-    /// well.
+    /// Records that a test world is in use now. A world that is being changed is skipped, because a change records the
+    /// use as well.
     static let use = statement(
         "use",
         """
@@ -100,7 +102,7 @@ enum PostgreSQLSchema {
 
     // MARK: - Changes
 
-    /// The number of changes that are read at once.
+    /// The most changes of a test world that are read from the database at once.
     static let changeCount = 500
     static let news = statement(
         "news",
@@ -117,7 +119,8 @@ enum PostgreSQLSchema {
     static let addChange = statement("add_change", "INSERT INTO understudy_changes VALUES ($1, $2, $3, $4, now(), $5)")
     static let change = statement(
         "change", "SELECT 1 FROM understudy_changes WHERE world = $1 AND version = $2 AND writer = $3")
-    /// Fails with the state below if the world hasn't the version $2. All calls sent together with it then fail, too.
+    /// Raises a test world's version from $2 to $3. If the world doesn't have the version $2, this fails with a
+    /// division by zero, and all statements sent together with it fail, too.
     static let compareAndSetVersion = statement(
         "compare_and_set_version",
         """
@@ -125,8 +128,8 @@ enum PostgreSQLSchema {
             UPDATE understudy_worlds SET version = $3, used = now() WHERE id = $1 AND version = $2 RETURNING 1)
         SELECT 1 / count(*) FROM done
         """)
-    /// Sets the version of a world that begins again. Fails like `compareAndSetVersion` if the world hasn't the version
-    /// $2.
+    /// Sets the version $3 of a test world that is reset to its seed. If the world doesn't have the version $2, this
+    /// fails with a division by zero.
     static let compareAndSetBeginning = statement(
         "compare_and_set_beginning",
         """
@@ -135,16 +138,18 @@ enum PostgreSQLSchema {
             WHERE id = $1 AND version = $2 RETURNING 1)
         SELECT 1 / count(*) FROM done
         """)
-    /// The error state of PostgreSQL for a division by zero.
+    /// The SQLSTATE of PostgreSQL for a division by zero, by which statements report that a test world has another
+    /// version.
     static let otherVersionState = "22012"
-    /// The error state of PostgreSQL for a change in a read-only transaction.
+    /// The SQLSTATE of PostgreSQL for a change in a read-only transaction.
     static let readOnlyState = "25006"
-    /// The error state of PostgreSQL for a full disk.
+    /// The SQLSTATE of PostgreSQL for a full disk.
     static let fullState = "53100"
-    /// Raises a world's version, so that a commit from the version before fails.
+    /// Raises a test world's version, so that a commit that began from the version before fails.
     static let skipVersion = statement(
         "skip_version", "UPDATE understudy_worlds SET version = version + 1 WHERE id = $1")
-    /// Removes old changes. A daemon that hasn't read them yet loads the world again.
+    /// Removes old changes of test worlds from the database. A daemon that hasn't read them yet loads the whole world
+    /// again.
     static let trim = statement(
         "trim", "DELETE FROM understudy_changes WHERE at < now() - interval '\(changeLife)'")
 
@@ -177,7 +182,7 @@ enum PostgreSQLSchema {
         "put_text",
         "INSERT INTO understudy_meta VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
     static let readOnly = statement("read_only", "SELECT current_setting('transaction_read_only')")
-    /// Locks the list of replicas while a daemon chooses its number.
+    /// Locks the list of the daemons that share the database while a daemon chooses its number.
     static let lockReplicas = statement(
         "lock_replicas", "SELECT 1 FROM understudy_meta WHERE name = 'replicas' FOR UPDATE")
     static let forgetReplicas = statement(
@@ -195,8 +200,8 @@ enum PostgreSQLSchema {
     static let removeReplica = statement(
         "remove_replica", "DELETE FROM understudy_replicas WHERE number = $1 AND token = $2")
 
-    /// Returns the key of a row as it is stored: PostgreSQL's indexes take some 2,700 bytes at most, so a longer key is
-    /// replaced by its digest, after a byte that no text has.
+    /// Returns the key of a row as it is stored in the database. PostgreSQL's indexes take some 2,700 bytes at most, so
+    /// a longer key is replaced by its digest, after a byte that no text has.
     static func writtenKey(_ key: String) -> [UInt8] {
         key.utf8.count <= 512 ? Array(key.utf8) : [0xFF] + Digest.sha256(key)
     }

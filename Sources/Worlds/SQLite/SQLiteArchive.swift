@@ -3,22 +3,25 @@ import SQLite
 import Synchronization
 import Time
 
-/// Keeps worlds in an SQLite file, which one daemon uses at a time. Each commit is a transaction of the file.
+/// Keeps test worlds (isolated test environments) in an SQLite file, which one daemon uses at a time. Each change is a
+/// transaction of the file.
 package final class SQLiteArchive: Archive {
     private let path: String
-    /// A folder that is removed when the archive is closed; `nil` for a file that stays.
+    /// The temporary folder of the SQLite file, which is removed when the archive is closed; `nil` for a file that
+    /// stays.
     private let temporaryFolder: String?
     private let file: Mutex<SQLiteFile>
     private let state = Mutex(State())
 
     private struct State {
-        /// The reason why the last change couldn't be written; `nil` when it could.
+        /// The reason why the last change couldn't be written to the SQLite file; `nil` when it could.
         var failure: StoreFailure?
         var failingSince: Instant?
         var isClosed = false
     }
 
-    /// Opens the file or makes it. With an empty path, it is a temporary file, removed when the archive is closed.
+    /// Opens or makes the SQLite file of test worlds. With an empty path, the file is temporary, and removed when the
+    /// archive is closed.
     package init(_ path: String) throws(SQLiteStartFailure) {
         let folder = path.isEmpty ? try SQLiteArchive.makeFolder() : nil
         let opened = folder.map { "\($0)/worlds" } ?? path
@@ -42,7 +45,7 @@ package final class SQLiteArchive: Archive {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Stores the seed's digest, or checks that it equals the stored one.
+    /// Stores the digest of the seed (the initial data) in the file, or checks that it equals the stored digest.
     package func begin(withSeed digest: String) throws(SQLiteStartFailure) {
         let known: String
         do throws(StoreFailure) { known = try text("seed", orKeep: digest) } catch {
@@ -51,11 +54,10 @@ package final class SQLiteArchive: Archive {
         guard known != digest else { return }
         throw SQLiteStartFailure(
             path,
-            "its worlds began from the seed \(known), with what was imported, and this one is \(digest): start with that one, "
+            "its worlds were made from seed and import \(known), but this daemon has \(digest): start with the former, "
                 + "or with another file")
     }
 
-    /// Closes the file, so that others can use it.
     package func close() {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
@@ -90,13 +92,13 @@ package final class SQLiteArchive: Archive {
         return try result.value.get()
     }
 
-    /// A result that only this thread uses.
+    /// The result of work on the SQLite file, which only one thread uses.
     private struct Outcome<Value>: @unchecked Sendable {
         let value: Result<Value, StoreFailure>
         init(_ value: Result<Value, StoreFailure>) { self.value = value }
     }
 
-    /// Runs `body`, which changes the file, in one transaction, and notes for `health` whether it failed.
+    /// Runs `body`, which changes the SQLite file, in one transaction, and records for `health` whether it failed.
     private func change<Value>(
         _ body: (SQLiteFile) throws(SQLiteError) -> Value
     ) throws(StoreFailure) -> Value {

@@ -1,9 +1,9 @@
 import Platform
 import SQLite
 
-/// The SQLite file of all worlds of a daemon. One thread uses it at a time.
+/// The SQLite file in which a daemon keeps all its test worlds. One thread uses the file at a time.
 ///
-/// Committed changes survive the end of the process, however it ends. The system writes them to the disk later: a
+/// Committed changes survive the end of the process, even a crash. The system writes the changes to the disk later: a
 /// machine that loses its power may lose the last seconds, but never a part of a change.
 /// <https://www.sqlite.org/pragma.html#pragma_synchronous>
 final class SQLiteFile {
@@ -11,12 +11,12 @@ final class SQLiteFile {
     let database: SQLiteDatabase
     let statements: SQLiteSchema.Statements
     private let lock: SQLiteFileLock
-    /// The time to wait for a program that has locked the file, in milliseconds.
+    /// The milliseconds to wait for another program that has locked the SQLite file.
     static let patience: Int32 = 2_000
 
-    /// Opens the file or makes it.
+    /// Opens the SQLite file of test worlds, or makes it.
     ///
-    /// - Throws: The reason why it can't be used, with its path, in a line.
+    /// - Throws: The reason why the file can't be used, with the file's path, in a line.
     init(_ path: String) throws(SQLiteStartFailure) {
         self.path = path
         // A FIFO, for example, can't be locked.
@@ -59,14 +59,14 @@ final class SQLiteFile {
         }
     }
 
-    /// Returns the path without symbolic links, or the path itself if there is no file.
+    /// Returns the file's path without symbolic links, or the path itself if there is no file.
     private static func place(of path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// Returns the reason why the file isn't one of ours; `nil` when it is.
+    /// Returns the reason why the SQLite file isn't one that this program has written; `nil` when it is.
     private static func checked(_ database: SQLiteDatabase) throws(SQLiteError) -> String? {
         let version = try pragma("user_version", database)
         let application = try pragma("application_id", database)
@@ -93,7 +93,7 @@ final class SQLiteFile {
         try database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").first { _ in true } == nil
     }
 
-    /// Makes the tables, all or none.
+    /// Makes the tables of an empty SQLite file, all or none.
     private static func lay(_ database: SQLiteDatabase) throws(SQLiteError) {
         try database.execute(
             """
@@ -104,13 +104,13 @@ final class SQLiteFile {
 
     // MARK: - Changes
 
-    /// Throws if the path doesn't lead to this file any more.
+    /// Throws an error if the SQLite file has been moved or replaced, so that its path doesn't lead to it any more.
     private func expectPlace() throws(SQLiteError) {
         guard database.hasMoved else { return }
         throw SQLiteError(code: -1, message: "the file was moved or removed: put it back", systemError: ENOENT)
     }
 
-    /// Runs `body` in a transaction: all its changes are committed, or none if it throws.
+    /// Runs `body` in a transaction of the SQLite file: all its changes are committed, or none if `body` throws.
     func change<Value>(_ body: () throws(SQLiteError) -> Value) throws(SQLiteError) -> Value {
         do throws(SQLiteError) {
             try expectPlace()
@@ -125,9 +125,9 @@ final class SQLiteFile {
         }
     }
 
-    /// Closes the file, so that others can use it. Objects that still refer to this, such as a key that is being made,
-    /// may outlive the daemon, so SQLite may close it late: the log beside the file is therefore written into the file
-    /// here. Then a copy of the file alone is complete.
+    /// Closes the SQLite file, so that other programs can use it. Objects that still refer to the database, such as a
+    /// key that is being made, may outlive the daemon, so SQLite may close it late. Therefore the log beside the file
+    /// is written into the file now, so that a copy of the file alone is complete.
     func close() {
         // If another program reads the file now, SQLite writes the log into it later.
         database.wait(milliseconds: 500)
@@ -136,7 +136,7 @@ final class SQLiteFile {
     }
 }
 
-/// The reason why a file can't be used, in a line.
+/// The reason why an SQLite file can't be used, in a line.
 package struct SQLiteStartFailure: Error, CustomStringConvertible, Sendable {
     package let description: String
 
@@ -158,11 +158,12 @@ package struct SQLiteStartFailure: Error, CustomStringConvertible, Sendable {
     }
 }
 
-/// Keeps a second daemon from using the file. The lock belongs to the process, and ends with it, however that ends.
+/// A lock that keeps a second daemon from using the SQLite file. The lock belongs to the process, and ends with it,
+/// even after a crash.
 private final class SQLiteFileLock {
     private let descriptor: Int32
 
-    /// `name` is the file's name for a refusal.
+    /// Locks the SQLite file for this process. `name` is the file's name in the error message.
     init(_ path: String, calling name: String) throws(SQLiteStartFailure) {
         descriptor = open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -180,7 +181,7 @@ private final class SQLiteFileLock {
 }
 
 extension SQLiteError {
-    /// The error in a line, with the system's message when the file couldn't be read or written.
+    /// The SQLite error in a line, with the system's message when the file couldn't be read or written.
     fileprivate var line: String {
         guard primaryCode == 10, systemError != 0 else { return message }
         return "\(message): \(String(cString: strerror(systemError)))"
@@ -188,6 +189,7 @@ extension SQLiteError {
 }
 
 extension StoreFailure {
+    /// Maps an SQLite error to the reason why test worlds can't be read or changed:
     /// <https://www.sqlite.org/rescode.html>
     init(_ error: SQLiteError) {
         let kind: Kind =
@@ -202,14 +204,17 @@ extension StoreFailure {
     }
 }
 
-/// The layout of worlds in an SQLite file. It has no indexes, because a daemon queries its tables in memory.
+/// The tables and SQL statements with which test worlds are kept in an SQLite file. The file has no indexes, because a
+/// daemon queries its tables in memory.
 enum SQLiteSchema {
-    /// The version of the layout. The tables' declarations of rows aren't part of it.
+    /// The version of the file layout in which test worlds are kept. It doesn't count the declarations of the rows'
+    /// fields.
     static let version: Int64 = 2
-    /// The number in SQLite's header that marks our files: "UNDS".
+    /// The application ID in SQLite's header that marks the files of this program: "UNDS".
     static let applicationID: Int64 = 0x554E_4453
 
-    /// The tables. Rows are ordered by their places. `value` is JSON, and empty where a seeded row was removed.
+    /// The SQL that makes the tables for test worlds. Rows are sorted by their places. `value` is JSON, and empty where
+    /// a row of the seed (the initial data) was removed.
     static let tables = """
         CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE worlds(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -219,7 +224,7 @@ enum SQLiteSchema {
             PRIMARY KEY(world, name)) WITHOUT ROWID;
         """
 
-    /// The SQL statements, prepared once.
+    /// The SQL statements on the file of test worlds, prepared once.
     struct Statements {
         let begin, commit, rollback: SQLiteStatement
         let text, keepText, setText: SQLiteStatement

@@ -1,16 +1,17 @@
 import Time
 
-/// An index in memory: the slots of a table by a value, in the order in which they got it. A world's index is only used
-/// while the world's lock is held; one of seeded rows never changes once it is made.
+/// An index of a table in memory: for each value, the rows that have the value, in the sequence in which they got it.
+/// The index of a test world's table is only used while the world's lock is held. The index of the seed's rows never
+/// changes once it is made.
 final class MemoryIndex: @unchecked Sendable {
-    /// A table's slot in the list of the slots that have one value.
+    /// An entry of an index: a row, by its slot in the table, in the linked list of all rows with the same value.
     private struct Node {
         let value: String
         let slot: Int32
-        /// The indexes of the node's neighbours in the list, or -1.
+        /// The positions of the entries before and after this one in the list of rows with the same value, or -1.
         var previous: Int32
         var next: Int32
-        /// The index of a node for the same slot in the list of another value, or -1.
+        /// The position of an index entry for the same row under another value, or -1.
         var sibling: Int32
     }
 
@@ -18,15 +19,16 @@ final class MemoryIndex: @unchecked Sendable {
     private var ends: [String: (first: Int32, last: Int32, count: Int)] = [:]
     private var nodes: ContiguousArray<Node?> = []
     private var free: [Int32] = []
-    /// The first node of each slot, or -1.
+    /// The position of each row's first index entry, or -1.
     private var firstNodes: ContiguousArray<Int32> = []
-    /// The changes since `begin`, undone in reverse, so that a row that gets a value back is where it was.
+    /// The changes of the index since `begin`. They are undone in reverse, so that a row that gets a value back is at
+    /// its former position.
     private var steps: [Step] = []
     private var keepsSteps = false
 
     private enum Step {
         case added(place: Int32, isNew: Bool)
-        /// `before` is the slot's node before this one, or -1.
+        /// An entry was removed from the index. `before` is the position of the same row's preceding entry, or -1.
         case taken(place: Int32, Node, before: Int32)
     }
 
@@ -40,7 +42,7 @@ final class MemoryIndex: @unchecked Sendable {
 
     func count(_ value: String) -> Int { ends[value]?.count ?? 0 }
 
-    /// Calls `body` with the slots, oldest first, until it returns `false`.
+    /// Calls `body` with the slots of the rows that have the value, oldest first, until `body` returns `false`.
     func each(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.first ?? -1
         while place >= 0, let node = nodes[Int(place)] {
@@ -49,7 +51,7 @@ final class MemoryIndex: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the slots, newest first, until it returns `false`.
+    /// Calls `body` with the slots of the rows that have the value, newest first, until `body` returns `false`.
     func eachReversed(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.last ?? -1
         while place >= 0, let node = nodes[Int(place)] {
@@ -95,7 +97,7 @@ final class MemoryIndex: @unchecked Sendable {
         return values.indices.filter { place in !values[..<place].contains(values[place]) }.map { values[$0] }
     }
 
-    /// Adds the slot at the end of this value's list.
+    /// Adds the row in this slot at the end of the list of rows with the value.
     func add(_ value: String, _ slot: Int32) {
         while firstNodes.count <= Int(slot) { firstNodes.append(-1) }
         let place = free.popLast() ?? Int32(nodes.count)
@@ -109,7 +111,7 @@ final class MemoryIndex: @unchecked Sendable {
         if last >= 0 { nodes[Int(last)]?.next = place }
     }
 
-    /// Appends a node, and returns the last node before it.
+    /// Appends an entry to the list of rows with a value, and returns the position of the entry that was last before.
     private func append(_ place: Int32, to end: inout (first: Int32, last: Int32, count: Int)) -> Int32 {
         defer { (end.last, end.count) = (place, end.count + 1) }
         return end.last
@@ -128,7 +130,7 @@ final class MemoryIndex: @unchecked Sendable {
         free.append(place)
     }
 
-    /// Removes a node from its value's list.
+    /// Removes an index entry from the list of rows with the same value.
     private func unlink(_ node: Node) {
         if node.previous >= 0 { nodes[Int(node.previous)]?.next = node.next }
         if node.next >= 0 { nodes[Int(node.next)]?.previous = node.previous }
@@ -142,7 +144,7 @@ final class MemoryIndex: @unchecked Sendable {
 
     // MARK: - Transactions that can fail
 
-    /// Starts recording changes, so that they can be undone.
+    /// Starts recording the changes of the index, so that they can be undone.
     func begin() { keepsSteps = true }
 
     func keepChanges() {
@@ -150,7 +152,7 @@ final class MemoryIndex: @unchecked Sendable {
         keepsSteps = false
     }
 
-    /// Undoes all changes since `begin`.
+    /// Undoes all changes of the index since `begin`.
     func undo() {
         while let step = steps.popLast() {
             switch step {
@@ -173,7 +175,8 @@ final class MemoryIndex: @unchecked Sendable {
         }
     }
 
-    /// Puts a removed node back. Its neighbours are the same as then, because later changes are undone already.
+    /// Puts a removed index entry back. Its neighbours are those from before the removal, because later changes have
+    /// been undone already.
     private func undoTaking(_ place: Int32, _ node: Node, _ before: Int32) {
         free.removeLast()
         nodes[Int(place)] = node
@@ -188,7 +191,8 @@ final class MemoryIndex: @unchecked Sendable {
     }
 }
 
-/// Sorted texts, each with the slot of its row. They are in chunks, so that adding one moves few.
+/// Sorted texts, each with the slot of the table row to which it belongs. The texts are in chunks, so that adding one
+/// moves only few others.
 final class SortedTexts {
     struct Entry: Comparable {
         let text: String
@@ -200,7 +204,7 @@ final class SortedTexts {
     }
 
     private static let chunkSize = 512
-    /// The chunks, none of which is empty.
+    /// The chunks of sorted texts, none of which is empty.
     private var chunks: [[Entry]]
 
     init(_ entries: [Entry]) {
@@ -232,7 +236,7 @@ final class SortedTexts {
         if chunks[chunk].isEmpty { chunks.remove(at: chunk) }
     }
 
-    /// Returns the entries whose texts begin with `prefix` and come after `after`.
+    /// Returns the sorted entries whose texts begin with `prefix` and come after the text `after`.
     func entries(prefix: String, after: String?) -> Entries {
         let start = max(prefix, after ?? "")
         let entry = Entry(text: start, slot: -1)
@@ -265,17 +269,17 @@ final class SortedTexts {
         }
     }
 
-    /// Returns the last chunk that doesn't begin after `entry`, or the first one.
+    /// Returns the position of the last chunk of sorted texts that doesn't begin after `entry`, or of the first chunk.
     private func chunk(of entry: Entry) -> Int {
         max(0, SortedTexts.firstPlace(chunks.count) { chunks[$0][0] > entry } - 1)
     }
 
-    /// Returns the first position whose entry isn't before `entry`.
+    /// Returns the first position in a chunk of sorted texts whose entry isn't before `entry`.
     private static func place(of entry: Entry, in chunk: [Entry]) -> Int {
         firstPlace(chunk.count) { chunk[$0] >= entry }
     }
 
-    /// Returns the first of `count` positions for which `holds` is true, by binary search.
+    /// Returns the first of the positions from 0 to `count` for which `holds` is true, by binary search.
     private static func firstPlace(_ count: Int, _ holds: (Int) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -286,12 +290,13 @@ final class SortedTexts {
     }
 }
 
-/// The slots of rows that expire, by time of expiry: a binary heap, the earliest first.
+/// The table rows that expire, sorted by the time of their expiry: a binary heap, the earliest first.
 struct ExpiryQueue {
     struct Entry {
         let drop: Instant
         let slot: Int32
-        /// The slot's generation when this was added.
+        /// The generation of the row's slot when this entry was added. If the slot has another generation now, the
+        /// entry is obsolete.
         let generation: UInt32
     }
 

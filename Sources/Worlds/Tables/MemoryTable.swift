@@ -1,26 +1,26 @@
 import Synchronization
 import Time
 
-/// A table in memory: rows in slots, linked in the order in which the rows were added, and found by key and by indexes.
-/// No operation takes longer with more rows, except those that list them.
+/// A table of a test world in memory: rows in slots of an array, linked in the sequence in which they were added, and
+/// found by key and by indexes. No operation takes longer with more rows, except those that list them.
 ///
 /// The rows of a seed are in a table of their own, which all worlds share and which never changes: a world's table has
 /// only the differences.
 final class MemoryTable {
     struct Slot {
         var row: StoredRow?
-        /// The slots of the rows before and after this one; -1 at the ends.
+        /// The slots of the rows before and after this row; -1 at the ends of the table.
         var previous: Int32 = -1
         var next: Int32 = -1
-        /// The slot of the seeded row that this one replaces, or -1.
+        /// The slot of the seed's row that this row replaces, or -1.
         var seeded: Int32 = -1
-        /// The time when the row may be removed. Entries of `expiries` with another generation belong to earlier rows
-        /// or times of this slot.
+        /// The time after which the row may be removed. Entries of `expiries` with another generation belong to earlier
+        /// rows or times of the same slot.
         var drop: Instant?
         var generation: UInt32 = 0
     }
 
-    /// The position of a row before a change, for undoing it.
+    /// The position of a row before a change, so that the change can be undone.
     enum Place {
         case nowhere
         case seeded(Int32)
@@ -30,16 +30,17 @@ final class MemoryTable {
 
     struct Change {
         let key: String
-        /// The row before the change.
+        /// The content of the row before the change; `nil` if the row was added.
         let row: StoredRow?
         let place: Place
     }
 
     let rules: StoredRowRules
     let base: MemoryTable?
-    /// The removed seeded rows (-1), and those replaced by a row in the slot.
+    /// The seed's rows that the test world has removed (-1) or replaced, each with the slot of the replacing row.
     var hidden: [Int32: Int32] = [:]
-    /// The slot before which no seeded row is left.
+    /// The first slot of the seed's rows that may still be unchanged. All rows of the seed before it have been removed
+    /// or replaced.
     var firstSeeded: Int32 = 0
     var slots: ContiguousArray<Slot> = []
     var free: [Int32] = []
@@ -48,21 +49,21 @@ final class MemoryTable {
     private(set) var size = 0
     var first: Int32 = -1
     var last: Int32 = -1
-    /// The indexes, updated with every change; a table of seeded rows has none of these.
+    /// The indexes of the table, updated with every change. A table of the seed's rows has none of these.
     let indexes: [MemoryIndex]
-    /// The indexes of a table of seeded rows, each made on first use: most are never used, and loading many people
-    /// would take twice as long. The lock is there because several worlds use them at once.
+    /// The indexes of a table of the seed's rows, each made on first use: most are never used, and loading many users
+    /// would take twice as long. The lock is needed because several test worlds use them at once.
     private let seededIndexes = Mutex<[Int: MemoryIndex]>([:])
-    /// The sorted texts, made on first use, also of seeded rows.
+    /// The sorted texts of the table's rows, made on first use, also for the seed's rows.
     let sorted = Mutex<SortedTexts?>(nil)
     var expiries = ExpiryQueue()
     var changes: [Change] = []
     var keepsChanges = false
-    /// Whether indexes must not be changed, because they undo their own changes.
+    /// Whether the table undoes changes and mustn't change its indexes, because these undo their own changes.
     var isUndoing = false
     let places: RowPlaces
 
-    /// Makes a world's own table.
+    /// Makes the table of a single test world, which begins with the rows of `base`, the seed's table.
     init(_ rules: StoredRowRules, seeded base: MemoryTable?, places: RowPlaces) {
         self.rules = rules
         self.base = base
@@ -70,7 +71,7 @@ final class MemoryTable {
         indexes = rules.indexes.map { MemoryIndex($0.values) }
     }
 
-    /// Makes a table of the rows of a seed.
+    /// Makes the table of a seed's rows, which all test worlds share.
     init(_ rules: StoredRowRules, of rows: some Collection<StoredRow>) {
         self.rules = rules
         base = nil
@@ -87,7 +88,7 @@ final class MemoryTable {
 
     func row(_ slot: Int32) -> StoredRow? { slots[Int(slot)].row }
 
-    /// Returns the seeded row in this slot, as changed in this world.
+    /// Returns the row at this position of the seed's table, as the test world has changed it.
     private func seededRow(_ slot: Int32) -> StoredRow? {
         guard let place = hidden[slot] else { return base?.row(slot) }
         return place < 0 ? nil : row(place)
@@ -153,7 +154,7 @@ final class MemoryTable {
         return own + seeded
     }
 
-    /// Returns the rows with this value, the one that got it last first.
+    /// Returns the rows that have this value in an index. The row that got the value last is the first.
     func newest(_ index: ObjectIdentifier, _ value: String, limit: Int) -> [StoredRow] {
         guard let place = place(of: index) else { return [] }
         var found: [StoredRow] = []
@@ -215,7 +216,7 @@ final class MemoryTable {
         if let order = rules.order { _ = texts(order) }
     }
 
-    /// Returns the sorted texts, made on first use.
+    /// Returns the sorted texts of the table's rows, made on first use.
     func texts(_ order: (StoredRow) -> [String]) -> SortedTexts {
         sorted.withLock { sorted in
             if let sorted { return sorted }
@@ -232,7 +233,8 @@ final class MemoryTable {
 
     // MARK: - Transactions
 
-    /// Starts recording changes, so that they can be undone. Returns `false` when that was on already.
+    /// Starts recording the changes of the table, so that they can be undone. Returns `false` when the recording had
+    /// already been started.
     func begin() -> Bool {
         guard !keepsChanges else { return false }
         for index in indexes { index.begin() }
@@ -240,7 +242,7 @@ final class MemoryTable {
         return true
     }
 
-    /// Ends the recording of changes, which can't be undone any more.
+    /// Ends the recording of the table's changes, which can't be undone any more.
     func keepChanges() {
         changes.removeAll(keepingCapacity: changes.count < 64)
         for index in indexes { index.keepChanges() }
@@ -248,7 +250,7 @@ final class MemoryTable {
         shrinkIfSparse()
     }
 
-    /// Undoes all changes since `begin`.
+    /// Undoes all changes of the table since `begin`.
     func undo() {
         isUndoing = true
         // A removed row gets its slot back, because slots are reused in the reverse of the order in which they became
@@ -311,7 +313,7 @@ extension MemoryTable {
         while hidden[firstSeeded] == -1 { firstSeeded += 1 }
     }
 
-    /// Removes expired rows. The cost grows with their number.
+    /// Removes expired rows from the table. The cost grows with the number of expired rows.
     private func purge(now: Instant) {
         while let due = expiries.first, due.drop <= now {
             expiries.removeFirst()
@@ -321,7 +323,8 @@ extension MemoryTable {
         if !keepsChanges { shrinkIfSparse() }
     }
 
-    /// Moves the rows together when most slots are free: arrays and dictionaries never release memory by themselves.
+    /// Moves the table's rows together when most slots are free, because arrays and dictionaries never release memory
+    /// by themselves.
     private func shrinkIfSparse() {
         if slots.count > 4096, byKey.count * 8 < slots.count { shrink() }
     }
@@ -358,7 +361,7 @@ extension MemoryTable {
 // The slots of a table in memory, and the links between them.
 
 extension MemoryTable {
-    /// Puts the row into a free slot and into the indexes, but not into the order of rows.
+    /// Puts a row into a free slot of the table and into the indexes, but not into the sequence of rows.
     func occupy(_ row: StoredRow) -> Int32 {
         let slot: Int32
         if let unused = free.popLast() {
@@ -398,7 +401,7 @@ extension MemoryTable {
         size += (row.map(bytes) ?? 0) - (old.map(bytes) ?? 0)
     }
 
-    /// Updates the sorted texts of a row that was changed.
+    /// Updates the table's sorted texts after a row was changed.
     private func resort(_ old: StoredRow, by row: StoredRow, _ slot: Int32) {
         guard let order = rules.order else { return }
         sorted.withLock { sorted in
@@ -410,7 +413,7 @@ extension MemoryTable {
         }
     }
 
-    /// Calls `body` with each of the row's texts, if the table has sorted texts already.
+    /// Calls `body` with each text by which the row is sorted, if the table has sorted texts already.
     private func sort(_ row: StoredRow, _ body: (SortedTexts, String) -> Void) {
         guard let order = rules.order else { return }
         sorted.withLock { sorted in
@@ -449,7 +452,7 @@ extension MemoryTable {
         if next < 0 { last = previous } else { slots[Int(next)].previous = previous }
     }
 
-    /// Moves the rows to as few slots as they need.
+    /// Moves the table's rows to as few slots as they need.
     func shrink() {
         var listed: [StoredRow] = []
         var slot = first
@@ -473,7 +476,7 @@ extension MemoryTable {
 
 // Reading a table's rows from an archive, and writing them to it.
 
-/// Numbers the rows of a world in the order in which they are added.
+/// Gives numbers to the rows of a test world in the sequence in which they are added.
 final class RowPlaces {
     private var next: Int64 = 0
 
@@ -483,12 +486,12 @@ final class RowPlaces {
         return next
     }
 
-    /// Notes that a row has this number.
+    /// Records that a row has this number, so that later rows get greater ones.
     func note(_ place: Int64) { next = max(next, place &+ 1) }
 }
 
 extension MemoryTable {
-    /// Adds the present form of each row that was changed since `begin`.
+    /// Appends to `rows` each row that was changed since `begin`, in the form that is stored in a file or database.
     func addChanges(to rows: inout [ArchivedRow], _ coder: StoredCoder) throws(StoreFailure) {
         var known: Set<String> = []
         for change in changes where changes.count == 1 || known.insert(change.key).inserted {
@@ -501,14 +504,14 @@ extension MemoryTable {
         }
     }
 
-    /// Returns the kind of the row that is archived for this key; `nil` for none.
+    /// Returns how the row with this key is stored, in relation to the seed's rows; `nil` if it isn't stored.
     private func kind(of key: String) -> ArchivedRow.Kind? {
         let seeded = base?.byKey[key]
         guard let slot = byKey[key] else { return seeded.flatMap { hidden[$0] == nil ? nil : .removed } }
         return slots[Int(slot)].seeded >= 0 ? .replacing : .own
     }
 
-    /// Applies an archived row. Rows come in the order of their places.
+    /// Puts a row from a file or database into the table. The rows come sorted by their places.
     func apply(_ archived: ArchivedRow, _ coder: StoredCoder) throws(StoreFailure) {
         guard let kind = archived.kind, kind != .removed else {
             _ = remove(archived.key)
@@ -521,7 +524,7 @@ extension MemoryTable {
         put(row, now: .first)
     }
 
-    /// Returns whether the row with the same key has another place.
+    /// Returns whether the table has a row with the same key at another place in the sequence.
     private func standsElsewhere(_ row: StoredRow) -> Bool {
         guard let slot = byKey[row.key] else { return base?.byKey[row.key] != nil }
         return slots[Int(slot)].seeded >= 0 || self.row(slot)?.place != row.place

@@ -1,22 +1,24 @@
 import JOSE
 import Time
 
-/// The tables and values of one world, made on first use. It is sendable because it is only used while the world's lock
-/// is held.
+/// The tables and single values of one test world, made on first use. The type is sendable because it is only used
+/// while the world's lock is held.
 package final class MemoryTables: @unchecked Sendable {
-    /// The origin of values that weren't used yet.
+    /// The source of a test world's values, such as its clock, as long as they haven't been used, usually the seed (the
+    /// initial data).
     private var origin: any WorldOrigin
-    /// The origin of the rows that the tables begin with; `nil` for `origin`.
+    /// The source of the rows that a test world's tables contain at the start, usually the seed (the initial data);
+    /// `nil` means `origin`.
     private let rowOrigin: (any WorldOrigin)?
     private var tables: [ObjectIdentifier: MemoryTable] = [:]
     private var values: [ObjectIdentifier: AnyBox] = [:]
     private let places = RowPlaces()
-    /// The clock and the generator, kept here because nearly every change uses them.
+    /// The test world's clock and random generator, kept in variables because nearly every change uses them.
     private var clock: Box<WorldClock>?
     private var randomSource: Box<RandomSource>?
-    /// Copies of the values that the transaction has changed, each from before it.
+    /// Copies of the values that the transaction has changed, in their form before the transaction.
     private var restoring: [Restoring] = []
-    /// The tables that the transaction has changed.
+    /// The tables that the transaction has changed so far.
     private var changed: [MemoryTable] = []
     private var keepsChanges = false
 
@@ -25,8 +27,8 @@ package final class MemoryTables: @unchecked Sendable {
         rowOrigin = rows
     }
 
-    /// Changes the origin of values that weren't used yet. The tables and values of the earlier origin are made first,
-    /// because it mustn't matter whether somebody has used them.
+    /// Changes the source of initial values for those that haven't been used yet. The tables and values of the earlier
+    /// source are made first, so that it doesn't matter which of them were used.
     func adopt(_ origin: any WorldOrigin) {
         for type in self.origin.storedTypes.rows.values { _ = table(type) }
         for type in self.origin.storedTypes.values.values { use(type) }
@@ -52,10 +54,11 @@ package final class MemoryTables: @unchecked Sendable {
 
     // MARK: - Transactions
 
-    /// Starts recording changes, so that they can be undone, and `archivedChange` can return them.
+    /// Starts recording the changes of a test world, so that they can be undone, and so that `archivedChange` can
+    /// return them.
     func begin() { keepsChanges = true }
 
-    /// Ends the recording of changes, which can't be undone any more.
+    /// Ends the recording of a test world's changes, which can't be undone any more.
     func keepChanges() {
         for table in changed { table.keepChanges() }
         for value in restoring { value.box.isArchived = true }
@@ -82,7 +85,7 @@ package final class MemoryTables: @unchecked Sendable {
 
     // MARK: - Archives
 
-    /// Returns the changes since `begin`, as archives keep them.
+    /// Returns the changes of the test world since `begin`, in the form that is stored in a file or database.
     func archivedChange() throws(StoreFailure) -> WorldChange {
         let (coder, types) = (origin.coder, origin.storedTypes)
         var change = WorldChange()
@@ -99,7 +102,8 @@ package final class MemoryTables: @unchecked Sendable {
         return change
     }
 
-    /// Applies rows and values of an archive. Those that no part of this program declares are ignored.
+    /// Puts rows and values from a file or database into the test world. Those whose type this program doesn't know are
+    /// ignored.
     func apply(_ rows: [ArchivedRow], _ values: [ArchivedValue]) throws(StoreFailure) {
         let (coder, types) = (origin.coder, origin.storedTypes)
         for row in rows {
@@ -194,7 +198,7 @@ package final class MemoryTables: @unchecked Sendable {
         set { change(RandomSource.self) { $0.generator = newValue } }
     }
 
-    /// Keeps a copy of a value before it is changed.
+    /// Keeps a copy of a value of the test world before it is changed.
     private func keep<V: WorldValue>(_ box: Box<V>) {
         guard keepsChanges, !restoring.contains(where: { $0.box === box }) else { return }
         restoring.append(Restoring(box: box, kept: KeptValue(box.value)))
@@ -205,16 +209,18 @@ package final class MemoryTables: @unchecked Sendable {
 
 extension MemoryTables {
     class AnyBox {
-        /// Whether the archive has the value, in its present form or the one before the transaction.
+        /// Whether the value is stored in the file or database, in its present form or in the form before the
+        /// transaction.
         var isArchived = false
 
         func putBack(_ kept: Kept) {}
 
-        /// Returns the value as archives keep it; `nil` when it is archived and equal to `kept`.
+        /// Returns the value in the form that is stored in a file or database; `nil` when it is stored already and
+        /// equal to `kept`.
         func archived(unlike kept: Kept, _ coder: StoredCoder) throws(StoreFailure) -> ArchivedValue? { nil }
     }
 
-    /// A copy of a value.
+    /// A copy of a value of a test world.
     class Kept {}
 
     final class KeptValue<V: WorldValue>: Kept {
@@ -222,7 +228,7 @@ extension MemoryTables {
         init(_ value: V) { self.value = value }
     }
 
-    /// A copy of a value from before the transaction changed it first.
+    /// A copy of a value of a test world, taken before the transaction changed the value for the first time.
     struct Restoring {
         let box: AnyBox
         let kept: Kept

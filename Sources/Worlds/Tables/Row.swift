@@ -1,32 +1,32 @@
 import Time
 
-/// A value in a table, encoded as JSON by archives and found by its key.
+/// A row of a test world's table, such as an issued token. It is found by its key, and stored as JSON.
 ///
 /// The names of a row's fields, and those of everything in it, are a stored format. A field that is added must be
 /// optional or have a default in the row's own decoder, and an existing one must not be renamed.
 package protocol Row: Codable, Sendable {
     associatedtype Key: TableKey
 
-    /// The table that keeps rows of this type.
+    /// The declaration of the table that keeps rows of this type.
     static var table: Table<Self> { get }
-    /// The key, unique in the table.
+    /// The key of the row, which no other row of the table has.
     var key: Key { get }
 }
 
-/// The declaration of a table: its name, its indexes, and when its rows expire.
+/// The declaration of a table: its name, its indexes, and the time when its rows expire.
 package struct Table<R: Row>: Sendable {
-    /// The table's unique name: the provider and the kind of row, such as `github.token`. Archives keep the table's
+    /// The table's unique name: the provider and the kind of row, such as `github.token`. A file or database stores the
     /// rows under this name.
     package let name: String
-    /// The number of rows above which the oldest are removed. The default is enough for a million sign-ins.
+    /// The number of rows in a table above which the oldest are removed. The default is enough for a million sign-ins.
     package let limit: Int
     let indexes: [AnyIndex<R>]
     let order: SortedIndex<R>?
     let droppedAt: (@Sendable (R) -> Instant?)?
     let size: (@Sendable (R) -> Int)?
 
-    /// `droppedAt` returns the time from which the table may remove a row by itself; `nil` for never. `size` returns
-    /// the bytes of a row, for tables with a limit to the size of all rows.
+    /// Declares a table. `droppedAt` returns the time after which the table may remove a row by itself; `nil` for
+    /// never. `size` returns the bytes of a row, for tables in which the size of all rows is limited.
     package init(
         _ name: String, limit: Int = 1 << 20, indexes: [AnyIndex<R>] = [], sortedBy order: SortedIndex<R>? = nil,
         droppedAt: (@Sendable (R) -> Instant?)? = nil, size: (@Sendable (R) -> Int)? = nil
@@ -40,9 +40,9 @@ package struct Table<R: Row>: Sendable {
     }
 }
 
-/// An index of rows of one type, whatever the type of its values.
+/// An index of a table's rows, whatever the type of the indexed values.
 package class AnyIndex<R: Row>: @unchecked Sendable {
-    /// A word for what rows are found by. Archives don't keep it.
+    /// The name of the index: a word for the value by which rows are found. It isn't stored.
     package let name: String
     let storedValues: StoredRowRules.Values
 
@@ -52,42 +52,43 @@ package class AnyIndex<R: Row>: @unchecked Sendable {
     }
 }
 
-/// A way to find rows by something that isn't their key. Several rows may have the same value, and a row several
-/// values.
+/// An index of a table, by which rows are found other than by their key. Several rows may have the same value, and a
+/// row several values.
 package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Sendable {
-    /// Makes an index by `value`. Rows for which it is `nil` aren't found by it.
+    /// Makes an index of rows by `value`. Rows for which `value` returns `nil` aren't found by the index.
     package init(_ name: String, _ value: @escaping @Sendable (R) -> Value?) {
         super.init(name, .one { value($0.row(R.self))?.keyText })
     }
 
-    /// Makes an index for rows that are found by any of several values.
+    /// Makes an index by which a row is found under any of several values.
     package init(_ name: String, each values: @escaping @Sendable (R) -> [Value]) {
         super.init(name, .many { values($0.row(R.self)).map(\.keyText) })
     }
 }
 
-/// An index of rows in the order of a text, to be read page by page, or by a prefix of the text.
+/// An index of rows sorted by a text, to be read page by page, or by a prefix of the text.
 package final class SortedIndex<R: Row>: Sendable {
-    /// The index's name in messages, such as `email` for rows sorted by their addresses. It isn't stored.
+    /// The name of the sorted index in messages, such as `email` for rows sorted by their addresses. It isn't stored.
     package let name: String
     package let texts: @Sendable (R) -> [String]
 
-    /// Makes an index by `texts`. A row appears once for each of its texts.
+    /// Makes an index of rows sorted by `texts`. A row appears once for each of its texts.
     package init(_ name: String, _ texts: @escaping @Sendable (R) -> [String]) {
         self.name = name
         self.texts = texts
     }
 }
 
-/// A value of which a world has one, such as its clock. Like a row, it is encoded as JSON by archives.
+/// A value that a test world has only once, such as its clock. It is stored as JSON, like the rows of tables.
 package protocol WorldValue: Codable, Sendable {
-    /// A unique name, made of its owner and what it is, such as `mail.inbox`. Archives keep the value under this name,
-    /// and the names of its fields are a stored format, as a row's are.
+    /// The unique name of the value, made of its owner and its kind, such as `mail.inbox`. A file or database stores
+    /// the value under this name, and also the names of the value's fields are a stored format.
     static var name: String { get }
-    /// Makes the value that a new world has, if its origin says nothing else.
+    /// Makes the value that a new test world has, if its seed (the initial data) doesn't give another one.
     init()
 
-    /// Returns whether the value is known to be encoded like `other`. With `false`, it is encoded to find out.
+    /// Returns whether this value is known to have the same JSON as `other`. With `false`, the value is encoded to find
+    /// out.
     func isWritten(as other: Self) -> Bool
 }
 
@@ -95,29 +96,30 @@ extension WorldValue {
     package func isWritten(as other: Self) -> Bool { false }
 }
 
-/// What worlds begin with: the rows and values that their tables have before anything is changed. A seed is one.
+/// The initial content of test worlds: the rows and values that their tables have before any change. A seed is such a
+/// content.
 package protocol WorldOrigin: Sendable {
-    /// The types of rows and values that the world can hold.
+    /// The types of rows and values that a test world can hold.
     var storedTypes: StoredTypes { get }
     var coder: StoredCoder { get }
 
-    /// Returns the rows of this type with which every world begins; `nil` when there are none.
+    /// Returns the rows of this type with which every test world begins; `nil` when there are none.
     func rows<R: Row>(of type: R.Type) -> SeededTable<R>?
-    /// Returns the value of this type that a new world has.
+    /// Returns the value of this type that a new test world has.
     func value<V: WorldValue>(_ type: V.Type) -> V
 }
 
-/// A row of any type, as a table in memory keeps it. Its content never changes: a changed row is stored anew.
+/// A row of any type in a table in memory. Its content never changes: a changed row is stored as a new object.
 class StoredRow {
     let key: String
-    /// A number that orders the rows of a world as they were added; negative until the row is put. A row that replaces
-    /// another gets its number.
+    /// The number by which the rows of a test world are ordered as they were added; negative until the row is in a
+    /// table. A row that replaces another row gets the other's number.
     var place: Int64 = -1
 
     init(key: String) { self.key = key }
 }
 
-/// A row of one type, as a table in memory keeps it.
+/// A row of one type in a table in memory.
 final class Stored<R: Row>: StoredRow {
     let row: R
 
@@ -128,13 +130,14 @@ final class Stored<R: Row>: StoredRow {
 }
 
 extension StoredRow {
-    /// Returns the row, which must be of this type: a table holds rows of one type.
+    /// Returns the row as a value of its type. The row must be of this type, which holds because a table has rows of
+    /// one type.
     func row<R: Row>(_ type: R.Type) -> R { unsafeDowncast(self, to: Stored<R>.self).row }
 }
 
-/// A table's declaration, without the type of its rows.
+/// The declaration of a table, without the static type of its rows.
 struct StoredRowRules {
-    /// The values of a row in an index.
+    /// The way to get the indexed values of a row: one or several.
     enum Values {
         case one((StoredRow) -> String?)
         case many((StoredRow) -> [String])
@@ -142,12 +145,12 @@ struct StoredRowRules {
 
     let name: String
     let limit: Int
-    /// The declared indexes, in their order.
+    /// The declared indexes of the table, in the sequence of their declaration.
     let indexes: [(id: ObjectIdentifier, values: Values)]
     let order: ((StoredRow) -> [String])?
     let droppedAt: ((StoredRow) -> Instant?)?
     let size: ((StoredRow) -> Int)?
-    /// Encodes a row as JSON.
+    /// Encodes a row of the table as JSON.
     let encode: (StoredRow, StoredCoder) throws(StoreFailure) -> String
     let decode: (String, StoredCoder) throws(StoreFailure) -> StoredRow
 
@@ -164,7 +167,7 @@ struct StoredRowRules {
     }
 }
 
-/// A value by which rows are found. It has a text form, which differs for every value.
+/// A value by which table rows are found. It has a text form, which differs for every value.
 package protocol TableKey: Hashable, Codable, Sendable {
     var keyText: String { get }
 }
@@ -172,8 +175,8 @@ package protocol TableKey: Hashable, Codable, Sendable {
 extension String: TableKey {
     package var keyText: String { self }
 
-    /// Makes a key of several parts. Each part has its length before it, so that no two lists of parts give the same
-    /// text.
+    /// Makes a table key of several parts. Each part has its length before it, so that no two lists of parts give the
+    /// same text.
     package init(keyParts parts: String?...) {
         self = ""
         for part in parts {
@@ -191,7 +194,8 @@ extension Bool: TableKey {
     package var keyText: String { self ? "true" : "false" }
 }
 
-/// The rows that a seed brings to every world: one table that all worlds share, and that never changes.
+/// The rows that a seed (the initial data) brings to every test world: a table that all worlds share, and that never
+/// changes.
 package final class SeededTable<R: Row>: @unchecked Sendable {
     let table: MemoryTable
 
@@ -200,10 +204,11 @@ package final class SeededTable<R: Row>: @unchecked Sendable {
     }
 
     package var count: Int { table.count }
-    /// All rows, in the seed's order.
+    /// All rows of the table, in the seed's sequence.
     package var rows: [R] { table.rows(after: nil, limit: .max).map { $0.row(R.self) } }
 
-    /// Sorts the rows for searches. Otherwise a world's first search would do it, under the world's lock.
+    /// Sorts the seed's rows for searches. Otherwise the first search in a test world would sort them, under the
+    /// world's lock.
     package func prepareOrder() { table.prepareOrder() }
 
     package func find(_ key: R.Key) -> R? { table.find(key.keyText)?.row(R.self) }

@@ -1,17 +1,17 @@
 import JOSE
 import Time
 
-/// The queries of both a snapshot and a transaction.
+/// The table queries that work both in a snapshot (read-only access to a test world) and in a transaction.
 package protocol TableReading: ~Copyable {
     var tables: MemoryTables { get }
 }
 
-/// Read access to a world's tables, valid only within the closure that gets it.
+/// Read access to a test world's tables, valid only within the closure that gets the snapshot.
 package struct Snapshot: ~Copyable, TableReading {
     package let tables: MemoryTables
 }
 
-/// A change of a world's tables: all of it is committed, or nothing when an error is thrown. If another daemon has
+/// A change of a test world's tables: all of it is committed, or nothing when an error is thrown. If another daemon has
 /// changed the world meanwhile, the closure runs again, so it must do nothing but read and write tables.
 package struct Transaction: ~Copyable, TableReading {
     package let tables: MemoryTables
@@ -22,45 +22,44 @@ extension TableReading where Self: ~Copyable {
 
     package func count<R: Row>(_ type: R.Type) -> Int { tables.count(type) }
 
-    /// Returns the bytes of all rows that aren't a seed's, as `Table.size` counts them.
+    /// Returns the number of bytes of all rows of a table that don't come from the seed, as `Table.size` counts them.
     package func size<R: Row>(_ type: R.Type) -> Int { tables.size(type) }
 
-    /// Returns the row that was added first.
+    /// Returns the row of a table that was added first.
     package func first<R: Row>(_ type: R.Type) -> R? { tables.rows(type, after: nil, limit: 1).first }
 
-    /// Returns at most `limit` rows in the order in which they were added.
+    /// Returns at most `limit` rows of a table, in the sequence in which they were added.
     package func rows<R: Row>(_ type: R.Type, after key: R.Key? = nil, limit: Int) -> [R] {
         tables.rows(type, after: key, limit: limit)
     }
 
-    /// Returns every row. The cost grows with the table, so this is for calls that list all of it.
+    /// Returns every row of a table. The cost grows with the table, so this is for calls that list all of it.
     package func all<R: Row>(_ type: R.Type) -> [R] { tables.rows(type, after: nil, limit: .max) }
 
-    /// Returns the oldest row with this value.
+    /// Returns the oldest row that has this value in the index.
     package func first<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? {
         tables.rows(index, value, limit: 1).first
     }
 
-    /// Returns the rows with this value, oldest first.
+    /// Returns the rows that have this value in the index, oldest first.
     package func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int = .max) -> [R] {
         tables.rows(index, value, limit: limit)
     }
 
-    /// Returns at most `limit` rows with this value, newest first.
+    /// Returns at most `limit` rows that have this value in the index, newest first.
     package func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
         tables.newest(index, value, limit: limit)
     }
 
-    /// Returns the number of rows with this value.
+    /// Returns the number of rows that have this value in the index.
     package func count<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> Int { tables.count(index, value) }
 
-    /// Returns the row that got this value last.
+    /// Returns the row that was the last to get this value in the index.
     package func last<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? {
         tables.newest(index, value, limit: 1).first
     }
 
-    /// Returns at most `limit` rows whose text begins with `prefix`, in the order of their texts, after the text
-    /// `after`.
+    /// Returns at most `limit` rows whose text begins with `prefix`, sorted by their texts, after the text `after`.
     package func rows<R: Row>(
         _ index: SortedIndex<R>, prefix: String = "", after: String? = nil, limit: Int
     ) -> [(text: String, row: R)] {
@@ -69,19 +68,19 @@ extension TableReading where Self: ~Copyable {
 
     package func value<V: WorldValue>(_ type: V.Type) -> V { tables[type] }
 
-    /// The world's time.
+    /// The time of the test world's clock.
     package var now: Instant { tables.now }
 }
 
 extension Transaction {
-    /// Adds a row, or replaces the one that has its key.
+    /// Adds a row to its table, or replaces the row that has the same key.
     package mutating func put<R: Row>(_ row: R) { tables.put(row) }
 
     package mutating func remove<R: Row>(_ type: R.Type, _ key: R.Key) { _ = tables.remove(type, key) }
 
-    /// Removes a row and returns it. Returns `nil` when there is none, or it isn't `wanted`; then it stays. Use this
-    /// for values that work once, such as codes: of all requests with the same key, one gets the row, and only that one
-    /// may go on.
+    /// Removes a row from its table and returns it. Returns `nil` when there is no such row, or when it isn't `wanted`,
+    /// so that it stays. Use this for values that work once, such as codes: of all requests with the same key, one gets
+    /// the row, and only that one may go on.
     package mutating func pop<R: Row>(
         _ type: R.Type, _ key: R.Key, where isWanted: (R) -> Bool = { _ in true }
     ) -> R? {
@@ -89,7 +88,7 @@ extension Transaction {
         return tables.remove(type, key)
     }
 
-    /// Removes every row with this value, and returns them.
+    /// Removes every row that has this value in the index, and returns the removed rows.
     @discardableResult
     package mutating func remove<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> [R] {
         let rows = tables.rows(index, value, limit: .max)
@@ -97,8 +96,8 @@ extension Transaction {
         return rows
     }
 
-    /// Changes the row with this key. Returns `false` when there is none. A value that works once but is kept, to tell
-    /// who has used it, must be marked as used in the transaction that has found it unused.
+    /// Changes the table row with this key. Returns `false` when there is none. A value that works once but is kept, to
+    /// tell who has used it, must be marked as used in the transaction that has found it unused.
     @discardableResult
     package mutating func change<R: Row>(_ type: R.Type, _ key: R.Key, _ body: (inout R) -> Void) -> Bool {
         guard var row = tables.find(type, key) else { return false }
@@ -107,12 +106,13 @@ extension Transaction {
         return true
     }
 
-    /// Changes a value, and returns the result of `body`.
+    /// Changes a single value of the test world, such as its clock, and returns the result of `body`.
     package mutating func change<V: WorldValue, Result>(_ type: V.Type, _ body: (inout V) -> Result) -> Result {
         tables.change(type, body)
     }
 
-    /// Makes the value as the world's origin has it, if nobody has used it yet, so that archives keep it.
+    /// Makes the test world's initial value of this type, if no request has used it yet, so that it is stored in the
+    /// file or database.
     mutating func touch<V: WorldValue>(_ type: V.Type) { self[type] = value(type) }
 
     package subscript<V: WorldValue>(type: V.Type) -> V {
@@ -120,7 +120,7 @@ extension Transaction {
         _modify { yield &tables[type] }
     }
 
-    /// The world's generator. All random values come from it, so that they can be repeated.
+    /// The random generator of the test world. All random values come from it, so that they can be repeated.
     package var random: Randomness {
         get { tables.random }
         set { tables.random = newValue }
@@ -132,7 +132,7 @@ extension Transaction {
     }
 }
 
-/// The world's generator, as a value of its tables.
+/// The random generator of a test world, in the form in which it is stored.
 package struct RandomSource: WorldValue {
     package static let name = "random"
 
@@ -142,8 +142,8 @@ package struct RandomSource: WorldValue {
 
     package init(seed: String?) { generator = Randomness(seed: seed) }
 
-    /// Returns whether both are the system's generator, which nearly every change uses, and which has no state to
-    /// write.
+    /// Returns whether both generators are the system's random generator, which nearly every change uses, and which has
+    /// no state to write.
     package func isWritten(as other: RandomSource) -> Bool {
         generator.isSystem && other.generator.isSystem && generator.isUsed == other.generator.isUsed
     }

@@ -84,7 +84,7 @@ class Exchange:
     diagnosis: Optional[str]
     """The reason why it was refused; `None` when it wasn't."""
     note: Optional[str]
-    """A surprise in an answer that refuses nothing."""
+    """A note on a surprise in a successful answer."""
     evidence: Optional[Evidence]
     """The source from which the provider's answer is known."""
     fault: Optional[str]

@@ -4,22 +4,23 @@ import Synchronization
 import Time
 import Worlds
 
-/// Whether the scenarios with which a shared world begins have been played. One replica plays them, and the others wait
-/// for it.
+/// Whether the scenarios with which a world begins have been played, for a world that several daemons (replicas) share.
+/// One replica plays them, and the others wait until it has finished.
 struct PreparedWorld: WorldValue {
     static let name = "scenarios.prepared"
 
     var isDone = false
-    /// The replica that plays the scenarios, if one has begun.
+    /// The number of the replica that plays the world's scenarios; `nil` until one has begun.
     fileprivate var replica: Int?
-    /// A heartbeat of that replica: it counts up while the scenarios are played.
+    /// The heartbeat of the replica that plays a new world's scenarios: a counter that goes up as long as the replica
+    /// runs.
     fileprivate var beat = 0
 
     init() {}
 }
 
 extension World {
-    /// Whether the scenarios with which the world begins have been played.
+    /// Whether the scenarios with which this world begins have been played.
     var isPrepared: Bool {
         guard state.isShared else { return preparation.isDone }
         let isDone = read { $0.value(PreparedWorld.self).isDone }
@@ -29,22 +30,23 @@ extension World {
     }
 }
 
-/// One replica's part in preparing a shared world.
+/// The part of one replica (one of several daemons) in preparing a world that they share.
 struct SharedPreparation {
     enum Turn: Equatable {
         case done
         case mine
-        /// Wait, because another replica is playing the scenarios.
+        /// The replica has to wait, because another replica is playing the world's scenarios.
         case wait
     }
 
-    /// The seconds between two heartbeats of a replica, and the seconds for which others wait for one.
+    /// The seconds between two heartbeats of the replica that plays a world's scenarios.
     private static let interval = 1
     private static let patience = 10
 
     private let world: World
     private let replica: Int
-    /// The last heartbeat of the other replica, and when it was seen, in seconds of the machine's monotonic clock.
+    /// The last heartbeat that was seen of another replica, with the time when it was seen, in seconds of the machine's
+    /// monotonic clock.
     private var seen: (replica: Int, beat: Int, at: Int)?
 
     init(_ world: World, by replica: Int) {
@@ -52,8 +54,8 @@ struct SharedPreparation {
         self.replica = replica
     }
 
-    /// Returns whether this replica or another one plays the scenarios. If a replica has stopped its heartbeat, this
-    /// one takes over. `now` is in seconds of the machine's monotonic clock.
+    /// Returns whether this replica or another one plays the world's scenarios. If the other replica's heartbeat has
+    /// stopped, this replica takes over. `now` is in seconds of the machine's monotonic clock.
     mutating func next(at now: Int = MachineClock.uptime) throws(StoreFailure) -> Turn {
         let silent = seen.flatMap { now - $0.at >= SharedPreparation.patience ? $0 : nil }
         let replica = replica
@@ -75,7 +77,8 @@ struct SharedPreparation {
         return found.turn
     }
 
-    /// Notes that the scenarios have been played. If that can't be committed, another request plays them again.
+    /// Notes in the store that the world's scenarios have been played. If the store fails, the next request plays them
+    /// again.
     func finish() throws(StoreFailure) {
         try world.update { tables in
             // The world may have been reset meanwhile.
@@ -83,7 +86,8 @@ struct SharedPreparation {
         }
     }
 
-    /// Begins the heartbeat, which goes on until `stop` is called on the result.
+    /// Begins this replica's heartbeat while it plays the world's scenarios. The heartbeat goes on until `stop` is
+    /// called on the result.
     func begin() -> Pulse {
         let pulse = Pulse(world, replica)
         pulse.next()

@@ -1,14 +1,15 @@
 import Platform
 import Worlds
 
-/// Watches shared worlds on a thread of its own, as long as their registry exists: refreshes worlds that have
-/// listeners, tells other replicas which worlds are used here, and removes unused ones.
+/// Watches the worlds that this daemon shares with other replicas, on a thread of its own, as long as their registry
+/// exists. It refreshes worlds that have listeners, tells other replicas which worlds are used here, and removes unused
+/// worlds.
 struct SharedWorldsWatch {
-    /// The seconds between two notes of the worlds used here.
+    /// The seconds after which the store is told again which worlds this daemon has used.
     private static let noteInterval = 30
-    /// The number of seconds by which the noted last use of a world may be too old.
+    /// The largest number of seconds by which the last use of a world in the store may be out of date.
     static let delay = 3 * noteInterval
-    /// The microseconds between two refreshes of worlds with listeners.
+    /// The microseconds between two refreshes of the worlds that have listeners.
     private static let pause: UInt32 = 100_000
 
     private let began: Int
@@ -31,7 +32,7 @@ struct SharedWorldsWatch {
         }
     }
 
-    /// Does what is due. Returns `false` when the registry is gone or has ended.
+    /// Does the work that is due at present. Returns `false` when the registry of worlds has been freed or has ended.
     private mutating func look(_ registry: WorldRegistry) -> Bool {
         guard !registry.state.withLock({ $0.sharing.hasEnded }) else { return false }
         do throws(StoreFailure) {
@@ -51,7 +52,7 @@ struct SharedWorldsWatch {
 }
 
 extension WorldRegistry {
-    /// Refreshes the worlds that have listeners.
+    /// Reads the latest changes by other replicas of all worlds that have listeners.
     func refreshListened() throws(StoreFailure) {
         guard budget.listeners.count > 0 else { return }
         for world in state.withLock({ Array($0.worlds.values) }) where world.isListenedTo {
@@ -59,7 +60,8 @@ extension WorldRegistry {
         }
     }
 
-    /// Tells the other replicas which worlds this replica used since it last told them.
+    /// Tells the other replicas (daemons that share the store) which worlds this replica has used since it last told
+    /// them.
     func noteUses() throws(StoreFailure) {
         guard let directory = archive?.directory else { return }
         let names = state.withLock { state in
@@ -72,7 +74,8 @@ extension WorldRegistry {
         }
     }
 
-    /// Counts all worlds, and removes from memory those that others have deleted and nobody has asked for here since.
+    /// Counts all shared worlds, and removes from memory those that other replicas have deleted and that no request
+    /// here has used since.
     func compareWithAll() throws(StoreFailure) {
         guard let directory = archive?.directory else { return }
         let there = Set(try directory.list().map(\.name))
@@ -86,8 +89,8 @@ extension WorldRegistry {
         }
     }
 
-    /// Removes from memory the worlds that nobody has used here for an hour; with `forAll`, deletes those that nobody
-    /// has used anywhere.
+    /// Removes from memory the worlds that this daemon hasn't used for an hour. With `forAll`, also deletes from the
+    /// store those that no replica has used.
     func letIdleGo(forAll: Bool) throws(StoreFailure) {
         let now = now()
         let gone = state.withLock { sweep(&$0, now) }

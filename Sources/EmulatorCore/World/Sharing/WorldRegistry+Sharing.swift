@@ -7,19 +7,19 @@ import Worlds
 // came, because the daemon's copy is refreshed first. Worlds that a daemon removes from its memory stay in the archive.
 
 extension WorldRegistry {
-    /// The state of a registry of shared worlds, beside the worlds that it holds.
+    /// The state of a registry whose worlds are shared with other replicas, in addition to the worlds that it holds.
     struct Sharing {
-        /// The functions that play seeds which worlds got while daemons run.
+        /// The functions that make the endpoints for seeds that worlds got while daemons were running.
         var seeds: RuntimeSeeds?
-        /// The names of worlds used since other replicas were last told.
+        /// The names of the worlds that this daemon has used since it last told the other replicas.
         var used: Set<String> = []
-        /// The number of all worlds when they were last counted.
+        /// The number of all shared worlds when they were last counted.
         var count = 1
         var hasEnded = false
     }
 
-    /// A lock held while a world is loaded or gets another seed, so that this happens once. There are a few, shared by
-    /// all worlds.
+    /// A lock that is held while a shared world is loaded or gets a different seed, so that this isn't done twice. A
+    /// small number of locks serves all worlds.
     final class Turn: Sendable {
         static let count = 32
         let lock = Mutex(())
@@ -36,7 +36,7 @@ extension WorldRegistry {
         return try result.get()
     }
 
-    /// Begins to watch what other replicas do.
+    /// Begins to watch for changes that other replicas make to the shared worlds.
     func share(_ seeds: RuntimeSeeds) {
         state.withLock { $0.sharing.seeds = seeds }
         if let world = held(unnamed) { listenToOthers(world) }
@@ -45,10 +45,12 @@ extension WorldRegistry {
 
     // MARK: - Asking for a world
 
-    /// The number of times that another replica may delete a world while this one asks for it.
+    /// The number of times that this daemon tries to get a shared world, which another replica may delete at the same
+    /// time.
     private static let attempts = 5
 
-    /// Returns a shared world. With `refreshing`, it has all changes that others have made before.
+    /// Returns the shared world of this name. With `refreshing`, it includes all changes that other replicas have
+    /// committed before.
     func shared(_ name: String, makes: Bool, refreshing: Bool) throws(StoreFailure) -> World? {
         for _ in 0..<WorldRegistry.attempts {
             var found = held(name)
@@ -65,7 +67,7 @@ extension WorldRegistry {
         throw StoreFailure(.slow, "the world \(name) is deleted again and again")
     }
 
-    /// Loads a world that this daemon doesn't hold, or makes a new one.
+    /// Loads a shared world that this daemon doesn't hold, or makes a new one.
     private func takeUp(_ name: String, makes: Bool) throws(StoreFailure) -> World? {
         try turn(of: name) { () throws(StoreFailure) -> World? in
             if let world = held(name) { return world }
@@ -88,8 +90,8 @@ extension WorldRegistry {
         }
     }
 
-    /// Returns whether there may be one more world. If there are too many, deletes worlds that nobody has used for a
-    /// while.
+    /// Returns whether one more shared world can be made. If there are too many, it first deletes worlds that no
+    /// replica has used for a while.
     private func makeRoom(in directory: any WorldDirectory) throws(StoreFailure) -> Bool {
         // Other replicas may have made as many since the last count.
         guard state.withLock({ $0.sharing.count }) >= WorldRegistry.limit - WorldRegistry.limit / 8 else { return true }
@@ -109,7 +111,7 @@ extension WorldRegistry {
         return count < WorldRegistry.limit
     }
 
-    /// Counts deleted worlds, and clears their recordings.
+    /// Adds deleted worlds to the count of their kind, and clears their recordings of requests.
     func note(_ gone: [String], as kind: any WritableKeyPath<Counts, Int> & Sendable) throws(StoreFailure) {
         guard !gone.isEmpty else { return }
         state.withLock { $0.counts[keyPath: kind] += gone.count }
@@ -118,7 +120,7 @@ extension WorldRegistry {
 
     // MARK: - What others do
 
-    /// Notifies listeners of the world when other replicas change it.
+    /// Notifies the listeners of a world when other replicas change the world.
     func listenToOthers(_ world: World) {
         let name = world.name
         world.state.store.whenOthersChange { [weak self, weak state = world.state] change in
@@ -127,10 +129,10 @@ extension WorldRegistry {
         }
     }
 
-    /// Returns the world with the seed that its tables name, which another replica may have given it; `nil` when it has
-    /// been removed meanwhile.
+    /// Returns the world with the seed that its tables name, which another replica may have changed; `nil` when the
+    /// world has been removed meanwhile.
     ///
-    /// - Throws: The reason why that seed can't be played here.
+    /// - Throws: The reason why this daemon can't use that seed.
     private func withItsSeed(_ world: World) throws(StoreFailure) -> World? {
         guard world.read({ $0.value(StoredSeed.self).digest }) != world.own?.digest else { return world }
         return try turn(of: world.name) { () throws(StoreFailure) -> World? in
@@ -157,7 +159,7 @@ extension WorldRegistry {
         }
         let played = seeds.play(read.seed)
         guard let lease = budget.seeds.take(read.size, playing: played) else {
-            throw StoreFailure(.full, "worlds have as many seeds of their own as there may be")
+            throw StoreFailure(.full, "too many worlds have a seed of their own")
         }
         try world.state.store.resume(read.seed, rows: read.rows ?? seed)
         return World(
@@ -166,7 +168,7 @@ extension WorldRegistry {
 
     // MARK: - Worlds that go
 
-    /// Removes a world from memory that another replica has deleted.
+    /// Removes a world from memory because another replica has deleted it.
     func letGo(_ world: World) {
         let isHeld = state.withLock { state in
             guard let held = state.worlds[world.name], held.state === world.state else { return false }
@@ -176,7 +178,7 @@ extension WorldRegistry {
         if isHeld { end(world) }
     }
 
-    /// Deletes a world for all replicas. Returns `false` when there is none.
+    /// Deletes a shared world for all replicas. Returns `false` when there is no such world.
     func dropShared(_ name: String) throws(StoreFailure) -> Bool {
         guard let world = try existing(name) else { return false }
         let isDeleted = try world.state.store.remove()
@@ -195,8 +197,8 @@ extension WorldRegistry {
         world.streams.endAll()
     }
 
-    /// Returns all worlds by name, with the seconds since anybody used each. Their recordings are as of the last time
-    /// that they were read.
+    /// Returns all shared worlds by name, with the seconds since each was last used. Their recordings of requests may
+    /// lack what other replicas have added since they were last read.
     package func list() throws(StoreFailure) -> [ListedWorld] {
         let here = all
         guard let directory = archive?.directory else {
@@ -214,19 +216,19 @@ extension WorldRegistry {
     }
 }
 
-/// A world in the list of all worlds.
+/// A world in the list of all shared worlds.
 package struct ListedWorld: Sendable {
     package let name: String
     /// The seconds since the world was last used.
     package let idle: Int
-    /// The world; `nil` when this daemon doesn't hold it.
+    /// The listed world; `nil` when this daemon doesn't hold it in memory.
     package let held: World?
     package let recording: Recording
 }
 
 extension World {
-    /// Notifies listeners that another replica has changed something. Requests need no notification, since they read
-    /// the tables.
+    /// Notifies the world's listeners that another replica has changed something. Requests need no notification, since
+    /// each reads the tables.
     fileprivate func othersHaveChanged(_ change: StoreChange) {
         noteChange()
         if change.isReset {
@@ -239,8 +241,8 @@ extension World {
         inboxListeners.tell()
     }
 
-    /// Whether removing the world from this daemon's memory would lose something that isn't in the tables: a listener
-    /// or a port.
+    /// Whether the world must stay in this daemon's memory, because it has a listener or a port, which aren't in the
+    /// tables.
     var isNeededHere: Bool {
         state.isShared && (isListenedTo || !state.openedPorts.withLock { $0.isEmpty })
     }

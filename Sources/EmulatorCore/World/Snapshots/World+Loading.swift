@@ -7,10 +7,10 @@ import Worlds
 #endif
 
 extension World {
-    /// Replaces everything in the world by the content of a snapshot, in one change. The world has the snapshot's seed
-    /// already. The cost grows with the size of both, under the world's lock.
+    /// Replaces everything in the world by the content of a snapshot, in one change. The world must already have the
+    /// snapshot's seed. The time that this takes under the world's lock grows with the size of both.
     ///
-    /// - Throws: The reason why the store didn't commit it; then nothing has changed.
+    /// - Throws: The reason why the store didn't commit the change. In this case, nothing has changed.
     package func load(_ snapshot: WorldSnapshot) throws(StoreFailure) {
         let types = seed.format.stored
         let (lasts, isShared) = (state.store.lasts, state.isShared)
@@ -47,7 +47,7 @@ extension World {
 
     private static func set<V: WorldValue>(_ value: V, in tables: inout Transaction) { tables[V.self] = value }
 
-    /// Replaces the rows of the table by others, in their order.
+    /// Replaces the rows of a table by those of a snapshot, in the snapshot's order.
     private static func replace<R: Row>(
         _ type: R.Type, by rows: [any Row], of seed: Seed, in tables: inout Transaction
     ) {

@@ -8,10 +8,11 @@ import Worlds
 #endif
 
 extension WorldSnapshot {
-    /// Reads what `World.snapshot` wrote. A row or value that worlds of this format can't hold is an error.
+    /// Reads the JSON of a snapshot that `World.snapshot` has written. A row or value that can't be in a world with
+    /// this seed format is an error.
     package init(reading bytes: [UInt8], _ format: SeedFormat) throws(SnapshotIssue) {
         if let number = JSONNumbers.first(beyond: WorldSnapshot.numberLimit, in: bytes) {
-            throw SnapshotIssue(path: "$", message: "the number \(number.prefix(40)) is beyond what worlds hold")
+            throw SnapshotIssue(path: "$", message: "the number \(number.prefix(40)) is larger than a world can hold")
         }
         let decoder = JSONDecoder()
         if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = format.profiles }
@@ -32,7 +33,7 @@ extension CodingUserInfoKey {
     fileprivate static let storedTypes = CodingUserInfoKey(rawValue: "storedTypes")
 }
 
-/// The JSON document of a snapshot.
+/// The JSON document that contains a world's snapshot.
 private struct SnapshotDocument: Decodable {
     let seed: String
     let keys: [StoredKeys]
@@ -88,7 +89,7 @@ private struct SnapshotDocument: Decodable {
                 throw SnapshotIssue(path: "$.keys[\(place)]", message: "a key that can't be read")
             }
             guard owners.insert(owned.key).inserted else {
-                throw SnapshotIssue(path: "$.keys[\(place)]", message: "the owner's keys are there already")
+                throw SnapshotIssue(path: "$.keys[\(place)]", message: "an earlier element has this owner's keys")
             }
         }
     }
@@ -108,7 +109,8 @@ private struct SnapshotDocument: Decodable {
 }
 
 extension SnapshotIssue {
-    /// Makes an issue of a decoder's error. It doesn't repeat the value, which may be a secret.
+    /// Makes an error about a snapshot from the error of its decoder. It doesn't repeat the malformed value, which may
+    /// be a secret.
     fileprivate init(_ error: any Error) {
         let context: DecodingError.Context
         var what = "not what is expected here"

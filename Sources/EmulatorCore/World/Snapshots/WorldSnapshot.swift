@@ -12,17 +12,19 @@ import Worlds
 /// `seed` is the whole seed as the text of one file. Rows and values are in the stored format of archives (see `Row`);
 /// raw mails are base64.
 package struct WorldSnapshot: Sendable {
-    /// The version of the format. It changes when older versions of this program couldn't read what is written.
+    /// The version of the snapshot format. It goes up when older versions of this program couldn't read the written
+    /// snapshots.
     static let format = 1
     /// The size of the largest snapshot that is written or read, in bytes.
     package static let sizeLimit = 32 << 20
-    /// The largest number in a snapshot. Counters go on from numbers that are read, and are added up, which must not
+    /// The largest number that a snapshot may contain. Counters continue from the numbers in a snapshot, and must not
     /// overflow 64 bits.
     static let numberLimit = 9_007_199_254_740_992.0
-    /// The names of values that only say how a world is stored. A world that loads a snapshot keeps its own.
+    /// The names of values that only tell how a world is stored. They aren't part of a snapshot, and a world that loads
+    /// a snapshot keeps its own.
     static let keptOut: Set<String> = [StoredSeed.name, PreparedWorld.name]
 
-    /// The seed as the text of one file.
+    /// The world's whole seed, as the text of a single seed file.
     package let seed: String
     let keys: [StoredKeys]
     let values: [any WorldValue]
@@ -36,7 +38,7 @@ package struct WorldSnapshot: Sendable {
 
 /// The reason why a snapshot can't be loaded.
 package struct SnapshotIssue: Error, Sendable {
-    /// The path of the mistake, such as `$.tables["github.token"][3].scopes`.
+    /// The path of the mistake in the snapshot, such as `$.tables["github.token"][3].scopes`.
     package let path: String
     package let message: String
 }
@@ -44,10 +46,10 @@ package struct SnapshotIssue: Error, Sendable {
 // MARK: - Taking one
 
 extension World {
-    /// Returns the world's present state as JSON. `version` is this program's. The cost grows with the world's size,
-    /// partly under its lock.
+    /// Returns the world's present state as the JSON of a snapshot. `version` is the version of this program. The time
+    /// that this takes grows with the world's size, partly under the world's lock.
     ///
-    /// - Throws: The reason why a row can't be written.
+    /// - Throws: The reason why a table row can't be written.
     package func snapshot(version: String) throws(StoreFailure) -> [UInt8] {
         let types = seed.format.stored
         let names = types.rows.keys.filter { $0 != StoredKeys.tableName }.sorted()
@@ -91,7 +93,7 @@ extension World {
     private static func name<R: Row>(of type: R.Type) -> String { type.tableName }
 }
 
-/// Joins JSON values to an object.
+/// Joins JSON values to the object that a snapshot consists of.
 private struct SnapshotWriter {
     private var bytes: [UInt8] = Array("{".utf8)
     private var isFirst = true
@@ -138,15 +140,14 @@ private struct SnapshotWriter {
 }
 
 extension WorldSnapshot {
-    /// The number of rows in all tables.
+    /// The number of rows in all tables of the snapshot.
     package var rowCount: Int64 { Int64(tables.reduce(0) { $0 + $1.rows.count }) }
 }
 
-/// Finds numbers in a JSON text without decoding it: a decoder returns what fits the type that is asked for, and
-/// doesn't report numbers that are too large.
+/// Finds numbers in a JSON text without decoding the text, because a decoder doesn't report numbers that are too large.
 enum JSONNumbers {
-    /// Returns the first number that is further from zero than `limit`, as it is written; `nil` when there is none. It
-    /// doesn't check that the text is JSON.
+    /// Returns the first number in the JSON text that is further from zero than `limit`, as it is written; `nil` when
+    /// there is none. The text isn't checked for being JSON.
     static func first(beyond limit: Double, in bytes: [UInt8]) -> String? {
         var place = bytes.startIndex
         while place < bytes.endIndex {
@@ -163,7 +164,7 @@ enum JSONNumbers {
         return nil
     }
 
-    /// Returns the index behind the quotation mark that ends the string at `start`.
+    /// Returns the index behind the quotation mark that ends the JSON string which begins at `start`.
     private static func endOfText(from start: Int, in bytes: [UInt8]) -> Int {
         var place = start + 1
         while place < bytes.endIndex, bytes[place] != UInt8(ascii: "\"") {
