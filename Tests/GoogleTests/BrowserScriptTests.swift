@@ -95,7 +95,8 @@ struct BrowserScriptTests {
         let answer = try fixture.client.post(
             "/oauth2.googleapis.com/token",
             form: [
-                "client_id": "buttons", "grant_type": "authorization_code", "redirect_uri": sent,
+                "client_id": "buttons", "client_secret": GoogleFixture.secret, "redirect_uri": sent,
+                "grant_type": "authorization_code",
                 "code": signedIn["serverAuthCode"] ?? "",
             ])
         #expect(answer.status == status, "\(answer)")
