@@ -125,7 +125,7 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         let received = Diagnosis.quote("\(method) \(path)")
         let diagnosis =
             methods.isEmpty
-            ? Diagnosis(received: received, "nothing is served here")
+            ? Diagnosis(received: received, "nothing is served at this path")
             : Diagnosis(received: received, expected: methods.joined(separator: " or "), "use this method")
         var response = Response(
             status: methods.isEmpty ? 404 : 405, contentType: "text/html",

@@ -35,7 +35,7 @@ struct AuthorizationRequest: CheckedAuthorization {
                 .invalidRequest, "response_mode must be form_post when name or email scope is requested.",
                 Diagnosis(
                     received: "response_mode \(mode.rawValue) with scope \(Diagnosis.quote(form["scope"] ?? ""))",
-                    expected: "form_post", "add response_mode=form_post, or ask for no scope"))
+                    expected: "form_post", "send response_mode=form_post, or leave scope out"))
         }
         state = form.field("state")
         nonce = form["nonce"].flatMap { $0.isEmpty ? nil : $0 }
@@ -44,8 +44,8 @@ struct AuthorizationRequest: CheckedAuthorization {
                 .invalidRequest, nil,
                 Diagnosis(
                     received: "a nonce of \(nonce.utf8.count) bytes",
-                    expected: "at most \(AuthorizationRequest.nonceLimit)",
-                    "send the hexadecimal SHA-256 of a random text"))
+                    expected: "at most \(AuthorizationRequest.nonceLimit) bytes",
+                    "send a shorter nonce, such as the hexadecimal SHA-256 of a random text"))
         }
         challenge =
             seed.plays(AppleProvider.codeVerifiers)
@@ -62,14 +62,14 @@ struct AuthorizationRequest: CheckedAuthorization {
                 .invalidClient, nil,
                 Diagnosis(
                     received: "client_id \(Diagnosis.quote(id))",
-                    "no such Services ID is seeded\(directory.hint(for: id))"))
+                    "no such Services ID is configured in the seed\(directory.hint(for: id))"))
         }
         guard client.kind == .service else {
             throw AppleError(
                 .invalidClient, nil,
                 Diagnosis(
                     received: "client_id \(Diagnosis.quote(id)), an App ID", expected: "a Services ID",
-                    "App IDs sign in natively; register a Services ID for the web"))
+                    "App IDs are for native sign-in: register a Services ID for sign-in on the web"))
         }
         return client
     }
@@ -94,7 +94,7 @@ struct AuthorizationRequest: CheckedAuthorization {
                 .invalidRequest, "Invalid response type.",
                 Diagnosis(
                     received: "response_type \(Diagnosis.quote(text))", expected: "\"code\" or \"code id_token\"",
-                    "ask for a code, with or without an id_token"))
+                    "request a code, with or without an ID token"))
         }
         return types.contains("id_token")
     }
@@ -115,7 +115,7 @@ struct AuthorizationRequest: CheckedAuthorization {
                 .invalidRequest, "Invalid response mode.",
                 Diagnosis(
                     received: "response_mode query with id_token", expected: "form_post or fragment",
-                    "an ID token never travels in a query"))
+                    "an ID token is never returned in the query"))
         }
         return mode
     }
@@ -145,7 +145,7 @@ struct AuthorizationRequest: CheckedAuthorization {
                     Diagnosis(
                         received: "scope \(Diagnosis.quote(String(word)))",
                         expected: "name and email, separated by a space",
-                        "ask for these only"))
+                        "request only these scopes"))
             }
             scopes.insert(scope)
         }
@@ -197,29 +197,32 @@ enum ReturnURL {
 
     private static func reason(against uri: String, for client: AppleDirectory.Client) -> Diagnosis {
         guard !uri.isEmpty else {
-            return Diagnosis("redirect_uri is missing: send one of the service's registered return URLs")
+            return Diagnosis("redirect_uri is missing: send one of the return URLs registered for the Services ID")
         }
         let received = "redirect_uri \(Diagnosis.quote(uri))"
         switch fault(of: uri, allowsInsecure: client.allowsInsecureReturnURLs) {
         case .notAURL:
-            return Diagnosis(received: received, expected: "an absolute https URL", "it can't be read as a URL")
+            return Diagnosis(
+                received: received, expected: "an absolute https URL", "redirect_uri can't be parsed as a URL")
         case .hasFragment:
-            return Diagnosis(received: received, "a return URL has no fragment: leave out \"#\" and what follows")
+            return Diagnosis(
+                received: received, "a return URL must not have a fragment: remove \"#\" and what follows it")
         case .insecure:
             return Diagnosis(
                 received: received,
                 expected: "https and a domain name"
                     + (client.returnURLs.isEmpty ? "" : ", as in \(client.returnURLs.joined(separator: " "))"),
-                "Apple takes no http, localhost or IP address; to allow it in tests, set \"allowInsecureReturnURLs\": "
-                    + "true at service \"\(client.id)\" in the seed")
+                "Apple accepts no http, localhost or IP address; to allow them in tests, set "
+                    + "\"allowInsecureReturnURLs\": true for service \"\(client.id)\" in the seed")
         case nil:
             let registered = client.returnURLs.isEmpty ? "none is registered" : client.returnURLs.joined(separator: " ")
             return Diagnosis(
                 received: received,
                 expected: "exactly one of: \(registered)\(RegisteredRedirectURI.noteOnAnyPort(in: client.returnURLs))",
                 fault(of: uri, allowsInsecure: false) == .insecure
-                    ? "register it at service \"\(client.id)\", which takes it for tests; Apple takes https and a domain name only"
-                    : "register it at service \"\(client.id)\", or send it as it is registered")
+                    ? "register this URL for service \"\(client.id)\" in the seed (Apple itself accepts only https and a domain name)"
+                    : "register this URL for service \"\(client.id)\" in the seed, or send a URL exactly as it is registered"
+            )
         }
     }
 }

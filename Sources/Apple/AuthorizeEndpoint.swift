@@ -28,13 +28,14 @@ struct AppleSignIn: AuthorizationFlow {
     }
 
     func nobody(_ request: AuthorizationRequest, _ exchange: Exchange) -> Response {
-        let diagnosis = Diagnosis("there is no account to sign in: seed one, or add it with POST accounts")
+        let diagnosis = Diagnosis("there is no account to sign in with: add one in the seed, or with POST accounts")
         return AppleError(.invalidRequest, nil, diagnosis).authorizeResponse(to: exchange.request)
     }
 
     func answer(_ form: Form, _ exchange: Exchange) throws -> (request: Form, answer: PersonPages.Answer) {
         guard let request = form.carriedRequest else {
-            let diagnosis = Diagnosis("the form lacks the authorization request: begin again at /auth/authorize")
+            let diagnosis = Diagnosis(
+                "the form lacks the parameters of the authorization request: start again at /auth/authorize")
             throw RefusedAuthorization(
                 AppleError(.invalidRequest, nil, diagnosis).authorizeResponse(to: exchange.request))
         }

@@ -163,7 +163,7 @@ extension AppleProvider {
             throw refuse(
                 Diagnosis(
                     received: "client_id \(Diagnosis.quote(clientID))",
-                    "no such App ID or Services ID is seeded\(directory.hint(for: clientID))"))
+                    "no such App ID or Services ID is configured in the seed\(directory.hint(for: clientID))"))
         }
         guard let text = form["client_secret"], !text.isEmpty else {
             throw refuse(Diagnosis("client_secret is missing: send an ES256 JWT signed with the team's key"))
@@ -201,7 +201,7 @@ extension AppleProvider {
             return Diagnosis(
                 received: "client credentials in an Authorization header",
                 expected: "client_id and client_secret in the form",
-                "Apple knows client_secret_post only: configure the client library for it, at every endpoint")
+                "Apple supports only client_secret_post: configure the client library to use it at every endpoint")
         }
         guard request.contentType != "application/x-www-form-urlencoded" else {
             return Diagnosis("client_id is missing: send the App ID or Services ID")
@@ -210,7 +210,7 @@ extension AppleProvider {
         return Diagnosis(
             received: request.hasJSONBody ? "a JSON body" : "a body with \(type)",
             expected: "application/x-www-form-urlencoded",
-            "send the parameters as a form; Apple reads nothing else")
+            "send the parameters as a form: Apple reads no other kind of body")
     }
 
     private func signatureFinding(_ secret: ClientSecret, _ team: AppleDirectory.Team) -> ClientSecret.Finding {

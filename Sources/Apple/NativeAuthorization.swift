@@ -113,7 +113,7 @@ extension AppleProvider {
         guard let client = directory.clients[clientID], client.kind == .app else {
             let why =
                 directory.clients[clientID] == nil
-                ? "no such App ID is seeded\(directory.appHint(for: clientID))"
+                ? "no such App ID is configured in the seed\(directory.appHint(for: clientID))"
                 : "a Services ID can't sign in natively\(directory.knownApps)"
             return NativeError.unknown.response(Diagnosis(received: "client \(Diagnosis.quote(clientID))", why))
         }
@@ -121,10 +121,11 @@ extension AppleProvider {
         let decision = try exchange.nativeDecision(
             provider: name, client: client.id, interaction: client.interaction, account: requested)
         switch decision {
-        case .cancel: return NativeError.canceled.response(Diagnosis("the person cancelled, as ordered"))
+        case .cancel:
+            return NativeError.canceled.response(Diagnosis("the user cancelled the sign-in, as the test requested"))
         case .error(let name, _):
             return (NativeError(rawValue: name) ?? .failed).response(
-                Diagnosis("this error was ordered as the outcome of the sign-in"))
+                Diagnosis("the sign-in failed with an error that the test requested"))
         case .nobody, .ask: return AppleProvider.nobody(body)
         case .approve(let account, let outcome): return try signIn(exchange, body, client, account, outcome)
         }

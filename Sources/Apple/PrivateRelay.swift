@@ -247,7 +247,7 @@ extension AppleProvider {
             return .lost(
                 Diagnosis(
                     received: "a bounce, or another mail without a sender, to \(Diagnosis.quote(mail.recipient))",
-                    "the relay keeps such mails: they would tell the app who hides behind \(Diagnosis.quote(reply.person.address))"
+                    "the relay doesn't forward such mail, which would reveal to the app whose address \(Diagnosis.quote(reply.person.address)) hides"
                 ))
         }
         guard authors.count == 1, let author = authors.first, author.address.lowercased() == own else {
@@ -357,7 +357,8 @@ struct RelayRefusal: Sendable {
             answer: MailRefusal(
                 550, "5.1.1", "<\(address)>: unauthorized sender",
                 Diagnosis(
-                    received: "\(what) \(Diagnosis.quote(address)) for \(Diagnosis.quote(recipient))",
+                    received:
+                        "mail from the unregistered sender \(Diagnosis.quote(address)), \(what), to \(Diagnosis.quote(recipient))",
                     expected: expected(address, at: team), advice)))
     }
 
@@ -403,7 +404,7 @@ struct RelayRefusal: Sendable {
             reason: reason,
             answer: MailRefusal(
                 550, "5.1.1", "<\(address)>: user not found",
-                Diagnosis(received: "mail to \(Diagnosis.quote(address))", advice)))
+                Diagnosis(received: "mail to \(Diagnosis.quote(address)), which isn't delivered", advice)))
     }
 
     static func noAuthor(_ sender: String) -> RelayRefusal {
@@ -412,8 +413,9 @@ struct RelayRefusal: Sendable {
             answer: MailRefusal(
                 550, "5.1.1", "<\(sender)>: unauthorized sender",
                 Diagnosis(
-                    received: "a mail without an address in From", expected: "the address of a registered sender there",
-                    "say in From who the mail is from: https://www.rfc-editor.org/rfc/rfc5322#section-3.6.2")))
+                    received: "mail without an address in the header From",
+                    expected: "the address of a registered sender",
+                    "name the sender in the header From: https://www.rfc-editor.org/rfc/rfc5322#section-3.6.2")))
     }
 
     /// Returns the rejection of a reply that doesn't come from the hidden person. Apple doesn't document its text, so
@@ -424,9 +426,9 @@ struct RelayRefusal: Sendable {
             answer: MailRefusal(
                 550, "5.1.1", "<\(sender)>: unauthorized sender",
                 Diagnosis(
-                    received: "a reply by \(Diagnosis.quote(sender)) to \(Diagnosis.quote(recipient))",
-                    expected: "one by \(Diagnosis.quote(account.email)), in the envelope and in From",
-                    "only the person whose address is hidden can answer there: send it as account \(Diagnosis.quote(account.id))"
+                    received: "a reply from \(Diagnosis.quote(sender)) to \(Diagnosis.quote(recipient))",
+                    expected: "a reply from \(Diagnosis.quote(account.email)), in the envelope and in From",
+                    "only the user whose address is hidden can reply to this address: send the reply as account \(Diagnosis.quote(account.id))"
                 )))
     }
 }

@@ -44,16 +44,17 @@ extension AppleProvider {
             guard let text = query[name], !text.isEmpty else { return standard }
             if let number = Int(text), range.contains(number) { return number }
             problem = Diagnosis(
-                received: "\(name) \(Diagnosis.quote(text))", expected: "\(range.lowerBound) to \(range.upperBound)",
-                "send a whole number within these")
+                received: "the parameter \(name) \(Diagnosis.quote(text))",
+                expected: "a whole number from \(range.lowerBound) to \(range.upperBound)",
+                "send a number in this range")
             return standard
         }
         func choice(_ name: String, _ values: [String]) -> String {
             guard let text = query[name], !text.isEmpty else { return values[0] }
             if values.contains(text) { return text }
             problem = Diagnosis(
-                received: "\(name) \(Diagnosis.quote(text))", expected: values.joined(separator: " or "),
-                "send one of these")
+                received: "the parameter \(name) \(Diagnosis.quote(text))", expected: values.joined(separator: " or "),
+                "send one of the allowed values")
             return values[0]
         }
         let (height, width) = (number("height", 30...64, 30), number("width", 130...375, 140))

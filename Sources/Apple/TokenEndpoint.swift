@@ -36,7 +36,7 @@ extension AppleProvider {
                     Diagnosis(
                         received: "grant_type \(Diagnosis.quote(type))",
                         expected: "authorization_code, refresh_token, or client_credentials to transfer an app",
-                        "use one of these"))
+                        "send one of these grant types"))
             case nil:
                 throw AppleError(
                     .invalidRequest, nil, Diagnosis("grant_type is missing: send authorization_code or refresh_token"))
@@ -66,8 +66,8 @@ extension AppleProvider {
                 .invalidClient, nil,
                 Diagnosis(
                     received: "redirect_uri \(Diagnosis.quote(redirectURI))",
-                    expected: "one that is registered: \(client.returnURLs.joined(separator: " "))",
-                    "send the redirect_uri of the authorize request"))
+                    expected: "a registered redirect_uri: \(client.returnURLs.joined(separator: " "))",
+                    "send the redirect_uri of the authorization request"))
         }
         guard AppleToken.code.fits(text) else {
             let isPlaceholder = exchange.isPlaceholder(text)
@@ -138,31 +138,36 @@ extension AppleProvider {
         case .used:
             return AppleError(
                 .invalidGrant, "The code has already been used.",
-                Diagnosis("\(failure.reason); is the callback handled twice?"))
+                Diagnosis(
+                    "the code was already redeemed (\(failure.reason)): does the client handle the callback twice?"))
         case .expired(let age):
             return AppleError(
                 .invalidGrant, TokenText.expired,
                 Diagnosis(
-                    "the code expired \(age.inWords) ago; it lasts \(settings.codeLifetime) by the world's clock"))
+                    "the code expired \(age.inWords) ago: a code is valid for \(settings.codeLifetime) by the test world's clock"
+                ))
         case .otherClient(let client):
             return AppleError(
                 .invalidGrant, "client_id mismatch. The code was not issued to \(request.client).",
                 Diagnosis(
                     received: "client_id \(Diagnosis.quote(request.client))", expected: Diagnosis.quote(client),
-                    "native codes belong to the App ID, web codes to the Services ID"))
+                    "send the client ID that requested the code: the App ID in native sign-in, the Services ID on the web"
+                ))
         case .redirectURIMismatch(let expected):
             let sent = request.redirectURI
             return AppleError(
                 .invalidGrant, sent.map { "redirect_uri mismatch. The code was not issued to \($0)." },
                 Diagnosis(
                     received: sent.map { "redirect_uri \(Diagnosis.quote($0))" } ?? "no redirect_uri",
-                    expected: expected.map { Diagnosis.quote($0) } ?? "none: the code is of the native flow",
-                    "send the redirect_uri of the authorize request, and none if it had none"))
+                    expected: expected.map { Diagnosis.quote($0) }
+                        ?? "no redirect_uri, because the code is from native sign-in",
+                    "send the redirect_uri of the authorization request, or none if that request had none"))
         case .codeVerifier(let sentence):
             return AppleError(.invalidGrant, nil, Diagnosis(sentence))
         case .noAccount:
             return AppleError(
-                .invalidGrant, TokenText.expired, Diagnosis("the account of this code no longer exists"))
+                .invalidGrant, TokenText.expired,
+                Diagnosis("the account for which this code was issued no longer exists"))
         }
     }
 
@@ -182,7 +187,7 @@ extension AppleProvider {
                     ? Diagnosis(exchange.reason(againstUnknown: text, called: "refresh_token"))
                     : Diagnosis(
                         received: AppleToken.describe(text), expected: "a refresh token",
-                        "send the refresh_token of the token answer"))
+                        "send the refresh_token from the token response"))
         }
         typealias Found = (token: Token<AppleGrant>, grant: AppleGrant, account: Account, access: String, at: Instant)
         let found = try exchange.world.update { tables -> Found? in
@@ -195,7 +200,7 @@ extension AppleProvider {
         guard let found else {
             throw refuse(
                 Diagnosis(
-                    "\(exchange.reason(againstUsing: text, .refresh, AppleGrant.self, of: client.id)); ask for consent again"
+                    "the refresh token doesn't work: \(exchange.reason(againstUsing: text, .refresh, AppleGrant.self, of: client.id)); have the user sign in again"
                 ))
         }
         // There is no nonce: it belonged to the authorization, and this is a later token.
@@ -232,7 +237,7 @@ extension AppleProvider {
                 Diagnosis(
                     received: form["scope"].map { "scope \(Diagnosis.quote($0))" } ?? "no scope",
                     expected: "user.migration",
-                    "the only scope of this grant type"))
+                    "client_credentials allows no other scope"))
         }
         let token = try exchange.world.update { tables in
             let text = AppleToken.access.make(from: &tables.random)

@@ -5,15 +5,16 @@ import Understudy
 
 struct AuthorityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ca", abstract: "The local certificate authority, for HTTPS.",
+        commandName: "ca", abstract: "Manage the local certificate authority for HTTPS.",
         discussion:
-            "It may vouch for the hosts that the daemon plays and for this machine alone, and nothing installs it by itself.",
+            "The authority can certify only this machine and the hosts that the daemon impersonates. It is never installed automatically.",
         subcommands: [Init.self, Path.self, InstallHint.self])
 
     struct Folder: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "The authority's folder. (default: understudy in XDG_DATA_HOME, or ~/.local/share)", valueName: "path"),
+                "The certificate authority's folder. (default: understudy in XDG_DATA_HOME, or ~/.local/share)",
+                valueName: "path"),
             completion: .file())
         var caDirectory: String?
 
@@ -28,7 +29,7 @@ struct AuthorityCommand: ParsableCommand {
                     authority.directory.isEmpty
                     ? ": set HOME or XDG_DATA_HOME to an absolute path, or give --ca-directory"
                     : " in \(authority.directory): run \"understudy ca init\""
-                Terminal.complain("understudy: there is no authority\(place)")
+                Terminal.complain("understudy: there is no certificate authority\(place)")
                 throw ExitCode(1)
             }
             return authority
@@ -37,16 +38,18 @@ struct AuthorityCommand: ParsableCommand {
 
     struct Init: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "init", abstract: "Make the authority: P-256, ten years, its key readable by you alone.")
+            commandName: "init",
+            abstract: "Create the certificate authority: P-256, valid for ten years, its key readable only by you.")
 
         @OptionGroup var folder: Folder
 
-        @Flag(help: "Replace the one there is; clients must trust the new one anew.")
+        @Flag(help: "Replace an existing authority; clients must then trust the new certificate.")
         var force = false
 
         @Option(
             name: .customLong("seed"),
-            help: ArgumentHelp("Seed files, for whose hosts it may vouch, too.", valueName: "path"), completion: .file()
+            help: ArgumentHelp("Seed files whose hosts the authority can certify, too.", valueName: "path"),
+            completion: .file()
         )
         var seeds: [String] = []
 
@@ -57,7 +60,7 @@ struct AuthorityCommand: ParsableCommand {
                 throw ExitCode(1)
             }
             Terminal.print(authority.certificatePath)
-            Terminal.complain("How to trust it: understudy ca install-hint")
+            Terminal.complain("How to trust the certificate: understudy ca install-hint")
         }
     }
 
@@ -72,7 +75,7 @@ struct AuthorityCommand: ParsableCommand {
 
     struct InstallHint: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "install-hint", abstract: "Print how each platform and runtime comes to trust it.")
+            commandName: "install-hint", abstract: "Print how to make each platform and runtime trust the authority.")
 
         @OptionGroup var folder: Folder
 
@@ -104,19 +107,19 @@ struct TrustHint: Sendable {
     /// machine.
     static let all: [TrustHint] = [
         TrustHint("curl") { ["export CURL_CA_BUNDLE=\($0)"] },
-        TrustHint("OpenSSL: Ruby, PHP; and Go on Linux", "in place of the system's own") {
+        TrustHint("OpenSSL (Ruby, PHP) and Go on Linux", "replaces the system's certificates") {
             ["export SSL_CERT_FILE=\($0)"]
         },
         TrustHint("Python, requests and httpx") { ["export REQUESTS_CA_BUNDLE=\($0)", "export SSL_CERT_FILE=\($0)"] },
-        TrustHint("Node.js", "beside the built-in ones") { ["export NODE_EXTRA_CA_CERTS=\($0)"] },
+        TrustHint("Node.js", "in addition to the built-in certificates") { ["export NODE_EXTRA_CA_CERTS=\($0)"] },
         TrustHint("git") { ["export GIT_SSL_CAINFO=\($0)"] },
-        TrustHint("Java", "a truststore of its own; the password is changeit") {
+        TrustHint("Java", "a separate truststore with the password changeit") {
             [
                 "keytool -importcert -noprompt -alias understudy -file \($0) -keystore understudy.p12 -storetype PKCS12 -storepass changeit",
                 "export JAVA_TOOL_OPTIONS=\"-Djavax.net.ssl.trustStore=understudy.p12 -Djavax.net.ssl.trustStorePassword=changeit\"",
             ]
         },
-        TrustHint(".NET on Linux", "in place of the system's own") {
+        TrustHint(".NET on Linux", "replaces the system's certificates") {
             ["export SSL_CERT_FILE=\($0)"]
         },
         TrustHint("Debian, Ubuntu", "the whole machine") {
@@ -125,15 +128,18 @@ struct TrustHint: Sendable {
                 "sudo update-ca-certificates",
             ]
         },
-        TrustHint("Alpine", "the whole machine; as root, with the package ca-certificates") {
+        TrustHint("Alpine", "the whole machine; run as root, needs the package ca-certificates") {
             ["install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt", "update-ca-certificates"]
         },
         TrustHint("macOS", "the login keychain") {
             ["security add-trusted-cert -r trustRoot -k ~/Library/Keychains/login.keychain-db \($0)"]
         },
-        TrustHint("iOS simulator", "the one that is booted") { ["xcrun simctl keychain booted add-root-cert \($0)"] },
+        TrustHint("iOS simulator", "the simulator that is booted") {
+            ["xcrun simctl keychain booted add-root-cert \($0)"]
+        },
         TrustHint(
-            "Android emulator", "then Settings, Security, Install a certificate; the app must trust users' authorities"
+            "Android emulator",
+            "then open Settings, Security, Install a certificate; the app must trust user-installed certificates"
         ) {
             ["adb push \($0) /sdcard/Download/understudy-ca.crt"]
         },
@@ -144,7 +150,7 @@ struct TrustHint: Sendable {
                 "certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n understudy -i \($0)",
             ]
         },
-        TrustHint("Firefox on Linux", "every profile; needs the package libnss3-tools") {
+        TrustHint("Firefox on Linux", "for every profile; needs the package libnss3-tools") {
             [
                 "for store in $HOME/.mozilla/firefox/*/cert9.db; do certutil -d sql:${store%/cert9.db} -A -t C,, -n understudy -i \($0); done"
             ]
@@ -201,7 +207,9 @@ struct BrowserStore {
     init(authority: String, in directory: String) throws(Absence) {
         guard let home = Environment.variable("HOME") else {
             throw Absence(
-                description: "browsers don't trust the authority: HOME isn't set, where their store would lie")
+                description:
+                    "browsers don't trust the certificate authority: HOME isn't set, and their certificate store is in it"
+            )
         }
         path = "\(directory)/nssdb"
         place = "\(home)/.pki/nssdb"
@@ -220,17 +228,18 @@ struct BrowserStore {
         guard let code else {
             throw Absence(
                 description:
-                    "Chromium and Chrome don't trust the authority, because certutil isn't installed (Debian and "
+                    "Chromium and Chrome don't trust the certificate authority: certutil isn't installed (Debian and "
                     + "Ubuntu: libnss3-tools; Fedora: nss-tools; Alpine: nss-tools)")
         }
         guard code == 0 else {
             throw Absence(
                 description:
-                    "Chromium and Chrome don't trust the authority: certutil couldn't add it to a copy of \(place)")
+                    "Chromium and Chrome don't trust the certificate authority: certutil couldn't add it to a copy of \(place)"
+            )
         }
         // The directories stay: another running command may have its store mounted there.
         do { try File.makeDirectory(place, mode: 0o700) } catch {
-            throw Absence(description: "Chromium and Chrome don't trust the authority: \(error)")
+            throw Absence(description: "Chromium and Chrome don't trust the certificate authority: \(error)")
         }
     }
 }
@@ -244,7 +253,7 @@ struct HostsCommand: ParsableCommand {
 
     @Option(
         name: .customLong("seed"),
-        help: ArgumentHelp("Seed files, whose Firebase projects have hosts, too.", valueName: "path"),
+        help: ArgumentHelp("Seed files, to include the hosts of their Firebase projects.", valueName: "path"),
         completion: .file())
     var seeds: [String] = []
 

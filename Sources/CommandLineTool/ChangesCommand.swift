@@ -7,12 +7,12 @@ import Understudy
 struct ChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes", abstract: "List how the providers' behaviour differs between two days.",
-        discussion: "Play either day with \"understudy serve --as-of DAY\".")
+        discussion: "\"understudy serve --as-of DAY\" behaves as the providers did on a day.")
 
     @Option(help: ArgumentHelp("The earlier day, such as 2026-04-01.", valueName: "day"))
     var from: String
 
-    @Option(help: ArgumentHelp("The later day, or \"next\" for what is announced. (default: today)", valueName: "day"))
+    @Option(help: ArgumentHelp("The later day, or \"next\" for announced changes. (default: today)", valueName: "day"))
     var to: String?
 
     @Flag(help: "Print JSON.")
@@ -54,7 +54,7 @@ struct ChangesCommand: ParsableCommand {
                     ])
                 ).indented())
         }
-        if found.isEmpty { Terminal.print("nothing that is known changed from \(from) to \(to)") }
+        if found.isEmpty { Terminal.print("no known change of the providers' behaviour from \(from) to \(to)") }
         for (provider, changes) in found {
             Terminal.print(provider)
             for (change, steps) in changes {

@@ -6,25 +6,27 @@ import Understudy
 struct ClientSecretCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "client-secret",
-        abstract: "Print a client secret for a client that signs its own: an App ID or Services ID at Apple.",
-        discussion: "It is signed (ES256) with the private key that the seed has for the client's team.")
+        abstract: "Print a client secret for Sign in with Apple: a JWT for an App ID or a Services ID.",
+        discussion: "The secret is signed (ES256) with a private key of the client's team, from the seed file.")
 
     @Option(
         name: .customLong("seed"),
         help: ArgumentHelp(
-            "A seed file, or a directory of them. May be repeated. (default: the built-in seed)", valueName: "path"),
+            "A seed file, or a directory of seed files. May be repeated. (default: the built-in seed)",
+            valueName: "path"),
         completion: .file())
     var seeds: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "How long it lasts: 30s, 10m, 1h, 30d, 15777000s at most. With 0s, or less (--expires-in=-1h), it has expired.",
+            "How long the secret is valid: 30s, 10m, 1h, 30d, at most 15777000s. With 0s or less (--expires-in=-1h), the secret has expired.",
             valueName: "time"),
         transform: ClientSecretCommand.timeSpan)
     var expiresIn: TimeSpan = .hours(1)
 
     @Option(
-        help: ArgumentHelp("The key that signs. (default: the first whose private half the seed has)", valueName: "id"))
+        help: ArgumentHelp(
+            "The signing key's ID. (default: the first key whose private half is in the seed)", valueName: "id"))
     var keyID: String?
 
     @Argument(help: "The client's ID.")
@@ -32,7 +34,7 @@ struct ClientSecretCommand: ParsableCommand {
 
     private static func timeSpan(_ argument: String) throws -> TimeSpan {
         guard let span = TimeSpan(argument) else {
-            throw ValidationError("expected a time such as 30s, 10m, 1h or 30d")
+            throw ValidationError("expected a duration such as 30s, 10m, 1h or 30d")
         }
         return span
     }
@@ -53,7 +55,7 @@ struct ClientSecretCommand: ParsableCommand {
 
 struct WorldNameCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "world-name", abstract: "Make a world's name from any text, such as a test's.",
+        commandName: "world-name", abstract: "Turn any text, such as a test's name, into a test world's name.",
         discussion: """
             Prints lower-case letters, digits and single hyphens, at most 63: a name that works in a path (/~NAME), in a host \
             name (NAME.localhost) and as the proxy's user name. The same text always gives the same name, and different texts \
@@ -61,7 +63,7 @@ struct WorldNameCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "The text. Quote it for the shell when it holds spaces; write -- before one that begins with a hyphen.")
+        help: "The text. In a shell, quote a text with spaces, and write -- before a text that begins with a hyphen.")
     var text: String
 
     func run() { Terminal.print(WorldName.made(from: text)) }

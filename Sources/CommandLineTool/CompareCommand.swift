@@ -8,7 +8,7 @@ import Understudy
 struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",
-        abstract: "Repeat a recording of the real provider with Understudy, and say which answers differ.",
+        abstract: "Replay recorded requests to a real provider against Understudy, and list the responses that differ.",
         discussion: """
             The recording is an HTTP archive (HAR) of a sign-in with your own account and client, as browsers and proxies write \
             it. A seed must have that client. Tokens, times and IDs aren't compared, and secrets are masked in the output. Exits \
@@ -21,16 +21,17 @@ struct CompareCommand: ParsableCommand {
     @Option(
         name: .customLong("seed"),
         help: ArgumentHelp(
-            "A seed file, or a directory of them, with your client. May be repeated. (default: the built-in seed)",
+            "A seed file, or a directory of seed files, with your client. May be repeated. (default: the built-in seed)",
             valueName: "path"), completion: .file())
     var seeds: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Play the providers as of a day, or \"next\". (default: the day of the recording)", valueName: "day"))
+            "Behave as the providers did on a day, or \"next\" for announced changes. (default: the recording's day)",
+            valueName: "day"))
     var asOf: String?
 
-    @Option(help: ArgumentHelp("The person who signs in. (default: the seed's first)", valueName: "id"))
+    @Option(help: ArgumentHelp("The user who signs in. (default: the seed's first user)", valueName: "id"))
     var account: String?
 
     @Flag(help: "Print JSON.")
@@ -87,8 +88,9 @@ struct CompareCommand: ParsableCommand {
         let compared = findings.filter(\.isCompared)
         let others = findings.filter { $0.outcome == .skipped(Comparison.otherHost) }.count
         Terminal.print(
-            "\(compared.count) answers compared, \(compared.filter { !$0.differences.isEmpty }.count) differ; "
-                + "\(findings.count - compared.count - others) skipped, \(others) at hosts that aren't played")
+            "\(compared.count) responses compared, \(compared.filter { !$0.differences.isEmpty }.count) differ; "
+                + "\(findings.count - compared.count - others) requests skipped, \(others) to hosts that Understudy "
+                + "doesn't impersonate")
     }
 
     private static func document(_ findings: [Comparison.Finding]) -> JSONValue {

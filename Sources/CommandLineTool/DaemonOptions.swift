@@ -7,79 +7,83 @@ import Understudy
 struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("seed"),
-        help: ArgumentHelp("A seed file, or a directory of them. May be repeated.", valueName: "path"),
+        help: ArgumentHelp("A seed file, or a directory of seed files. May be repeated.", valueName: "path"),
         completion: .file())
     var seeds: [String] = []
 
     @Option(
         name: .customLong("scenario"),
         help: ArgumentHelp(
-            "A scenario that every world begins with: a built-in one's name, or a file, and values of its parameters: NAME,host=api.github.com. May be repeated.",
+            "A scenario that every test world starts with: the name of a built-in scenario, or a file; with values of its parameters: NAME,host=api.github.com. May be repeated.",
             valueName: "name"))
     var scenarios: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Play the providers as of a day, such as 2026-04-01, or \"next\" for what they have announced. (default: the seed's, else today)",
+            "Behave as the providers did on a day, such as 2026-04-01, or \"next\" for announced changes. (default: the day in the seed, else today)",
             valueName: "day"))
     var asOf: String?
 
     @Option(
         help: ArgumentHelp(
-            "The Firebase project of requests that name none. (default: the seed's, else GCLOUD_PROJECT, else the seed's first)",
+            "The Firebase project of requests that name no project. (default: the seed's default project, else GCLOUD_PROJECT, else the seed's first project)",
             valueName: "id"))
     var project: String?
 
     @Option(
         name: .customLong("import"),
         help: ArgumentHelp(
-            "A directory that \"firebase emulators:export\" wrote: worlds begin with its users.", valueName: "path"),
+            "A directory that \"firebase emulators:export\" wrote: test worlds start with its users.", valueName: "path"
+        ),
         completion: .file())
     var importDirectory: String?
 
     @Option(
         help: ArgumentHelp(
-            "At the end, write the users to a directory, as for --import. (default: without a path, that of --import)",
+            "On exit, export the Firebase users to a directory for --import. (default without a path: the directory of --import)",
             valueName: "path"))
     var exportOnExit: String?
 
     @Option(help: "The IP address to listen on, or localhost. (default: 127.0.0.1 and ::1)")
     var host: String?
 
-    @Option(help: "The port; 0 takes a free one. (default: 9099; with exec, 0)")
+    @Option(help: "The port to listen on; 0 picks a free port. (default: 9099; with exec, 0)")
     var port: UInt16?
 
     @Option(
         help: ArgumentHelp(
-            "Vary what may legally vary, or only these surprises: \(DaemonOptions.surprises.joined(separator: ", ")). At the end, say what the clients didn't survive. (default: without names, all)",
+            "Vary responses as the specifications allow, to test clients: in all ways, or only in these: \(DaemonOptions.surprises.joined(separator: ", ")). On exit, report which variations clients failed on. (default without names: all)",
             valueName: "names"))
     var rehearse: String?
 
-    @Option(help: "A port for HTTPS beside HTTP; 0 takes a free one. Needs \"understudy ca init\".")
+    @Option(help: "An additional port for HTTPS; 0 picks a free port. Needs \"understudy ca init\".")
     var tlsPort: UInt16?
 
     @Flag(help: "HTTPS only, on the TLS port.")
     var tlsOnly = false
 
-    @Option(help: "A port for an HTTP proxy that leads provider hosts here; 0 takes a free one. Brings TLS along.")
+    @Option(
+        help:
+            "A port for an HTTP proxy that sends requests to provider hosts to the daemon; 0 picks a free port. Turns on TLS."
+    )
     var proxyPort: UInt16?
 
-    @Flag(help: "Let the proxy pass other hosts through, to the network.")
+    @Flag(help: "Let the proxy forward requests to other hosts to the network.")
     var proxyPassthrough = false
 
-    @Option(help: "A port for mail by SMTP; 0 takes a free one. (default: none; with exec, 0)")
+    @Option(help: "A port to receive mail by SMTP; 0 picks a free port. (default: no SMTP; with exec, 0)")
     var smtpPort: UInt16?
 
     @Option(
         name: .customLong("smtp-world"),
         help: ArgumentHelp(
-            "A port of its own for a world's mail, NAME=PORT; 0 takes a free one. Goes with --smtp-port. May be repeated.",
+            "A separate SMTP port for a test world's mail, NAME=PORT; 0 picks a free port. Requires --smtp-port. May be repeated.",
             valueName: "name"))
     var mailWorlds: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Where worlds are kept: memory, sqlite:PATH for a file with which they outlive the daemon, or postgresql://ADDRESS for a database that daemons share. (default: memory)",
+            "Where test worlds are stored: memory, sqlite:PATH for a file that survives restarts, or postgresql://ADDRESS for a database that several daemons share. (default: memory)",
             valueName: "store"))
     var store: String?
 
@@ -89,7 +93,7 @@ struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("world"),
         help: ArgumentHelp(
-            "A port of its own for a world, NAME=PORT; 0 takes a free one. With exec, NAME alone is the command's world, and with mcp the tools'. May be repeated.",
+            "A separate port for a test world, NAME=PORT; 0 picks a free port. NAME without a port is the world that exec's command or mcp's tools use. May be repeated.",
             valueName: "name"))
     var worlds: [String] = []
 
@@ -100,27 +104,27 @@ struct DaemonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The token that callers of the control API must send, as \"Authorization: Bearer TOKEN\", and the inspector asks for. In UNDERSTUDY_CONTROL_TOKEN other users of the machine can't see it. (default: none)",
+            "The token that callers of the control API must send, as \"Authorization: Bearer TOKEN\", and that the inspector asks for. If UNDERSTUDY_CONTROL_TOKEN sets the token, other users of the machine can't see it. (default: none)",
             valueName: "token"))
     var controlToken: String?
 
-    @Option(help: ArgumentHelp("A file that holds the control token.", valueName: "path"), completion: .file())
+    @Option(help: ArgumentHelp("A file that contains the control token.", valueName: "path"), completion: .file())
     var controlTokenFile: String?
 
-    @Flag(help: "Mask codes, tokens and secrets in the recording.")
+    @Flag(help: "Mask codes, tokens and secrets in recorded requests.")
     var maskSecrets = false
 
     @Option(
         help: ArgumentHelp(
-            "The memory that the recordings of all worlds may take together, such as 64MB. (default: 64MB)",
+            "The memory limit for the recorded requests of all test worlds together, such as 64MB. (default: 64MB)",
             valueName: "size"),
         transform: ByteCount.parse)
     var recordingLimit: ByteCount?
 
-    @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
+    @Option(help: "The log level: trace, debug, info, notice, warning, error or critical. (default: info)")
     var logLevel: Logger.Level?
 
-    @Option(help: "text or json. (default: text)")
+    @Option(help: "The log format: text or json. (default: text)")
     var logFormat: LogFormat?
 
     var usesProxy: Bool { proxyPort != nil || Environment.value("PROXY_PORT") != nil }
@@ -158,7 +162,7 @@ struct DaemonOptions: ParsableArguments {
             guard DaemonOptions.surprises.contains(String(name)) else {
                 let from = rehearse == nil ? "UNDERSTUDY_REHEARSE" : "--rehearse"
                 throw ValidationError(
-                    "\(from): there is no surprise \"\(name)\". There are \(DaemonOptions.surprises.joined(separator: ", "))."
+                    "\(from): unknown variation \"\(name)\": expected one of \(DaemonOptions.surprises.joined(separator: ", "))."
                 )
             }
             return "rehearse-\(name)"
@@ -228,10 +232,10 @@ struct DaemonOptions: ParsableArguments {
         }
         if !["127.0.0.1", "::1", "localhost"].contains(options.host), !options.host.hasPrefix("127.") {
             let warning =
-                "listening on \(options.host), which other machines can reach. Understudy signs anyone in as anyone: "
-                + "it is for tests only, never for production."
+                "listening on \(options.host), which other machines can reach. Understudy lets anyone sign in as any "
+                + "user: it is for tests only, never for production."
                 + (options.controlToken == nil
-                    ? " Whoever reaches it may also change what it does and read its mail: --control-token keeps that to those who know the token."
+                    ? " Anyone who can reach the daemon can also change its behaviour and read its mail: --control-token restricts that to callers with the token."
                     : "")
             // With a JSON log, warnings are JSON too.
             if format == .json { options.logger.warning("\(warning)") } else { log.write("WARNING: \(warning)") }
@@ -255,7 +259,7 @@ struct WorldOption: Equatable {
         port = parts.count > 1 ? UInt16(parts[1]) : nil
         guard WorldName.isValid(name) else {
             throw ValidationError(
-                "\(option): \"\(name)\" can't be a world: \(WorldName.rule); \"understudy world-name TEXT\" makes one of any text."
+                "\(option): \"\(name)\" can't be a test world's name: \(WorldName.rule); \"understudy world-name TEXT\" turns any text into a valid name."
             )
         }
         guard parts.count == 1 || port != nil else {
@@ -273,7 +277,8 @@ extension DaemonOptions {
     func expectWorldPorts() throws {
         guard let option = try worldOptions.first(where: { $0.port == nil }) else { return }
         throw ValidationError(
-            "--world \(option.name): give its port, too, as in --world \(option.name)=9101; 0 takes a free one.")
+            "--world \(option.name): give the world's port, too, as in --world \(option.name)=9101; 0 picks a free port."
+        )
     }
 
     /// Returns the name of the world for requests that name no world, or `nil` if no option chooses one.
@@ -285,7 +290,7 @@ extension DaemonOptions {
         let own = chosen.filter { $0.port == nil }.map(\.name)
         guard own.count <= 1 else {
             throw ValidationError(
-                "--world: the command can have one world, not \(own.joined(separator: ", ")); with =PORT, a world gets a port of its own."
+                "--world: the command can use one test world, not \(own.joined(separator: ", ")); write NAME=PORT to give a world a port of its own."
             )
         }
         if let name = own.first { options.defaultWorld = name }
@@ -303,7 +308,7 @@ extension DaemonOptions {
         options.worldMailPorts = try chosen.map { option in
             guard let port = option.port else {
                 throw ValidationError(
-                    "\(name) \(option.name): give its port, too, as in \(name) \(option.name)=1026; 0 takes a free one."
+                    "\(name) \(option.name): give the world's SMTP port, too, as in \(name) \(option.name)=1026; 0 picks a free port."
                 )
             }
             return (world: option.name, port: port)
@@ -316,7 +321,8 @@ extension DaemonOptions {
 
     private static func expectOnePort(_ names: [String], option: String) throws {
         guard let twice = names.first(where: { name in names.count { $0 == name } > 1 }) else { return }
-        throw ValidationError("\(option) \(twice): a world has one port of its own, and here it is given two.")
+        throw ValidationError(
+            "\(option) \(twice): two ports are given for this test world, and a world can have only one.")
     }
 }
 
@@ -327,7 +333,7 @@ extension DaemonOptions {
         let hosts = controlHosts.isEmpty ? Environment.list("CONTROL_HOST") : controlHosts
         for host in hosts where !HostName.isValid(host, isLocal: true) {
             throw ValidationError(
-                "\(name): \"\(host)\" can't be a host name: expected one such as \"idp.example\", without scheme, port and path."
+                "\(name): \"\(host)\" can't be a host name: expected a name such as \"idp.example\", without scheme, port and path."
             )
         }
         return hosts
@@ -397,7 +403,7 @@ extension DaemonOptions {
         guard let wanted = exportOnExit ?? Environment.value("EXPORT_ON_EXIT"), wanted != "false" else { return nil }
         guard wanted == "true" else { return wanted }
         guard let directory = namedImport else {
-            throw ValidationError("--export-on-exit needs a directory, its own or that of --import.")
+            throw ValidationError("--export-on-exit needs a directory: give one, or use --import.")
         }
         return directory
     }
@@ -412,7 +418,7 @@ extension DaemonOptions {
             !["memory", "checked"].contains(store), !store.hasSuffix("#temporary")
         else { return }
         throw ValidationError(
-            "--import and --export-on-exit: one folder for both goes with --store memory. This store keeps the users; the next start would be refused."
+            "--import and --export-on-exit can use the same directory only with --store memory. This store keeps the users itself, so the next start would be refused."
         )
     }
 
@@ -426,7 +432,7 @@ extension DaemonOptions {
         } catch {
             guard error.isMissing else { return directory }
         }
-        LineWriter.standardError.write("understudy: \(directory) holds nothing yet: nothing is imported")
+        LineWriter.standardError.write("understudy: the import directory \(directory) is empty: no users are imported")
         return nil
     }
 
@@ -449,13 +455,15 @@ extension DaemonOptions {
 struct EvidenceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Write every request of the run with its answer to an HTTP archive, all worlds in one.", valueName: "path"),
+            "On exit, write all requests and responses, of all test worlds, to an HTTP archive (HAR).",
+            valueName: "path"),
         completion: .file())
     var har: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write JUnit's XML with a failure for each request that was refused, and why.", valueName: "path"),
+            "On exit, write a JUnit XML report: a failure for each refused request, with the reason.", valueName: "path"
+        ),
         completion: .file())
     var junit: String?
 

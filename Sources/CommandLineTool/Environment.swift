@@ -38,14 +38,14 @@ enum Terminal {
     /// knows that it is incomplete.
     static func print(_ line: String) {
         guard let reason = write(line, to: STDOUT_FILENO) else { return }
-        complain("understudy: standard output can't be written: \(reason)")
+        complain("understudy: can't write to standard output: \(reason)")
         exit(1)
     }
 
     /// Prints bytes to standard output, without a line break. If that fails, the process exits with code 1.
     static func write(_ bytes: [UInt8]) {
         guard let reason = write(bytes, to: STDOUT_FILENO) else { return }
-        complain("understudy: standard output can't be written: \(reason)")
+        complain("understudy: can't write to standard output: \(reason)")
         exit(1)
     }
 

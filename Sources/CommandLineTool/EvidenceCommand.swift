@@ -6,18 +6,19 @@ import Understudy
 /// The command `understudy evidence`, which lists the public sources from which a provider's behaviour is known.
 struct EvidenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "evidence", abstract: "List the public sources from which a provider's behaviour is known.",
+        commandName: "evidence", abstract: "List the public sources for what is known of a provider's behaviour.",
         discussion:
-            "Without a provider, counts what is known of each. \"documented\": the provider's documentation says "
-            + "so; \"recorded\": a public issue or log quotes the real answer; \"specified\": a specification says so; "
-            + "\"reported\": somebody describes it; \"chosen\": nothing public says.")
+            "Without a provider, counts the known facts about each provider. \"documented\": the provider's "
+            + "documentation says so; \"recorded\": a public issue or log quotes the real response; \"specified\": a "
+            + "specification says so; \"reported\": somebody describes the behaviour; \"chosen\": no public source "
+            + "says how the provider behaves.")
 
     @Argument(help: ArgumentHelp("The provider, such as apple.", valueName: "provider"))
     var provider: String?
 
     @Option(
         help: ArgumentHelp(
-            "Only what is known in this way: \(Evidence.Kind.allCases.map(\.rawValue).joined(separator: ", ")).",
+            "Only facts with this kind of source: \(Evidence.Kind.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "kind"))
     var kind: String?
 

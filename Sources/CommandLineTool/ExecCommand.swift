@@ -22,28 +22,30 @@ struct ExecCommand: ParsableCommand {
 
     @OptionGroup var evidence: EvidenceOptions
 
-    @Flag(help: "Let the command see the daemon under the real host names (Linux: user and mount namespaces).")
+    @Flag(
+        help:
+            "Let the command reach the daemon under the providers' real host names (Linux: user and mount namespaces).")
     var intercept = false
 
-    @Flag(help: "With --intercept: a network in which there is nothing but the daemon.")
+    @Flag(help: "With --intercept: a network in which the command can reach only the daemon.")
     var isolate = false
 
     @Option(
         name: .customLong("share-port"),
         help: ArgumentHelp(
-            "With --intercept: a port of this machine's loopback, such as a database's, that the command can reach, too, even in a network of its own. May be repeated.",
+            "With --intercept: a loopback port of this machine, such as a database's, that the command can reach even in an isolated network. May be repeated.",
             valueName: "port"))
     var sharedPorts: [UInt16] = []
 
     @Option(
         help: ArgumentHelp(
-            "Tell the command, in MCP_SERVER_URL and MCP_ISSUER_URL, of the Model Context Protocol's server beside this issuer.",
+            "Set MCP_SERVER_URL and MCP_ISSUER_URL for the command: a Model Context Protocol server, and the OpenID issuer that protects the server.",
             valueName: "issuer"))
     var mcp: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where the daemon's log goes. (default: a file in TMPDIR, kept when the command fails)", valueName: "path"),
+            "The file for the daemon's log. (default: a file in TMPDIR, kept if the command fails)", valueName: "path"),
         completion: .file())
     var logFile: String?
 

@@ -5,12 +5,12 @@ import Understudy
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain", abstract: "Decode a token, nonce or client secret and say what is wrong with it.",
-        discussion: "A value of the form @FILE is read from that file. Exits 1 when something is wrong.")
+        discussion: "A value @FILE is read from the file FILE. Exits with code 1 if a value is invalid.")
 
     @Option(help: ArgumentHelp("An ID token.", valueName: "token"))
     var idToken: String?
 
-    @Option(help: ArgumentHelp("The raw nonce, as the app kept it.", valueName: "nonce"))
+    @Option(help: ArgumentHelp("The raw nonce, as the app stored it.", valueName: "nonce"))
     var rawNonce: String?
 
     @Option(help: ArgumentHelp(ExplainCommand.help(.clientSecret), valueName: "jwt"))
@@ -24,7 +24,8 @@ struct ExplainCommand: ParsableCommand {
 
     @Option(
         name: .customLong("seed"),
-        help: ArgumentHelp("Seed files whose teams and keys a client secret is checked against.", valueName: "path"),
+        help: ArgumentHelp(
+            "Seed files with the teams and keys against which to check a client secret.", valueName: "path"),
         completion: .file())
     var seeds: [String] = []
 

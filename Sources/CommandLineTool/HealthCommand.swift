@@ -8,7 +8,8 @@ import Understudy
 /// scripts that wait.
 struct HealthCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "health", abstract: "Say whether a daemon is ready: exit code 0, or 1 and the reason.",
+        commandName: "health",
+        abstract: "Check whether a daemon is ready: exits with 0, or with 1 and prints the reason.",
         discussion: """
             In a container it finds the daemon that is the container's first process, at the port that this was given. Without \
             one it asks the port in UNDERSTUDY_PORT, or 9099.

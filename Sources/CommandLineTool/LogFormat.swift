@@ -39,7 +39,7 @@ private struct DroppedLines {
     let count: Int
 
     var message: String {
-        "\(count) \(count == 1 ? "line" : "lines") of the log dropped here: they couldn't be written, or nobody read them"
+        "\(count) log \(count == 1 ? "line was" : "lines were") dropped here: the output couldn't be written, or wasn't read in time"
     }
 }
 

@@ -7,7 +7,7 @@ import Understudy
 
 struct ModelContextCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mcp", abstract: "Serve coding assistants: the control API as a Model Context Protocol server.",
+        commandName: "mcp", abstract: "Offer the control API to coding assistants, as a Model Context Protocol server.",
         usage: "understudy mcp [--url <url>] [--world <name>] | --start [<serve's options>]",
         discussion: """
             Reads messages from standard input and answers on standard output, until the input ends. Its tools ask the daemon at \
@@ -18,7 +18,7 @@ struct ModelContextCommand: ParsableCommand {
     @Option(help: "The daemon's address. (default: UNDERSTUDY_URL, or \(DaemonClient.defaultURL))")
     var url: String?
 
-    @Flag(help: "Start a daemon with serve's options, unless one answers on its port.")
+    @Flag(help: "Start a daemon with serve's options, unless a daemon already runs on the port.")
     var start = false
 
     @OptionGroup var options: DaemonOptions

@@ -40,13 +40,14 @@ struct Silence: CustomStringConvertible {
     private var reason: String {
         switch way {
         case .address:
-            "the provider's real address may be built in, where UNDERSTUDY_URL and \(Silence.variables) say another one: try "
-                + "--intercept, or --proxy-port 0"
+            "the command may use a built-in address of the provider instead of UNDERSTUDY_URL or "
+                + "\(Silence.variables): try --intercept, or --proxy-port 0"
         case .proxy:
-            "it may not use HTTPS_PROXY: try --intercept"
+            "the command may ignore HTTPS_PROXY: try --intercept"
         case .interception:
-            "it may ask other hosts than those that are played (\"understudy hosts\" lists them), find addresses without "
-                + "/etc/hosts (DNS over HTTPS, a resolver of its own), keep to a proxy from its environment (HTTPS_PROXY), or have stopped at the certificate before it asked"
+            "the command may call hosts that Understudy doesn't impersonate (\"understudy hosts\" lists those that it "
+                + "does), resolve names without /etc/hosts (DNS over HTTPS, its own resolver), use a proxy from its "
+                + "environment (HTTPS_PROXY), or have rejected the certificate"
         }
     }
 
@@ -54,7 +55,7 @@ struct Silence: CustomStringConvertible {
         Providers.variables(daemon: "").map(\.name).first { $0.hasSuffix("_BASE_URL") }.map { "\($0)…" } ?? "its like"
 
     var description: String {
-        "no request reached the daemon, so the command failed before it asked, or asked elsewhere: \(reason). A command that runs "
-            + "its clients in a container or on another machine doesn't take them along"
+        "no request reached the daemon: the command failed before its first request, or sent its requests elsewhere: "
+            + "\(reason). Clients that run in a container or on another machine don't get the command's settings"
     }
 }

@@ -3,14 +3,14 @@ import Understudy
 
 struct SeedCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "seed", abstract: "Begin a seed, check seed files, or print what they can hold.",
+        commandName: "seed", abstract: "Create a seed, check seed files, or print the fields that seed files can have.",
         subcommands: [SeedInitCommand.self, Check.self, Schema.self, Scenarios.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "check", abstract: "Validate seed files; exits 1 with every fault.")
+            commandName: "check", abstract: "Validate seed files; exits with 1 and a list of all errors.")
 
-        @Argument(help: "Seed files, or directories of them; merged in this order.")
+        @Argument(help: "Seed files, or directories of seed files; merged in the given order.")
         var paths: [String]
 
         func run() throws {
@@ -23,7 +23,7 @@ struct SeedCommand: ParsableCommand {
 
     struct Scenarios: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "scenarios", abstract: "Print the built-in scenarios, as Markdown.")
+            commandName: "scenarios", abstract: "Print the built-in test scenarios as Markdown.")
 
         func run() { Terminal.print(String(BuiltInScenarios.documentation.dropLast())) }
     }
@@ -32,7 +32,10 @@ struct SeedCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "schema", abstract: "Print the JSON Schema (2020-12) of a seed file.")
 
-        @Flag(help: "Print a reference for people instead: every field, its value, its default and its meaning.")
+        @Flag(
+            help:
+                "Print a readable reference instead of the schema: every field, its value, its default and its meaning."
+        )
         var markdown = false
 
         func run() { Terminal.print(String((markdown ? SeedInput.reference : SeedInput.schema).dropLast())) }
@@ -42,7 +45,8 @@ struct SeedCommand: ParsableCommand {
 struct SeedInitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Write a seed to begin with: seed.json, its schema, test keys, and a README that says what is what.",
+        abstract:
+            "Create a seed to start with: seed.json, its schema, test keys, and a README that explains the files.",
         discussion: """
             With --from, the seed has the clients that an app's own configuration names, so that the app works as it is. \
             Secrets in it go to secrets.json, which a .gitignore keeps out of the repository.
@@ -50,11 +54,11 @@ struct SeedInitCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "GoogleService-Info.plist, google-services.json, a web app's Firebase configuration in JSON, or an .env file. May be repeated.",
+            "An app's configuration to create the seed from: GoogleService-Info.plist, google-services.json, a web app's Firebase configuration in JSON, or an .env file. May be repeated.",
             valueName: "file"), completion: .file())
     var from: [String] = []
 
-    @Flag(help: "Replace files that are there already.")
+    @Flag(help: "Overwrite existing files.")
     var force = false
 
     @Argument(help: "The directory to write to.")
@@ -67,10 +71,10 @@ struct SeedInitCommand: ParsableCommand {
             for file in start.files { Terminal.print("\(directory)/\(file.path)") }
             if start.hasSecrets {
                 Terminal.complain(
-                    "WARNING: \(directory)/secrets.json holds secrets from \(from.joined(separator: ", ")). Real ones don't belong into a repository."
+                    "WARNING: \(directory)/secrets.json contains secrets from \(from.joined(separator: ", ")). Don't commit real secrets to a repository."
                 )
             }
-            Terminal.complain("Try it: understudy serve --seed \(directory)")
+            Terminal.complain("Try the seed: understudy serve --seed \(directory)")
         } catch let error as StartError {
             Terminal.complain("understudy: \(error)")
             throw ExitCode(1)

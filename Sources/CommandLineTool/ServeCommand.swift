@@ -6,13 +6,13 @@ import Understudy
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Start the daemon.",
-        discussion: "Prints one line on standard output when it accepts connections; logs go to standard error.")
+        discussion: "Prints a line on standard output when the daemon accepts connections; logs go to standard error.")
 
     @OptionGroup var options: DaemonOptions
 
     @Option(
         help: ArgumentHelp(
-            "Go on answering for so long when told to end, with 503 for health, so that balancers notice. (default: 0)",
+            "On termination, keep serving for this many seconds, with 503 for health checks, so that load balancers notice. (default: 0)",
             valueName: "seconds"))
     var drain: Int?
 
@@ -104,15 +104,17 @@ struct PortObstacle: CustomStringConvertible {
         let reason =
             switch code {
             case EACCES, EPERM: "this user may not listen on ports 80 and 443"
-            case EADDRINUSE: "somebody listens on port 80 or 443 of every address already"
-            default: "ports 80 and 443 can't be listened on (\(String(cString: strerror(code))))"
+            case EADDRINUSE: "port 80 or 443 is already in use on every address"
+            default: "can't listen on ports 80 and 443 (\(String(cString: strerror(code))))"
             }
         let remedy =
             code == EACCES || code == EPERM
-            ? "\"sudo sysctl net.ipv4.ip_unprivileged_port_start=80\" lets it stay in the machine's network, or " : ""
+            ? "\"sudo sysctl net.ipv4.ip_unprivileged_port_start=80\" lets the command stay in the machine's network, or "
+            : ""
         return
-            "\(reason), so the command has a network of its own, with nothing in it but the daemon: what listens on this "
-            + "machine's loopback, such as a database, isn't there. \(remedy)\"--share-port 5432\" shares a port with it"
+            "\(reason), so the command runs in an isolated network, where it can reach only the daemon, and no server "
+            + "on this machine's loopback, such as a database. \(remedy)\"--share-port 5432\" lets the command reach a "
+            + "port"
     }
 }
 

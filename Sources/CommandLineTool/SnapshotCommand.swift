@@ -5,13 +5,17 @@ import Understudy
 
 struct SnapshotCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "snapshot", abstract: "Save a world as JSON, or load one, from any store into any other.",
-        discussion: "The file holds all secrets of the world: codes, tokens, keys. Nobody but its owner may read it.",
+        commandName: "snapshot",
+        abstract: "Save a test world as JSON, or load a saved world, also into another kind of store.",
+        discussion:
+            "The file contains all secrets of the world: codes, tokens, keys. Only its owner may read the file.",
         subcommands: [Save.self, Load.self])
 
     /// The options of the snapshot commands that choose a world, and either a running daemon or a store.
     struct Place: ParsableArguments {
-        @Option(help: ArgumentHelp("The world. (default: the one of requests that name none)", valueName: "name"))
+        @Option(
+            help: ArgumentHelp("The test world. (default: the world of requests that name no world)", valueName: "name")
+        )
         var world: String?
 
         @Option(help: "The daemon's address. (default: UNDERSTUDY_URL, or \(DaemonClient.defaultURL))")
@@ -19,18 +23,20 @@ struct SnapshotCommand: ParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "The store of a daemon that doesn't run, as serve takes it. Needs its seed, too.", valueName: "store"))
+                "The store of a daemon that isn't running, as in serve's --store. Needs the daemon's seed files, too.",
+                valueName: "store"))
         var store: String?
 
         @Option(
             name: .customLong("seed"),
-            help: ArgumentHelp("With --store: seed files, as serve takes them. May be repeated.", valueName: "path"),
+            help: ArgumentHelp(
+                "With --store: the daemon's seed files, as in serve's --seed. May be repeated.", valueName: "path"),
             completion: .file())
         var seeds: [String] = []
 
         @Option(
             name: .customLong("import"),
-            help: ArgumentHelp("With --store: what serve imports, if it does.", valueName: "path"),
+            help: ArgumentHelp("With --store: the directory of serve's --import, if used.", valueName: "path"),
             completion: .file())
         var importDirectory: String?
 
@@ -39,7 +45,7 @@ struct SnapshotCommand: ParsableCommand {
             guard seeds.isEmpty || store != nil else { throw ValidationError("--seed goes with --store.") }
             guard importDirectory == nil || store != nil else { throw ValidationError("--import goes with --store.") }
             guard let world, !WorldName.isValid(world) else { return }
-            throw ValidationError("--world: \"\(world)\" can't be a world: \(WorldName.rule).")
+            throw ValidationError("--world: \"\(world)\" can't be a test world's name: \(WorldName.rule).")
         }
 
         /// Calls `body` with a client of the daemon. With the option `--store`, a daemon runs on that store only during
@@ -70,11 +76,11 @@ struct SnapshotCommand: ParsableCommand {
 
     struct Save: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "save", abstract: "Write a world to a file, with everything but its recording.")
+            commandName: "save", abstract: "Save a test world to a file, except for its recorded requests.")
 
         @OptionGroup var place: Place
 
-        @Argument(help: "The file, which only its owner may read then; - is standard output.", completion: .file())
+        @Argument(help: "The file to write, readable only by its owner; - is standard output.", completion: .file())
         var file: String
 
         func validate() throws {
@@ -87,7 +93,7 @@ struct SnapshotCommand: ParsableCommand {
             try place.use { daemon in
                 // Asking for the snapshot of an unknown world would create the world.
                 if let world = place.world, try !daemon.worlds().contains(world) {
-                    Terminal.complain("understudy: there is no world \"\(world)\"")
+                    Terminal.complain("understudy: there is no test world \"\(world)\"")
                     throw ExitCode(1)
                 }
                 let snapshot = try daemon.call("GET", "snapshot")
@@ -99,11 +105,11 @@ struct SnapshotCommand: ParsableCommand {
 
     struct Load: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "load", abstract: "Put a world from a file in the place of all that a world has.")
+            commandName: "load", abstract: "Replace the contents of a test world with a saved world.")
 
         @OptionGroup var place: Place
 
-        @Argument(help: "A file that \"snapshot save\" wrote; - is standard input.", completion: .file())
+        @Argument(help: "The file that \"snapshot save\" wrote; - is standard input.", completion: .file())
         var file: String
 
         func run() throws {

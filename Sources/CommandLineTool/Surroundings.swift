@@ -63,7 +63,7 @@ struct Surroundings {
                 changed.tlsPort = 443
             }
             if view.isIsolated, sharedPorts.isEmpty {
-                let reason = "the command has a network of its own, with nothing in it but the daemon"
+                let reason = "the command runs in an isolated network, where it can reach only the daemon"
                 LineWriter.standardError.write("understudy: \(view.portObstacle?.description ?? reason)")
             }
             if let outside = view.outside {
@@ -85,8 +85,9 @@ struct Surroundings {
         guard try options.authority.lacksHosts(of: options.inputs) else { return options.authority }
         // `LineWriter` would start a thread, and a process must enter namespaces with a single one.
         Terminal.complain(
-            "understudy: the authority in \(options.authority.directory) may not vouch for all hosts of the seed: the command "
-                + "has one of its own (\"understudy ca init --force --seed\" makes one that may)")
+            "understudy: the certificate authority in \(options.authority.directory) can't certify all hosts of the "
+                + "seed: the command gets a temporary authority (\"understudy ca init --force --seed\" creates one for "
+                + "all hosts)")
         return try .inMemory(seeds: options.inputs)
     }
 
@@ -100,7 +101,8 @@ struct Surroundings {
         var template = Array("\(place)/understudy-exec-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw LocalAuthority.Failure(
-                "a folder for the command can't be made in \(place): \(String(cString: strerror(errno))): set TMPDIR")
+                "can't create a folder for the command in \(place): \(String(cString: strerror(errno))): set TMPDIR to a writable folder"
+            )
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

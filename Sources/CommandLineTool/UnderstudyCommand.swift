@@ -8,8 +8,8 @@ struct UnderstudyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "understudy", abstract: "A stand-in identity provider, for tests only.",
         discussion: "Every option has an environment variable: --log-level is UNDERSTUDY_LOG_LEVEL, and so on. The "
-            + "command line wins.\n\nThe exit code is 0 for success, 1 with a line that says what is wrong, or 64 for a wrong "
-            + "command line; exec has its command's.",
+            + "command line takes precedence.\n\nThe exit code is 0 for success, 1 with a line that says what is "
+            + "wrong, or 64 for a wrong command line; exec exits with its command's code.",
         version: Version.current,
         subcommands: [
             ServeCommand.self, ExecCommand.self, HealthCommand.self, SeedCommand.self, AuthorityCommand.self,
@@ -70,19 +70,19 @@ struct CompletionCommand: ParsableCommand {
     }
 
     static let configuration = CommandConfiguration(
-        commandName: "completion", abstract: "Print a script with which a shell completes the command's words.",
+        commandName: "completion", abstract: "Print a completion script for a shell, such as bash.",
         discussion: """
             For bash, in ~/.bashrc: source <(understudy completion bash). For zsh, in ~/.zshrc after compinit: \
             source <(understudy completion zsh). For fish: understudy completion fish > \
             ~/.config/fish/completions/understudy.fish.
             """)
 
-    @Argument(help: "The shell. (default: the one in SHELL)")
+    @Argument(help: "The shell. (default: the shell in SHELL)")
     var shell: Shell?
 
     func run() throws {
         guard let shell = shell ?? Shell.own else {
-            throw ValidationError("SHELL names no shell that is known here: say bash, zsh or fish.")
+            throw ValidationError("SHELL names no supported shell: give bash, zsh or fish.")
         }
         Terminal.print(UnderstudyCommand.completionScript(for: shell.completionShell))
     }

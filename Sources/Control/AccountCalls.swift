@@ -13,54 +13,54 @@ extension ControlAPI {
         let limit: Int
 
         init(_ fields: inout Fields) {
-            after = fields.optional("after", .text(.nonEmpty), "The ID of the account after which to begin.")
+            after = fields.optional("after", .text(.nonEmpty), "List accounts after the one with this ID.")
             limit = fields(
                 "limit", .integer(1...ControlAPI.accountsShown), default: ControlAPI.accountsShown,
-                "The greatest number of people.")
+                "The maximum number of users.")
         }
     }
 
     var accountCalls: [Endpoint] {
         let shown = format.account
-        let gone = CallAnswer.refusal(404, "noSuchAccount", "There is no such account.")
+        let gone = CallAnswer.refusal(404, "noSuchAccount", "No account has this ID.")
         let taken = CallAnswer.refusal(
-            409, "identifierTaken", "Another person has this login or number at a provider; `path`.")
+            409, "identifierTaken", "Another user already has the login or number in `path`.")
         let path = ["The account's ID."]
         return [
             .control(
-                "GET", "accounts", "Lists people: in the order of the seed, then those that were added.",
+                "GET", "accounts", "Lists user accounts: those in the seed first, then added accounts.",
                 reads: .query(AccountPage.self),
                 answers: [
                     .json(
-                        "Some of them.",
+                        "Accounts.",
                         .members([
-                            .required("accounts", .sequence(of: shown.schema), "People."),
-                            .optional("more", .boolean, "Whether there are more: ask for those after `last`."),
-                            .optional("last", .string, "The ID of the last one here, if there are more."),
-                        ])), .refusal(400, "noSuchAccount", "There is no account after which to begin."),
+                            .required("accounts", .sequence(of: shown.schema), "Users."),
+                            .optional("more", .boolean, "Whether more accounts follow after `last`."),
+                            .optional("last", .string, "The last account's ID, if more follow."),
+                        ])), .refusal(400, "noSuchAccount", "No account has the ID given as `after`."),
                 ]
             ) { accounts($0, $1) },
             .control(
-                "POST", "accounts", "Adds a person, as a seed file writes one.", reads: .body(shown),
+                "POST", "accounts", "Adds a user, in the seed file's format.", reads: .body(shown),
                 answers: [
-                    .json(201, "The person is added.", shown.schema),
-                    .refusal(409, "accountExists", "There is an account with this ID."),
-                    taken, .refusal(409, "tooManyAccounts", "The world has as many as it can."),
+                    .json(201, "The user is added.", shown.schema),
+                    .refusal(409, "accountExists", "An account with this ID exists."),
+                    taken, .refusal(409, "tooManyAccounts", "The world has too many accounts."),
                 ]
             ) { try addAccount($0, $1) },
             .control(
-                "GET", "accounts/:id", "Shows a person, with all defaults.", path: path,
-                answers: [.json("The person.", shown.schema), gone]
+                "GET", "accounts/:id", "Shows a user, including defaults.", path: path,
+                answers: [.json("The user.", shown.schema), gone]
             ) { account($0) },
             .control(
                 "PATCH", "accounts/:id",
-                "Changes a person by a JSON Merge Patch (RFC 7396): members replace members, and null removes one, whose default then holds.",
+                "Changes a user by a JSON Merge Patch (RFC 7396): members of the patch replace the user's, and null restores a default.",
                 path: path, reads: .unread(shown.schema.mergePatch, isOptional: false),
-                answers: [.json("The person as changed.", shown.schema), gone, taken]
+                answers: [.json("The user as changed.", shown.schema), gone, taken]
             ) { try changeAccount($0) },
             .control(
-                "DELETE", "accounts/:id", "Removes a person, and what apps were granted.", path: path,
-                answers: [.empty("The person is removed."), gone]
+                "DELETE", "accounts/:id", "Deletes a user and all grants to apps.", path: path,
+                answers: [.empty("The user is deleted."), gone]
             ) { try removeAccount($0) },
         ]
     }
@@ -97,7 +97,8 @@ extension ControlAPI {
         let size = account.writtenJSON.serialized().count
         guard size > sizeLimit else { return nil }
         return ControlAnswer.error(
-            400, "invalidBody", "the account has \(size) bytes of JSON; at most \(sizeLimit) are kept", path: "$")
+            400, "invalidBody", "the account has \(size) bytes of JSON; at most \(sizeLimit) bytes are allowed",
+            path: "$")
     }
 
     private func addAccount(_ exchange: Exchange, _ account: Account) throws -> Response {
@@ -118,11 +119,11 @@ extension ControlAPI {
         case .done: return ControlAnswer.ok(account.json, status: 201)
         case .taken(let path, let owner): return ControlAPI.taken(path, owner)
         case .tooMany:
-            let message = "a world has \(Account.limit) accounts at most: delete some, or reset the world"
+            let message = "a test world can have at most \(Account.limit) accounts: delete some, or reset the world"
             return ControlAnswer.error(409, "tooManyAccounts", message)
         case .notAsExpected:
             let message =
-                "there is an account \(Diagnosis.quote(account.id)): change it with PATCH accounts/\(account.id)"
+                "the account \(Diagnosis.quote(account.id)) exists already: change it with PATCH accounts/\(account.id)"
             return ControlAnswer.error(409, "accountExists", message, path: "$.id")
         }
     }
@@ -138,7 +139,8 @@ extension ControlAPI {
 
     private static func taken(_ path: String, _ owner: String) -> Response {
         ControlAnswer.error(
-            409, "identifierTaken", "the account \(Diagnosis.quote(owner)) has this already", path: path)
+            409, "identifierTaken",
+            "the account \(Diagnosis.quote(owner)) already has this value, which must be unique", path: path)
     }
 
     private static func issues(_ found: [(path: String, message: String)]) -> [Issue] {
@@ -154,7 +156,8 @@ extension ControlAPI {
             do {
                 patch = try body(of: exchange)
                 if let id = patch["id"], id != .string(account.id) {
-                    return ControlAnswer.error(400, "invalidBody", "an account keeps its id", path: "$.id")
+                    return ControlAnswer.error(
+                        400, "invalidBody", "the id of an account can't be changed", path: "$.id")
                 }
                 changed = try self.account(ControlAPI.merge(account.writtenJSON, patch), in: exchange)
             } catch let issues as Issues {

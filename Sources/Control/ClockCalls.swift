@@ -12,7 +12,7 @@ extension ControlAPI {
             .control("GET", "clock", "Tells the world's time.", answers: [shown]) { try clock($0) },
             .control(
                 "POST", "clock",
-                "Moves the world's time, or makes it stand still. Several orders are carried out as: reset, set, advance, freeze.",
+                "Changes or freezes the world's clock. Several changes are applied in the order reset, set, advance, freeze.",
                 reads: .body(ClockOrder.self), answers: [shown]
             ) { try setClock($0, $1) },
         ]
@@ -22,8 +22,8 @@ extension ControlAPI {
         "Clock",
         [
             .required("now", .time, "The time, to the second."),
-            .required("milliseconds", .count, "The same in milliseconds since 1970."),
-            .required("frozen", .boolean, "Whether it stands still."),
+            .required("milliseconds", .count, "The time in milliseconds since 1970."),
+            .required("frozen", .boolean, "Whether time is frozen."),
         ])
 
     private struct ClockOrder: SchemaObject {
@@ -37,10 +37,10 @@ extension ControlAPI {
 
         init(_ fields: inout Fields) {
             isEmpty = fields.written.isEmpty
-            resets = fields.optional("reset", .boolean, "Back to the machine's time, running.") ?? false
-            time = fields.optional("set", .timestamp, "A moment to go to.")
+            resets = fields.optional("reset", .boolean, "Return to the machine's real time.") ?? false
+            time = fields.optional("set", .timestamp, "The time to set.")
             advance = fields.optional(
-                "advance", .duration(ClockOrder.signedDuration), "How far to move, such as \"6m\" or \"-1h\".")
+                "advance", .duration(ClockOrder.signedDuration), "How far to move time: \"6m\" or \"-1h\".")
             freeze = fields.optional("freeze", .boolean, "Whether time stands still.")
         }
 
@@ -59,7 +59,7 @@ extension ControlAPI {
 
     private func setClock(_ exchange: Exchange, _ order: ClockOrder) throws -> Response {
         guard !order.isEmpty else {
-            let message = "give one of advance, set, freeze and reset"
+            let message = "the body must have advance, set, freeze or reset"
             return ControlAnswer.error(400, "invalidBody", message, path: "$")
         }
         let isPossible = try exchange.world.update { state in
@@ -75,7 +75,7 @@ extension ControlAPI {
         }
         guard isPossible else {
             return ControlAnswer.error(
-                400, "invalidBody", "the world's time would leave the years 1970 to 9999", path: "$.advance")
+                400, "invalidBody", "the new time would be outside the years 1970 to 9999", path: "$.advance")
         }
         return try clock(exchange)
     }

@@ -96,16 +96,16 @@ package struct ControlAPI: Sendable {
                                             .required(
                                                 "url", .string, "The call's address; a segment `:name` is a parameter."),
                                             .required("about", .string, "The purpose of the call."),
-                                        ])), "Each of them."),
+                                        ])), "The calls."),
                             ]))
                 ]
             ) { index($0) },
             .control(
-                "GET", "openapi.json", "Describes the calls: this document, OpenAPI 3.1.",
+                "GET", "openapi.json", "Returns this OpenAPI 3.1 description of the API.",
                 answers: [.json("The document.", .map(of: .any))]
             ) { exchange in try await exchange.onWorkThread { ControlAnswer.ok(openAPI(in: exchange)) } },
             .control(
-                "POST", "reset", "Lets the world begin afresh from its seed.", reads: .noQuery,
+                "POST", "reset", "Resets the test world to its seed data.", reads: .noQuery,
                 answers: [.json("The world was reset.", ControlAPI.resetSchema)]
             ) { try reset($0) },
         ]
@@ -132,7 +132,7 @@ package struct ControlAPI: Sendable {
             for (name, value) in provider.facts.emulatorStatus.members { document[name] = value }
         }
         document["understudy"] = [
-            "version": .string(version), "statusPage": "this address, for clients that accept text/html",
+            "version": .string(version), "statusPage": "the page at this URL, for clients that accept text/html",
         ]
         return ControlAnswer.ok(.object(document))
     }
@@ -177,6 +177,7 @@ extension ProcessBudget {
     package func enforceStreams() {
         guard streams.enforce() > 0 else { return }
         notices.tell(
-            .streams, "event streams are behind by more than \(streams.limit) bytes: the slowest are let go")
+            .streams, "event streams have more than \(streams.limit) unread bytes: the slowest clients are disconnected"
+        )
     }
 }

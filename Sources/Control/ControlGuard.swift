@@ -10,14 +10,14 @@ extension ControlAPI {
         if isControl, let refusal = refusal(of: exchange.request, allowsLinks: allowsLinks) { return refusal }
         // A balancer that only asks whether the daemon is ready has no token. The answer tells it nothing else.
         guard !isAllowed(exchange), exchange.address.path != ControlAPI.healthPath else { return nil }
-        let source = "the token that --control-token or UNDERSTUDY_CONTROL_TOKEN gave this daemon"
+        let source = "the token that --control-token or UNDERSTUDY_CONTROL_TOKEN sets"
         let isOther = ControlToken.bearer(of: exchange.request) != nil
         var refusal =
             isOther
             ? ControlAnswer.error(
                 401, "wrongToken", "the bearer token isn't this daemon's control token: send \(source)")
             : ControlAnswer.error(
-                401, "noToken", "this call controls the daemon, which wants \"Authorization: Bearer\" with \(source)")
+                401, "noToken", "this call needs the header \"Authorization: Bearer\" with \(source)")
         // The challenge of RFC 6750: https://www.rfc-editor.org/rfc/rfc6750#section-3
         let challenge = "Bearer realm=\"understudy control\"" + (isOther ? ", error=\"invalid_token\"" : "")
         refusal.headers.append((name: "WWW-Authenticate", value: challenge))
@@ -43,21 +43,23 @@ extension ControlAPI {
         guard isOwn(host) else {
             return ControlAnswer.error(
                 403, "foreignHost",
-                "the control API answers at loopback names and IP addresses only, not at \(Diagnosis.quote(host)); "
-                    + "allow a name with --control-host")
+                "the control API accepts only loopback names and IP addresses as host, not \(Diagnosis.quote(host)); "
+                    + "allow another name with --control-host")
         }
         // A client that sets a blocking function's address chooses where the daemon posts to. It must not choose the
         // control API, where such a message would pass the checks below.
         if request.header("User-Agent") == OutgoingRequest.userAgent {
             return ControlAnswer.error(
-                403, "ownMessage", "the control API takes no message that a daemon sends to a client's server")
+                403, "ownMessage",
+                "the control API refuses messages that an Understudy daemon sends to a client's server")
         }
         // A browser sends Origin with every request from a script that could change something.
         if let origin = request.header("Origin"), origin.lowercased() != "http://\(authority.lowercased())",
             origin.lowercased() != "https://\(authority.lowercased())"
         {
             return ControlAnswer.error(
-                403, "foreignOrigin", "the control API answers no page of another origin: \(Diagnosis.quote(origin))")
+                403, "foreignOrigin",
+                "the control API refuses requests from pages of another origin: \(Diagnosis.quote(origin))")
         }
         // Without Origin, as for an image or a link, Sec-Fetch-Site tells the page's site. Worlds and hosts have names
         // below localhost, so pages of other sites may be "same-site". Values that may be added later are accepted, as
@@ -67,8 +69,8 @@ extension ControlAPI {
         {
             return ControlAnswer.error(
                 403, "foreignSite",
-                "the control API answers no page of another origin, and the browser says Sec-Fetch-Site: \(site); "
-                    + "open the address by itself, or call it from a test")
+                "the control API refuses requests from pages of another origin (Sec-Fetch-Site: \(site)); "
+                    + "open the address directly, or call it from a test")
         }
         return nil
     }

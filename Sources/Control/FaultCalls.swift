@@ -7,42 +7,42 @@ import EmulatorCore
 
 extension ControlAPI {
     var faultCalls: [Endpoint] {
-        let gone = CallAnswer.refusal(404, "noSuchFault", "No such fault is ordered, or it is spent.")
+        let gone = CallAnswer.refusal(404, "noSuchFault", "No active fault has this ID.")
         return [
             .control(
-                "GET", "faults", "Lists the faults that are ordered and not spent.",
+                "GET", "faults", "Lists the injected faults that are still active.",
                 answers: [
                     .json(
                         "The faults.",
                         .members([
                             .required(
                                 "faults", .sequence(of: ControlAPI.faultSchema),
-                                "The faults, in the order in which they apply.")
+                                "The active faults, in order of application.")
                         ]))
                 ]
             ) { try faults($0) },
             .control(
                 "POST", "faults",
-                "Orders something to go wrong: at which requests, how often, and how. GET endpoints says what can go wrong where.",
+                "Injects a fault: which requests fail, how often, and how. GET endpoints lists the possible faults.",
                 reads: .json(Fault.schema),
                 answers: [
-                    .json(201, "The fault is ordered.", ControlAPI.faultSchema),
-                    .refusal(409, "tooMany", "There are too many faults, or they are too long."),
+                    .json(201, "The fault is active.", ControlAPI.faultSchema),
+                    .refusal(409, "tooMany", "Too many or too large faults are active."),
                 ]
             ) { try addFault($0, $1) },
             .control(
-                "DELETE", "faults", "Withdraws all faults.", reads: .noQuery, answers: [.empty("There are none.")]
+                "DELETE", "faults", "Withdraws all faults.", reads: .noQuery, answers: [.empty("All are gone.")]
             ) { try removeFaults($0) },
             .control(
                 "DELETE", "faults/:id", "Withdraws a fault.", path: ["The fault's ID."],
                 answers: [.empty("The fault is withdrawn."), gone]
             ) { try removeFault($0) },
             .control(
-                "GET", "endpoints", "Lists every operation at which something can be ordered to go wrong.",
+                "GET", "endpoints", "Lists all endpoints at which faults can be injected.",
                 answers: [
                     .json(
-                        "The operations, and the steps of SMTP.",
-                        .members([.required("endpoints", .sequence(of: ControlAPI.endpointSchema), "Each of them.")]))
+                        "The endpoints, and the steps of SMTP.",
+                        .members([.required("endpoints", .sequence(of: ControlAPI.endpointSchema), "The list.")]))
                 ]
             ) { endpoints($0) },
         ]
@@ -50,21 +50,21 @@ extension ControlAPI {
 
     private static let faultSchema = Schema.members(
         "OrderedFault",
-        [.required("id", .string, "The ID by which the fault is withdrawn.")]
+        [.required("id", .string, "The fault's ID, to withdraw the fault.")]
             + Fault.schema.fields.map { .required($0.name, $0.schema, $0.about) }
             + [
-                .required("seen", .count, "The number of requests that have matched."),
-                .required("done", .count, "The number of requests to which the fault was applied."),
+                .required("seen", .count, "How many requests matched the fault."),
+                .required("done", .count, "How many requests the fault was applied to."),
             ])
 
     private static let endpointSchema = Schema.members(
         "Endpoint",
         [
-            .optional("host", .string, "The provider's host; without it, the daemon's own address."),
-            .optional("method", .string, "The method; a step of SMTP has none."),
-            .optional("path", .string, "The path, with \"*\" where a parameter stands."),
+            .optional("host", .string, "The provider's host; if absent, the daemon's own address."),
+            .optional("method", .string, "The HTTP method; absent for SMTP."),
+            .optional("path", .string, "The path, with \"*\" in place of parameters."),
             .optional("smtp", .choice(SMTPStep.allCases.map(\.rawValue)), "The step of SMTP."),
-            .required("fits", .string, "The effects that fit, in words."),
+            .required("fits", .string, "The possible effects, in words."),
             .optional("errors", .strings(), "The names of the endpoint's own errors."),
         ])
 
@@ -79,7 +79,7 @@ extension ControlAPI {
         guard let fault = try exchange.world.order(Fault(reading: body.value)) else {
             return ControlAnswer.error(
                 409, "tooMany",
-                "at most \(FaultQueue.limit) faults can be ordered, with \(FaultQueue.sizeLimit) bytes of JSON: DELETE faults first"
+                "at most \(FaultQueue.limit) faults, with \(FaultQueue.sizeLimit) bytes of JSON, can be active: remove some with DELETE faults first"
             )
         }
         return ControlAnswer.ok(fault.json, status: 201)
@@ -93,7 +93,9 @@ extension ControlAPI {
     private func removeFault(_ exchange: Exchange) throws -> Response {
         let id = exchange.parameters["id"] ?? ""
         guard try exchange.world.update({ $0.faults.remove(id) }) else {
-            return ControlAnswer.error(404, "noSuchFault", "no fault \(Diagnosis.quote(id)) is ordered, or it is spent")
+            return ControlAnswer.error(
+                404, "noSuchFault",
+                "no fault \(Diagnosis.quote(id)) is active: it was used up, withdrawn, or never ordered")
         }
         return Response(status: 204)
     }

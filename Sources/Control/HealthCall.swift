@@ -18,7 +18,7 @@ extension ControlAPI {
         return [
             .control(
                 "GET", "health",
-                "Tells whether the daemon is ready; callers who may control it also get its state and counters since its start.",
+                "Tells whether the daemon is ready; authorized callers also get its state and its counters since the start.",
                 answers: [
                     .json("The daemon is ready.", schema),
                     .json(503, "The store can't be used, or the daemon is about to stop.", schema),
@@ -35,7 +35,7 @@ extension ControlAPI {
         if gauges.isEnding {
             status = "ending"
             problem = Diagnosis(
-                "this daemon was told to end and answers for a moment longer (--drain): ask another replica")
+                "this daemon is shutting down, and answers only for a moment longer (--drain): use another daemon")
         } else if let failure = store.failure {
             status = "failing"
             problem = failure.diagnosis
@@ -141,9 +141,9 @@ extension ControlAPI {
             .required("status", .choice(["ok", "failing", "ending"]), "Whether the daemon is ready for requests."),
             .required("version", .string, "The daemon's version."),
             .optional("worlds", .count, "The number of worlds."),
-            .optional("store", storeSchema, "The store of the worlds."),
+            .optional("store", storeSchema, "Where worlds are stored."),
             .optional("ports", .map(of: .count), "The ports on which the daemon listens, by protocol."),
-            .optional("memory", memorySchema, "The memory in use, and the numbers of what was dropped."),
+            .optional("memory", memorySchema, "The memory in use, and the numbers of dropped items."),
             .optional("connections", .map(of: connectionsSchema), "The connections of each server."),
             .optional(
                 "droppedLogLines", .count, "The number of log lines that were dropped because they weren't read."),
@@ -152,8 +152,8 @@ extension ControlAPI {
     private static let storeSchema = Schema.members([
         .required("kind", .string, "The kind of store."),
         .required("reachable", .boolean, "Whether the store can be used."),
-        .optional("failure", .string, "The reason of the failure."),
-        .optional("failingSince", .time, "The time since which the store fails."),
+        .optional("failure", .string, "Why the store failed."),
+        .optional("failingSince", .time, "When the store began to fail."),
         .optional("replica", .count, "This daemon's number among the daemons that share the store."),
         .optional(
             "replicas",
@@ -168,10 +168,10 @@ extension ControlAPI {
         .required("open", .count, "The present number."), .optional("limit", .count, "The greatest number."),
         .optional(
             "held", .count,
-            "Connections that wait for their answer. If worlds aren't kept in memory, this call's own is one."),
-        .optional("bodyBytes", .count, "The bytes of the requests' bodies."),
+            "Connections that await a response. If worlds aren't kept in memory, this call's own counts."),
+        .optional("bodyBytes", .count, "The size of all request bodies."),
         .optional("refused", .count, "The number of connections that were refused because there were too many."),
-        .optional("evicted", .count, "The number of connections that were closed in favour of others."),
+        .optional("evicted", .count, "Connections that were closed to make room for new connections."),
         .optional("expired", .count, "The number of connections that were closed because of a time limit."),
         .optional("abandoned", .count, "The number of connections whose client disconnected before the answer."),
     ])
@@ -182,33 +182,33 @@ extension ControlAPI {
     ])
 
     private static let memorySchema = Schema.members([
-        .optional("resident", .count, "The resident bytes of the process, if the system tells them."),
+        .optional("resident", .count, "The process's resident memory in bytes, if known."),
         .required(
             "recording",
             .members([
-                .required("bytes", .count, "The bytes of all recordings."),
-                .required("limit", .count, "The greatest number of bytes of all recordings."),
-                .required("dropped", .count, "The number of dropped exchanges."),
+                .required("bytes", .count, "Bytes of recorded requests."),
+                .required("limit", .count, "The maximum bytes of all recorded requests."),
+                .required("dropped", .count, "The number of dropped requests."),
             ]), "The recordings."),
         .required(
             "worlds",
             .members([
                 .required("count", .count, "The present number."), .required("limit", .count, "The greatest number."),
                 .required("idle", .count, "The number of worlds that were dropped after an hour without use."),
-                .required("untouched", .count, "The number of unchanged worlds that were dropped in favour of others."),
-                .required("dropped", .count, "The number of changed worlds that were dropped in favour of others."),
-                .required("refused", .count, "The number of worlds that weren't made because there were too many."),
+                .required("untouched", .count, "The number of unchanged worlds dropped to make room for others."),
+                .required("dropped", .count, "The number of changed worlds dropped to make room for others."),
+                .required("refused", .count, "Worlds that weren't created because there were too many."),
             ]), "The worlds."),
-        .required("projects", allowanceSchema, "Firebase projects that no seed has."),
+        .required("projects", allowanceSchema, "Firebase projects not in any seed."),
         .required(
             "streams",
             .members([
-                .required("count", .count, "The number of streams and waiting requests."),
+                .required("count", .count, "Event streams and long-polling requests."),
                 .required("limit", .count, "The greatest number."),
                 .required("refused", .count, "The number of refusals."),
-                .required("bytes", .count, "The bytes that wait for clients to read them."),
-                .required("byteLimit", .count, "The greatest number of bytes that may wait."),
-                .required("dropped", .count, "The number of streams that were closed because they weren't read."),
+                .required("bytes", .count, "The bytes that clients haven't read yet."),
+                .required("byteLimit", .count, "The maximum number of unread bytes."),
+                .required("dropped", .count, "Event streams that were closed because they weren't read."),
             ]), "Event streams."),
     ])
 }

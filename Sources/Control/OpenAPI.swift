@@ -57,30 +57,30 @@ package struct OpenAPIDocument: Sendable {
         [
             "title": "Understudy: the control API", "version": .string(version),
             "description":
-                "How a test orders what happens in a world of a stand-in identity provider, and asks what has happened. For tests only. Requests need no content type; bodies are read as JSON.",
+                "Lets a test control what happens in a world of a stand-in identity provider, and ask what happened. For tests only. Requests need no content type; bodies are read as JSON.",
             "license": ["name": "Apache 2.0", "identifier": "Apache-2.0"],
         ]
     }
 
     private static let security: JSONValue = [
         "type": "http", "scheme": "bearer",
-        "description": "The daemon's control token, where it was started with one (`--control-token`).",
+        "description": "The daemon's control token, if one is set (`--control-token`).",
     ]
 
     private static let headers: JSONValue = .object(
         JSONObject([
             (
                 "Understudy-Request",
-                ["description": "The ID of this request in the log and in diagnoses.", "schema": ["type": "string"]]
+                ["description": "This request's ID in the log and in error messages.", "schema": ["type": "string"]]
             ),
             (
                 Diagnosis.headerName,
-                ["description": "The reason of a refusal, and what to do about it.", "schema": ["type": "string"]]
+                ["description": "Why the request was refused, and what to do.", "schema": ["type": "string"]]
             ),
             (
                 Note.headerName,
                 [
-                    "description": "A note on a surprise in a successful answer.", "schema": ["type": "string"],
+                    "description": "A warning about a successful response.", "schema": ["type": "string"],
                 ]
             ),
         ]))
@@ -178,7 +178,7 @@ struct OpenAPICall {
             statuses.map { status in (String(status), response(all.filter { $0.status == status })) })
         if endpoint.traits != nil {
             responses["default"] = [
-                "description": "An answer that a fault orders: see `POST faults`.", "content": ["*/*": [:]],
+                "description": "A response that a fault injects: `POST faults`.", "content": ["*/*": [:]],
             ]
         }
         return .object(responses)

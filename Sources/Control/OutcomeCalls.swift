@@ -9,7 +9,7 @@ extension ControlAPI {
         let order = format.outcome
         let ordered = Schema.members(
             "OrderedOutcome",
-            [.required("id", .string, "The ID by which the outcome is withdrawn.")]
+            [.required("id", .string, "The outcome's ID, to withdraw it.")]
                 + order.schema.fields.map { field in
                     field.isRequired || field.name == "times"
                         ? .required(field.name, field.schema, field.about)
@@ -17,33 +17,33 @@ extension ControlAPI {
                 })
         return [
             .control(
-                "GET", "outcomes", "Lists the outcomes that are ordered and not spent.",
+                "GET", "outcomes", "Lists the queued outcomes of future sign-ins.",
                 answers: [
                     .json(
                         "The outcomes.",
                         .members([
                             .required(
-                                "outcomes", .sequence(of: ordered), "The outcomes, in the order in which they apply.")
+                                "outcomes", .sequence(of: ordered), "The queued outcomes, in order of application.")
                         ]))
                 ]
             ) { try outcomes($0) },
             .control(
-                "POST", "outcomes", "Orders what the next matching authorizations do, without a page.",
+                "POST", "outcomes", "Decides how the next matching sign-ins end, without a page.",
                 reads: .body(order),
                 answers: [
-                    .json(201, "The outcome is ordered.", ordered),
-                    .refusal(400, "noSuchAccount", "There is no such account."),
-                    .refusal(409, "tooMany", "There are too many outcomes, or they are too long."),
+                    .json(201, "The outcome is queued.", ordered),
+                    .refusal(400, "noSuchAccount", "No account has this ID."),
+                    .refusal(409, "tooMany", "Too many or too large outcomes are queued."),
                 ]
             ) { try addOutcome($0, $1) },
             .control(
-                "DELETE", "outcomes", "Withdraws all outcomes.", reads: .noQuery, answers: [.empty("There are none.")]
+                "DELETE", "outcomes", "Withdraws all outcomes.", reads: .noQuery, answers: [.empty("All are gone.")]
             ) { try removeOutcomes($0) },
             .control(
                 "DELETE", "outcomes/:id", "Withdraws an outcome.", path: ["The outcome's ID."],
                 answers: [
                     .empty("The outcome is withdrawn."),
-                    .refusal(404, "noSuchOutcome", "No such outcome is ordered, or it is spent."),
+                    .refusal(404, "noSuchOutcome", "No queued outcome has this ID."),
                 ]
             ) { try removeOutcome($0) },
         ]
@@ -57,7 +57,7 @@ extension ControlAPI {
     private func addOutcome(_ exchange: Exchange, _ order: Outcome) throws -> Response {
         if order.kind == .error, order.error == nil {
             return ControlAnswer.error(
-                400, "invalidBody", "the outcome \"error\" needs the error's name", path: "$.error")
+                400, "invalidBody", "the outcome \"error\" needs the error's name in \"error\"", path: "$.error")
         }
         if let account = order.account, exchange.world.read({ $0.account(account) }) == nil {
             return ControlAnswer.error(400, "noSuchAccount", exchange.noAccount(account), path: "$.account")
@@ -68,7 +68,7 @@ extension ControlAPI {
             let outcome = order.named(tables.outcomes.nextID())
             guard tables.outcomes.add(outcome) else {
                 let message =
-                    "at most \(OutcomeQueue.limit) outcomes can be queued, with \(OutcomeQueue.sizeLimit) bytes of texts: DELETE outcomes first"
+                    "at most \(OutcomeQueue.limit) outcomes, with \(OutcomeQueue.sizeLimit) bytes of text, can be queued: remove some with DELETE outcomes first"
                 throw ControlRefusal(ControlAnswer.error(409, "tooMany", message))
             }
             return outcome
@@ -85,7 +85,8 @@ extension ControlAPI {
         let id = exchange.parameters["id"] ?? ""
         guard try exchange.world.update({ $0.outcomes.remove(id) }) else {
             return ControlAnswer.error(
-                404, "noSuchOutcome", "no outcome \(Diagnosis.quote(id)) is ordered, or it is spent")
+                404, "noSuchOutcome",
+                "no outcome \(Diagnosis.quote(id)) is queued: it was used up, withdrawn, or never ordered")
         }
         return Response(status: 204)
     }

@@ -6,7 +6,7 @@ import EmulatorCore
 
 extension ControlAPI {
     var scenarioCalls: [Endpoint] {
-        let gone = CallAnswer.refusal(404, "noSuchScenario", "There is no such scenario.")
+        let gone = CallAnswer.refusal(404, "noSuchScenario", "No scenario has this name.")
         let path = ["The scenario's name."]
         return [
             .control(
@@ -21,14 +21,14 @@ extension ControlAPI {
                                     of: .members([
                                         .required("name", .string, "The scenario's name."),
                                         .required("title", .string, "The scenario's title."),
-                                        .required("happens", .string, "The situation that a client meets."),
-                                        .required("played", .boolean, "Whether it has begun in this world."),
-                                    ])), "Each of them.")
+                                        .required("happens", .string, "What happens to the client."),
+                                        .required("played", .boolean, "Whether the scenario is active."),
+                                    ])), "The list.")
                         ]))
                 ]
             ) { listScenarios($0) },
             .control(
-                "GET", "scenarios/:name", "Shows a scenario with its orders; or, to whoever accepts HTML, its page.",
+                "GET", "scenarios/:name", "Shows a scenario and what it sets up; as a page if HTML is accepted.",
                 path: path,
                 answers: [
                     .json("The scenario.", Scenario.schema), .other("The scenario's page.", "text/html; charset=utf-8"),
@@ -37,7 +37,7 @@ extension ControlAPI {
             ) { scenario($0) },
             .control(
                 "POST", "scenarios/:name",
-                "Begins a scenario. The body may give values for its parameters, which are texts.", path: path,
+                "Starts a scenario. The body may set its parameters, which are strings.", path: path,
                 reads: .unread(.map(of: .string)),
                 answers: [
                     .json(
@@ -45,14 +45,14 @@ extension ControlAPI {
                         .members([
                             .required("scenario", .string, "The scenario's name."),
                             .required("title", .string, "The scenario's title."),
-                            .required("happens", .string, "The situation that a client meets."),
-                            .required("advice", .string, "The behaviour of a correct client."),
-                        ])), gone, .refusal(409, "orderRefused", "An order of the scenario is refused in this world."),
+                            .required("happens", .string, "What happens to the client."),
+                            .required("advice", .string, "What a correct client does."),
+                        ])), gone, .refusal(409, "orderRefused", "This world refuses a step of the scenario."),
                 ]
             ) { try await playScenario($0) },
             .control(
                 "DELETE", "scenarios/:name",
-                "Ends a scenario: its faults and outcomes go, and the clock goes back. What else it did stays.",
+                "Ends a scenario: removes its faults and outcomes, and resets the clock. Other changes stay.",
                 path: path,
                 answers: [
                     .json(
@@ -96,7 +96,7 @@ extension ControlAPI {
             let body = exchange.request.body
             let value: JSONValue = body.isEmpty ? [:] : try JSONValue(parsing: body, limits: .control)
             guard let object = value.object else {
-                return ControlAnswer.error(400, "invalidBody", "expected an object of parameters", path: "$")
+                return ControlAnswer.error(400, "invalidBody", "expected a JSON object of parameters", path: "$")
             }
             values = object
         } catch {

@@ -7,8 +7,8 @@ import JSON
 extension ControlAPI {
     /// The errors of the calls that replace or extend a world's seed.
     static let seedRefusals = [
-        CallAnswer.refusal(409, "changedMeanwhile", "Other requests have changed the seed at the same time."),
-        .refusal(503, "tooManySeeds", "Worlds have too many seeds of their own."),
+        CallAnswer.refusal(409, "changedMeanwhile", "Another request changed the seed at the same time."),
+        .refusal(503, "tooManySeeds", "Too many worlds have a separate seed."),
     ]
 
     var seedCalls: [Endpoint] {
@@ -18,21 +18,21 @@ extension ControlAPI {
                     "The seed was changed.",
                     .members([
                         .required("world", .string, "The name of the world."),
-                        .required("seed", .choice(["replaced", "merged"]), "The change that was made."),
+                        .required("seed", .choice(["replaced", "merged"]), "How the seed was changed."),
                     ]))
             ] + ControlAPI.seedRefusals
         return [
             .control(
-                "GET", "seed", "Shows the world's seed as one file, which can be sent again.",
+                "GET", "seed", "Shows the world's seed as one file, to use with PUT seed.",
                 answers: [.json("The seed.", format.schema)]
             ) { seed($0) },
             .control(
-                "PUT", "seed", "Lets the world begin afresh from another seed.",
+                "PUT", "seed", "Resets the world to the seed in the body.",
                 reads: .unread(format.schema, isOptional: false), answers: changed
             ) { try replaceSeed($0) },
             .control(
                 "POST", "seed",
-                "Merges into the world's seed, as another file would be. The world goes on with all that it has.",
+                "Merges the body into the world's seed, like another seed file. The world's data are kept.",
                 reads: .unread(format.schema, isOptional: false),
                 answers: changed + [
                     .refusal(409, "tooManyOrders", "The seed has too many outcomes or faults.")
@@ -91,14 +91,16 @@ extension ControlAPI {
             guard let lease = worlds.budget.seeds.take(size, playing: played) else {
                 return ControlAnswer.error(
                     503, "tooManySeeds",
-                    "worlds may have \(SeedBudget.limit) seeds of their own, and \(SeedBudget.byteLimit >> 20) MiB of memory for "
-                        + "them, which this one would exceed: delete worlds that are done (DELETE worlds/NAME)")
+                    "at most \(SeedBudget.limit) test worlds, with \(SeedBudget.byteLimit >> 20) MiB of memory, can "
+                        + "have seeds of their own, and this seed would exceed that: delete unused worlds (DELETE "
+                        + "worlds/NAME)")
             }
             let added = { (list: String) in isAddition ? body[list]?.items.count ?? 0 : 0 }
             guard !isAddition || world.hasRoom(outcomes: added("outcomes"), faults: added("faults")) else {
                 return ControlAnswer.error(
                     409, "tooManyOrders",
-                    "the world has \(OutcomeQueue.limit) outcomes or \(FaultQueue.limit) faults already")
+                    "the seed adds too many outcomes or faults: a test world can have \(OutcomeQueue.limit) outcomes and \(FaultQueue.limit) faults"
+                )
             }
             if try worlds.give(played, lease, to: world, adding: isAddition ? body : nil) { return nil }
         }
@@ -119,6 +121,6 @@ extension ControlAPI {
     /// Makes an issue in the seed that the world already had say so, because its path isn't one in the request's body.
     private static func placed(_ issue: Issue) -> Issue {
         guard issue.file != bodyName else { return issue }
-        return Issue(file: issue.file, path: issue.path, message: "in the seed that the world has: \(issue.message)")
+        return Issue(file: issue.file, path: issue.path, message: "in the test world's current seed: \(issue.message)")
     }
 }

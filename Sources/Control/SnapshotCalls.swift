@@ -23,14 +23,14 @@ extension ControlAPI {
     var snapshotCalls: [Endpoint] {
         [
             .control(
-                "GET", "snapshot", "Shows all of the world, its secrets included, as JSON.",
+                "GET", "snapshot", "Returns the whole world as JSON, including secrets.",
                 answers: [
                     .json("The world.", ControlAPI.snapshotSchema),
                     .refusal(409, "tooLarge", "The world is too large for a snapshot."),
                 ]
             ) { try await snapshot($0) },
             .control(
-                "PUT", "snapshot", "Replaces the world by a snapshot that GET snapshot gave.",
+                "PUT", "snapshot", "Replaces the world by a snapshot from GET snapshot.",
                 reads: .unread(ControlAPI.snapshotSchema),
                 answers: [
                     .json(
@@ -40,9 +40,9 @@ extension ControlAPI {
                             .required("loaded", .boolean, "Always true."),
                             .required("rows", .count, "The number of rows in all tables."),
                         ])),
-                    .refusal(400, "invalidSnapshot", "The body is no snapshot, or one that can't be used here."),
-                    .refusal(409, "changedMeanwhile", "Other requests have changed the world at the same time."),
-                    .refusal(503, "tooManySeeds", "There is no room for the snapshot's seed."),
+                    .refusal(400, "invalidSnapshot", "The body isn't a snapshot that this daemon can use."),
+                    .refusal(409, "changedMeanwhile", "Another request changed the world at the same time."),
+                    .refusal(503, "tooManySeeds", "Too many worlds have a separate seed."),
                 ]
             ) { try await loadSnapshot($0) },
         ]
@@ -56,7 +56,7 @@ extension ControlAPI {
             .required("world", .string, "The name of the world that was saved."),
             .required("time", .time, "The world's time then."),
             .required("seed", .string, "The world's seed, as the text of one file."),
-            .required("keys", .sequence(of: .any), "The keys that sign."),
+            .required("keys", .sequence(of: .any), "The signing keys."),
             .required("values", .map(of: .any), "The world's single values, such as its clock."),
             .required("tables", .map(of: .sequence(of: .any)), "The rows of the world's tables."),
         ])
@@ -67,8 +67,9 @@ extension ControlAPI {
             guard bytes.count <= WorldSnapshot.sizeLimit else {
                 return ControlAnswer.error(
                     409, "tooLarge",
-                    "the world takes \(bytes.count) bytes as a snapshot, and none may have more than \(WorldSnapshot.sizeLimit): "
-                        + "remove what it needn't hold, or copy the store itself, where it is a file or a database")
+                    "a snapshot of this test world has \(bytes.count) bytes, over the maximum of "
+                        + "\(WorldSnapshot.sizeLimit): delete data that isn't needed, or copy the store's file or "
+                        + "database instead")
             }
             return Response(
                 status: 200,
@@ -110,7 +111,7 @@ extension ControlAPI {
                 throw ControlRefusal(
                     ControlAnswer.error(
                         400, "invalidSnapshot",
-                        "the seed in it, at \(first?.path ?? "$"): \(first?.message ?? "unusable")",
+                        "the snapshot's seed is invalid at \(first?.path ?? "$"): \(first?.message ?? "unusable")",
                         path: "$.seed"))
             }
             let played = seeds.play(seed)
@@ -118,7 +119,7 @@ extension ControlAPI {
                 throw ControlRefusal(
                     ControlAnswer.error(
                         503, "tooManySeeds",
-                        "the snapshot has another seed than this daemon, and there is no room for one more: delete worlds that are done (DELETE worlds/NAME)"
+                        "the snapshot's seed differs from this daemon's, and too many worlds already have a separate seed: delete unused worlds (DELETE worlds/NAME)"
                     ))
             }
             if try worlds.give(played, lease, to: world), let begun = try worlds.existing(name) { return begun }

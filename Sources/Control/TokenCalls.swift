@@ -9,7 +9,7 @@ extension ControlAPI {
     var tokenCalls: [Endpoint] {
         [
             .control(
-                "POST", "tokens", "Mints an ID token without a sign-in, whole or broken.", reads: .body(tokenOrder),
+                "POST", "tokens", "Issues a valid or broken ID token without a sign-in.", reads: .body(tokenOrder),
                 answers: [
                     .json(
                         201, "The token.",
@@ -19,26 +19,26 @@ extension ControlAPI {
                                 .required("token", .string, "The JSON Web Token."),
                                 .optional("header", .map(of: .any), "The token's header, if it can be read."),
                                 .optional("claims", .map(of: .any), "The token's claims, if they can be read."),
-                            ])), .refusal(400, "noTokens", "The provider gives out no ID tokens."),
-                    .refusal(404, "noSuchClient", "There is no such client."),
-                    .refusal(404, "noSuchAccount", "There is no such account."),
-                    .refusal(429, "tooManyProjects", "At Firebase: the world has too many projects that no seed has."),
+                            ])), .refusal(400, "noTokens", "The provider issues no ID tokens."),
+                    .refusal(404, "noSuchClient", "No client has this ID."),
+                    .refusal(404, "noSuchAccount", "No account has this ID."),
+                    .refusal(429, "tooManyProjects", "Too many Firebase projects of the world aren't in a seed."),
                     .refusal(500, "signing", "The token can't be signed."),
                 ], keys: keyOwners
             ) { try await mintToken($0, $1) },
             .control(
                 "POST", "tokens/revocations",
-                "Ends one access or refresh token, whoever gave it out; what else came of the sign-in goes on.",
+                "Revokes an access or refresh token of any provider; other tokens of the sign-in stay valid.",
                 reads: .body(TokenRevocation.self),
                 answers: [
                     .json(
-                        "The kind of token that was ended.",
+                        "The kind of the revoked token.",
                         .members([
-                            .required("provider", .string, "The provider that had issued it."),
+                            .required("provider", .string, "The token's issuing provider."),
                             .required("kind", .string, "The kind of token."),
-                            .required("client", .string, "The client to which it was issued."),
+                            .required("client", .string, "The client that had the token."),
                         ])),
-                    .refusal(404, "noSuchToken", "No provider has given it out here, or it has ended already."),
+                    .refusal(404, "noSuchToken", "The token was never issued here, or is no longer valid."),
                 ]
             ) { try revokeToken($0, $1) },
         ]
@@ -49,7 +49,7 @@ extension ControlAPI {
         guard let draft = try (provider as? any MintsIDTokens)?.token(for: order.wanted, in: exchange) else {
             return ControlAnswer.error(
                 400, "noTokens",
-                "\(order.provider) gives OAuth apps no ID tokens: sign in, and use the access token",
+                "\(order.provider) issues no ID tokens to OAuth apps: sign in, and use the access token",
                 path: "$.provider")
         }
         if order.tampering.signature == .unknownKey { await exchange.world.keys[draft.owner].unpublishedIsReady() }
@@ -91,7 +91,7 @@ struct TokenOrder: Sendable {
             client: fields("client", .text(.nonEmpty), "The client's ID; at Firebase, the project's."),
             account: fields.nullable(
                 "account", .text(.nonEmpty),
-                "The account's ID; at Firebase a user's local ID or e-mail address. By default the first."),
+                "The account's ID; at Firebase a user's local ID or e-mail address. Default: first user."),
             nonce: fields.nullable("nonce", .text(.any), "The claim `nonce`."),
             scopes: fields.nullable("scopes", .set(of: .text(.nonEmpty)), "The granted scopes."))
         tampering = Tampering(&fields)
@@ -106,7 +106,7 @@ extension ControlAPI {
 
         init(_ fields: inout Fields) {
             token = fields(
-                "token", .text(.nonEmpty), "An access or a refresh token that a provider has given out here.")
+                "token", .text(.nonEmpty), "An access or refresh token that a provider issued in this world.")
         }
     }
 
@@ -121,9 +121,9 @@ extension ControlAPI {
         let isToken = (try? JWS(parsing: order.token)) != nil
         return ControlAnswer.error(
             404, "noSuchToken",
-            "no provider has given out this token here, or it has stopped working already"
+            "this token was never issued in this test world, or it no longer works"
                 + (isToken
-                    ? "; an ID token stays valid until it expires: end the refresh token that came with it" : ""),
+                    ? "; an ID token stays valid until it expires: revoke the refresh token that came with it" : ""),
             path: "$.token")
     }
 }

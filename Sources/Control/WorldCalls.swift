@@ -14,13 +14,13 @@ private struct WorldOrder: SchemaObject {
 
     init(_ fields: inout Fields) {
         name = fields("name", .text(.worldName), "The world's name.")
-        listen = fields.optional("listen", .integer(0...65_535), "A port of the world's own; 0 takes a free one.")
+        listen = fields.optional("listen", .integer(0...65_535), "The world's own port; 0 picks a free port.")
             .map { UInt16(clamping: $0) }
-        smtp = fields.optional("smtp", .integer(0...65_535), "A port of its own for mail; 0 takes a free one.")
+        smtp = fields.optional("smtp", .integer(0...65_535), "The world's own SMTP port; 0 picks a free port.")
             .map { UInt16(clamping: $0) }
         asOf = fields.optional(
             "asOf", .text(.day),
-            "The day whose behaviour the providers have in this world; without it, nothing changes."
+            "The day as of which providers behave in this world; if absent, nothing changes."
         ).flatMap { Day($0) }
     }
 }
@@ -34,43 +34,43 @@ extension TextRule {
 
 extension ControlAPI {
     var worldCalls: [Endpoint] {
-        let gone = CallAnswer.refusal(404, "noSuchWorld", "There is no such world now.")
+        let gone = CallAnswer.refusal(404, "noSuchWorld", "No world has this name.")
         return [
             .control(
-                "GET", "worlds", "Lists the worlds that there are.",
+                "GET", "worlds", "Lists the existing test worlds.",
                 answers: [
                     .json(
                         "The worlds.",
                         .members([
-                            .required("worlds", .sequence(of: ControlAPI.worldSchema), "Each of them."),
-                            .required("limit", .count, "The greatest number of worlds."),
+                            .required("worlds", .sequence(of: ControlAPI.worldSchema), "The list."),
+                            .required("limit", .count, "The maximum number of worlds."),
                             .required(
-                                "droppedAfterIdleSeconds", .count, "After how long without use a world is dropped."),
+                                "droppedAfterIdleSeconds", .count, "Seconds without use before a world is deleted."),
                         ]))
                 ]
             ) { try listWorlds($0) },
             .control(
-                "POST", "worlds", "Makes a world, if there is none of that name, with a port of its own if it asks.",
+                "POST", "worlds", "Creates a test world unless it exists, on request with a port of its own.",
                 reads: .body(WorldOrder.self),
                 answers: [
                     .json(201, "The world is made.", ControlAPI.reachedWorldSchema),
                     .json(200, "The world existed before.", ControlAPI.reachedWorldSchema),
-                    .refusal(409, "otherPort", "The world has another port already."),
+                    .refusal(409, "otherPort", "The world already has another port."),
                     .refusal(409, "noSMTP", "The daemon takes no mail by SMTP."),
                     .refusal(409, "noHTTP", "The daemon serves HTTPS only."),
-                    .refusal(409, "cannotListen", "The port can't be listened on."),
+                    .refusal(409, "cannotListen", "The port can't be opened."),
                     .refusal(503, "tooManyWorlds", "There are too many worlds, all in use."),
                     .refusal(503, "tooManyPorts", "Too many worlds have ports of their own."),
                 ] + ControlAPI.seedRefusals
             ) { try addWorld($0, $1) },
             .control(
-                "DELETE", "worlds/:name", "Drops a world with all that it holds.", path: ["The world's name."],
+                "DELETE", "worlds/:name", "Deletes a world and all of its data.", path: ["The world's name."],
                 answers: [
                     .empty("The world is removed."), gone, .refusal(409, "defaultWorld", "The default world stays."),
                 ]
             ) { try removeWorld($0) },
             .control(
-                "POST", "worlds/:name/reset", "Lets another world begin afresh from its seed.",
+                "POST", "worlds/:name/reset", "Resets the named test world to its seed data.",
                 path: ["The world's name."], answers: [.json("The world was reset.", ControlAPI.resetSchema), gone]
             ) { try resetWorld($0) },
         ]
@@ -80,17 +80,17 @@ extension ControlAPI {
         "World",
         [
             .required("name", .string, "The world's name."),
-            .required("idleSeconds", .count, "The seconds since the last use."),
-            .required("requests", .count, "The number of exchanges in the recording."),
+            .required("idleSeconds", .count, "The world's idle seconds."),
+            .required("requests", .count, "The number of recorded requests."),
             .optional("url", .string, "The URL at the world's own port, if it has one."),
-            .optional("smtp", .string, "The address at which the world takes mail, if it has an SMTP port of its own."),
+            .optional("smtp", .string, "The address at which the world receives mail, if it has its own SMTP port."),
         ])
 
     private static let reachedWorldSchema = Schema.members(
         "ReachedWorld",
         [
             .required("name", .string, "The world's name."), .required("url", .string, "The world's URL."),
-            .optional("smtp", .string, "The address at which the world takes mail, if it has an SMTP port of its own."),
+            .optional("smtp", .string, "The address at which the world receives mail, if it has its own SMTP port."),
         ])
 
     static let resetSchema = Schema.members(
@@ -130,7 +130,8 @@ extension ControlAPI {
         let isMissing = try worlds.existing(order.name) == nil
         guard let world = try worlds.world(order.name) else {
             return ControlAnswer.error(
-                503, "tooManyWorlds", "there are \(WorldRegistry.limit) worlds, all in use: delete some", path: "$.name"
+                503, "tooManyWorlds",
+                "there are already \(WorldRegistry.limit) test worlds, all in use: delete some worlds", path: "$.name"
             )
         }
         // If several clients make it at once, only one makes it.
@@ -170,20 +171,20 @@ extension ControlAPI {
         case .other(let port):
             return ControlAnswer.error(
                 409, "otherPort",
-                "the world \(Diagnosis.quote(world)) has the port \(port) already: send \"\(member)\": 0 to keep it",
+                "the world \(Diagnosis.quote(world)) already has the port \(port): send \"\(member)\": 0 to keep that port",
                 path: path)
         case .tooMany:
             return ControlAnswer.error(
                 503, "tooManyPorts",
-                "\(WorldPorts.limit) worlds have ports of their own already: delete some (DELETE worlds/NAME), or reach "
-                    + "this one as http://NAME.localhost",
+                "\(WorldPorts.limit) test worlds already have ports of their own: delete some (DELETE worlds/NAME), or "
+                    + "use this world at http://NAME.localhost",
                 path: path)
         case .notServed where kind == .smtp:
             return ControlAnswer.error(
-                409, "noSMTP", "this daemon takes no mail: start it with --smtp-port", path: path)
+                409, "noSMTP", "this daemon accepts no mail: start the daemon with --smtp-port", path: path)
         case .notServed:
             return ControlAnswer.error(
-                409, "noHTTP", "a world's own port is HTTP's, and this daemon serves HTTPS only", path: path)
+                409, "noHTTP", "a world's own port serves HTTP, and this daemon serves only HTTPS", path: path)
         case .cannotListen(let reason):
             return ControlAnswer.error(409, "cannotListen", reason, path: path)
         }
@@ -193,7 +194,7 @@ extension ControlAPI {
         let name = exchange.parameters["name"] ?? ""
         guard name != worlds.unnamed else {
             return ControlAnswer.error(
-                409, "defaultWorld", "the default world stays: POST reset makes it afresh")
+                409, "defaultWorld", "the default world can't be deleted: use POST reset to empty it")
         }
         guard try worlds.drop(name) else {
             return noSuchWorld(name)
@@ -211,6 +212,6 @@ extension ControlAPI {
     }
 
     private func noSuchWorld(_ name: String) -> Response {
-        ControlAnswer.error(404, "noSuchWorld", "there is no world \(Diagnosis.quote(name)) now")
+        ControlAnswer.error(404, "noSuchWorld", "there is no test world \(Diagnosis.quote(name))")
     }
 }

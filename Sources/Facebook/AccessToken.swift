@@ -32,7 +32,9 @@ struct AccessToken: Sendable {
         if let expires = token.expires, expires <= now { return .expired(at: expires, now: now) }
         guard dataAccessExpires <= now else { return nil }
         return FacebookProvider.dataAccessEnded(
-            Diagnosis("the person signed in more than 90 days ago: exchanging the token doesn't count, sign in again"))
+            Diagnosis(
+                "access to the user's data ended 90 days after the sign-in: have the user sign in again (exchanging the token doesn't help)"
+            ))
     }
 }
 
@@ -72,14 +74,14 @@ extension FacebookProvider {
         let fields = FacebookProvider.bodyParameters(exchange.request).fields
         guard fields.count <= RequestBudget.fields else {
             return overBudget(
-                exchange, Diagnosis(expected: "at most \(RequestBudget.fields) parameters", "leave some of them out"))
+                exchange, Diagnosis(expected: "at most \(RequestBudget.fields) parameters", "send fewer parameters"))
         }
         return fields.first { $0.value.utf8.count > RequestBudget.value }.flatMap { field in
             overBudget(
                 exchange,
                 Diagnosis(
-                    received: "\(Diagnosis.quote(field.name)) of \(field.value.utf8.count) bytes",
-                    expected: "at most \(RequestBudget.value) bytes", "shorten it"))
+                    received: "the parameter \(Diagnosis.quote(field.name)) of \(field.value.utf8.count) bytes",
+                    expected: "at most \(RequestBudget.value) bytes", "shorten its value"))
         }
     }
 
@@ -130,7 +132,7 @@ extension FacebookProvider {
         throw GraphError(
             message: "Invalid OAuth access token signature.", code: 190,
             diagnosis: Diagnosis(
-                "an app's token is APPID|SECRET, and the seed has no such app, or another secret for it"))
+                "an app access token is APPID|SECRET, and no app with this ID and secret is configured in the seed"))
     }
 
     /// Returns the person whom a Graph API call is about: the person of the access token, or the one whose ID is in the
@@ -151,7 +153,7 @@ extension FacebookProvider {
         guard let account = caller.account else {
             throw GraphError(
                 message: "Error validating access token: The session is invalid because the user logged out.",
-                code: 190, subcode: 467, diagnosis: Diagnosis("the account is gone"))
+                code: 190, subcode: 467, diagnosis: Diagnosis("the user's account was deleted"))
         }
         if let app = apps[caller.grant.app] { try checkProof(exchange, text, app) }
         return .person(GraphPerson(account: account, grant: caller.grant))
@@ -164,7 +166,7 @@ extension FacebookProvider {
         case (nil, nil):
             throw notAPerson("access_token is missing: send it as a parameter, or as Authorization: Bearer")
         case (.app, nil):
-            throw notAPerson("/me is a person, and the access token is the app's own: name the person by ID")
+            throw notAPerson("/me is a user, but the access token is the app's own: name the user by ID")
         case (.app(let app), let id?):
             let found = exchange.world.read { tables -> GraphPerson? in
                 tables.account(facebookID: id).flatMap { account in
@@ -176,10 +178,11 @@ extension FacebookProvider {
             if let found { return found }
             throw noSuchObject(
                 id, exchange,
-                Diagnosis("nobody with this ID has authorized the app, and its token shows only people who have"))
+                Diagnosis(
+                    "no user with this ID has authorized the app, and an app access token shows only users who have"))
         case (.person(let person), let id):
             guard let id, id != person.account.facebook.id else { return person }
-            throw noSuchObject(id, exchange, Diagnosis("a person's token shows only this person: ask for /me"))
+            throw noSuchObject(id, exchange, Diagnosis("a user access token shows only its own user: request /me"))
         }
     }
 
@@ -204,7 +207,7 @@ extension FacebookProvider {
             throw GraphError(
                 message: "API calls from the server require an appsecret_proof argument", code: 100, kind: .method,
                 diagnosis: Diagnosis(
-                    "the app has requireAppSecret in the seed: send the hex HMAC-SHA256 of the access token, with the app secret as key"
+                    "appsecret_proof is missing, and the app has requireAppSecret in the seed: send the hex HMAC-SHA256 of the access token, with the app secret as key"
                 ))
         }
         let time = parameter("appsecret_time", exchange)
@@ -220,8 +223,8 @@ extension FacebookProvider {
             message: "Invalid appsecret_proof provided in the API argument", code: 100, kind: .method,
             diagnosis: Diagnosis(
                 isInTime
-                    ? "appsecret_proof is the hex HMAC-SHA256 of the access token, with the app secret as key"
-                    : "appsecret_time must be the world's time in seconds, at most five minutes off"))
+                    ? "appsecret_proof must be the hex HMAC-SHA256 of the access token, with the app secret as key"
+                    : "appsecret_time must be the test world's time in seconds, at most five minutes off"))
     }
 
     /// Returns the app that calls the Graph API, by its own access token or by a person's.
@@ -263,7 +266,7 @@ extension FacebookProvider {
         guard let text = parameter("input_token", exchange), !text.isEmpty else {
             throw GraphError(
                 message: "(#100) The parameter input_token is required", code: 100,
-                diagnosis: Diagnosis("input_token is missing: send the token that is to be looked at"))
+                diagnosis: Diagnosis("input_token is missing: send the token to inspect"))
         }
         do throws(GraphError) {
             if let inspected = try self.app(ofToken: text) {
@@ -303,15 +306,15 @@ extension FacebookProvider {
             code: 100,
             diagnosis: Diagnosis(
                 received: "the access token of account \(Diagnosis.quote(caller.grant.account))",
-                expected: "the app's, APPID|SECRET, or one of its developers'",
-                "send APPID|SECRET as access_token, or name the account in the app's developers in the seed"))
+                expected: "the app's access token, APPID|SECRET, or that of one of its developers",
+                "send APPID|SECRET as access_token, or add the account to the app's \"developers\" in the seed"))
     }
 
     private func check(_ owner: String, isSeenBy app: FacebookApp) throws(GraphError) {
         guard owner != app.id else { return }
         throw GraphError(
             message: "(#100) The App_id in the input_token did not match the Viewing App", code: 100,
-            diagnosis: Diagnosis("the token was given to the app \"\(owner)\""))
+            diagnosis: Diagnosis("input_token was issued to another app, \"\(owner)\""))
     }
 
     private func description(_ found: AccessToken, _ app: FacebookApp, _ fault: GraphError?) -> JSONObject {

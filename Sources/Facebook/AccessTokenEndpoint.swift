@@ -40,7 +40,7 @@ extension FacebookProvider {
             code: 101,
             diagnosis: Diagnosis(
                 received: "client_id \(Diagnosis.quote(id))",
-                "no such app is seeded\(apps.hint(for: id))"))
+                "no such app is configured in the seed\(apps.hint(for: id))"))
     }
 
     private func authenticate(_ app: FacebookApp, _ exchange: Exchange) throws(GraphError) {
@@ -50,7 +50,8 @@ extension FacebookProvider {
             message: "Error validating client secret.", code: 1,
             diagnosis: Diagnosis(
                 credentials.secret?.isEmpty ?? true
-                    ? "client_secret is missing" : "client_secret isn't the one that the seed has for \"\(app.id)\""))
+                    ? "client_secret is missing: send the app secret"
+                    : "client_secret isn't the secret configured for \"\(app.id)\" in the seed"))
     }
 
     // MARK: - A code
@@ -64,14 +65,15 @@ extension FacebookProvider {
         guard !redirectURI.isEmpty || isOfScript else {
             throw GraphError(
                 message: "Missing redirect_uri parameter.", code: 191,
-                diagnosis: Diagnosis("redirect_uri is missing: send the one that the dialog was opened with"))
+                diagnosis: Diagnosis(
+                    "redirect_uri is missing: send the redirect_uri with which the login dialog was opened"))
         }
         guard isOfScript || WebAddress(redirectURI) != nil else {
             throw GraphError(
                 message: "redirect_uri isn't an absolute URI. Check RFC 3986.", code: 191,
                 diagnosis: Diagnosis(
                     received: "redirect_uri \(Diagnosis.quote(redirectURI))",
-                    "send the one that the dialog was opened with"))
+                    "send the redirect_uri with which the login dialog was opened"))
         }
         let verifier = parameter("code_verifier", exchange).flatMap { $0.isEmpty ? nil : $0 }
         let isSecret = credentials(exchange).secret != nil
@@ -79,7 +81,7 @@ extension FacebookProvider {
         guard let code = parameter("code", exchange), !code.isEmpty else {
             throw GraphError(
                 message: "Missing authorization code", code: 1,
-                diagnosis: Diagnosis("code is missing: after a cancelled sign-in the callback has none"))
+                diagnosis: Diagnosis("code is missing: the callback has no code if the user cancelled the sign-in"))
         }
         let request = Redemption.Request(
             code: code, client: app.id, redirectURI: isOfScript ? nil : redirectURI, codeVerifier: verifier,
@@ -170,13 +172,14 @@ extension FacebookProvider {
         guard let text = parameter("fb_exchange_token", exchange), !text.isEmpty else {
             throw GraphError(
                 message: "fb_exchange_token parameter not specified", code: 1,
-                diagnosis: Diagnosis("fb_exchange_token is missing: send the access token that is to last longer"))
+                diagnosis: Diagnosis(
+                    "fb_exchange_token is missing: send the access token to exchange for a long-lived one"))
         }
         let caller = try accessToken(text, exchange)
         guard caller.grant.app == app.id else {
             throw GraphError(
                 message: "The access token does not belong to application \(app.id)", code: 1,
-                diagnosis: Diagnosis("the token was given to the app \"\(caller.grant.app)\""))
+                diagnosis: Diagnosis("fb_exchange_token was issued to another app, \"\(caller.grant.app)\""))
         }
         let made = try exchange.world.update { tables -> String? in
             guard let token = tables.find(Token<FacebookGrant>.self, text),

@@ -94,8 +94,9 @@ extension FacebookProvider {
             throw GraphError(
                 message: "Invalid OAuth access token - Cannot parse access token", code: 190,
                 diagnosis: Diagnosis(
-                    received: "credentials of \(text.utf8.count) bytes",
-                    expected: "at most \(FacebookProvider.largestCredentials)", "no access token is as long"))
+                    received: "access_token and appsecret_proof of \(text.utf8.count) bytes",
+                    expected: "at most \(FacebookProvider.largestCredentials) bytes",
+                    "no valid access token is that long"))
         }
         return text
     }
@@ -109,19 +110,20 @@ extension FacebookProvider {
         guard let items = (try? JSONValue(parsing: Array(text.utf8)))?.array else {
             throw GraphError(
                 message: "batch parameter must be a JSON array", kind: .batch,
-                diagnosis: Diagnosis("batch is a JSON array of objects with method and relative_url"))
+                diagnosis: Diagnosis("batch must be a JSON array of objects with method and relative_url"))
         }
         guard items.count <= FacebookProvider.largestBatch else {
             throw GraphError(
                 message: "Too many requests in batch message. Maximum batch size is \(FacebookProvider.largestBatch)",
                 kind: .batch,
-                diagnosis: Diagnosis("the batch has \(items.count) calls: send several batches"))
+                diagnosis: Diagnosis("the batch has \(items.count) requests, which is too many: split it"))
         }
         let calls = items.compactMap(BatchCall.init)
         guard calls.count == items.count else {
             throw GraphError(
                 message: "batch parameter must be a JSON array", kind: .batch,
-                diagnosis: Diagnosis("a call of the batch has no method GET, POST, PUT or DELETE, or no relative_url"))
+                diagnosis: Diagnosis(
+                    "each request in the batch needs a method (GET, POST, PUT or DELETE) and a relative_url"))
         }
         return calls
     }

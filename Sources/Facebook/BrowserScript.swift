@@ -127,14 +127,15 @@ extension FacebookProvider {
         guard let app = apps[id] else {
             throw PageRefusal(
                 diagnosis: Diagnosis(
-                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(apps.hint(for: id))"))
+                    received: "client_id \(Diagnosis.quote(id))",
+                    "no such app is configured in the seed\(apps.hint(for: id))"))
         }
         guard JavaScriptOrigin(of: exchange.request)?.isAmong(app.javaScriptOrigins) ?? false else {
             throw PageRefusal(
                 diagnosis: Diagnosis(
-                    received: "the page \(Diagnosis.quote(exchange.request.header("Origin") ?? ""))",
+                    received: "a request from the page \(Diagnosis.quote(exchange.request.header("Origin") ?? ""))",
                     expected: RegisteredRedirectURI.alternatives(app.javaScriptOrigins),
-                    "name its origin in javaScriptOrigins of \"\(id)\" in the seed"))
+                    "this page may not use the app: add its origin to javaScriptOrigins of app \"\(id)\" in the seed"))
         }
         return app
     }

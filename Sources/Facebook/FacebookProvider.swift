@@ -329,7 +329,8 @@ extension FacebookProvider {
         return Diagnosis(
             received: Diagnosis.quote("\(exchange.request.method) \(path)"),
             isVersion("v\(first)")
-                ? "nothing is served here: a version begins with v, as in v\(first)" : "nothing is served here")
+                ? "nothing is served at this path: write the API version with a v, as in v\(first)"
+                : "nothing is served at this path")
     }
 
     func unserved(_ exchange: Exchange) -> GraphError {

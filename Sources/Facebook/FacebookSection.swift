@@ -36,7 +36,8 @@ struct FacebookApp: SeededOAuthClient {
         Diagnosis(
             received: "the account \(Diagnosis.quote(account.id))",
             expected: developers.isEmpty ? nil : Diagnosis.alternatives(developers.sorted()),
-            "the app's mode is development: name the account in its \"developers\", or set the mode to live")
+            "the app is in development mode: add the account to its \"developers\" in the seed, or set its mode to live"
+        )
     }
 
     var interaction: Interaction? { client.interaction }

@@ -93,11 +93,11 @@ extension GraphError {
         diagnosis: Diagnosis("access_token is missing: send it as a parameter, or as Authorization: Bearer"))
 
     static func notAuthorized(
-        app: String, because reason: String = "the person has removed the app since"
+        app: String, because reason: String = "the user has removed the app since"
     ) -> GraphError {
         GraphError(
             message: "Error validating access token: The user has not authorized application \(app).", code: 190,
-            subcode: 458, diagnosis: Diagnosis("\(reason): sign in again"))
+            subcode: 458, diagnosis: Diagnosis("the access token doesn't work: \(reason); have the user sign in again"))
     }
 
     private static let documentation =

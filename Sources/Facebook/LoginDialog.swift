@@ -49,8 +49,8 @@ struct DialogRequest: CheckedAuthorization {
             throw Refusal(
                 "Invalid App ID",
                 Diagnosis(
-                    received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(provider.apps.hint(for: id))")
-            )
+                    received: "client_id \(Diagnosis.quote(id))",
+                    "no such app is configured in the seed\(provider.apps.hint(for: id))"))
         }
         let redirectURI = form["redirect_uri"] ?? ""
         client = app
@@ -64,8 +64,9 @@ struct DialogRequest: CheckedAuthorization {
             Refusal(
                 "Something went wrong",
                 Diagnosis(
-                    expected: "code_challenge_method plain or S256, and 43 to 128 unreserved characters",
-                    "the code_challenge can't be used"))
+                    expected:
+                        "code_challenge_method plain or S256, and a code_challenge of 43 to 128 unreserved characters",
+                    "the code_challenge or its method is invalid"))
         }
         self.form = form
         if let origin = FacebookProvider.origin(ofRelay: redirectURI) {
@@ -80,7 +81,7 @@ struct DialogRequest: CheckedAuthorization {
                 Diagnosis(
                     received: "redirect_uri \(Diagnosis.quote(redirectURI))",
                     expected: RegisteredRedirectURI.alternatives(app.redirectURIs),
-                    "register it in redirectURIs of \"\(id)\""
+                    "add this URI to redirectURIs of app \"\(id)\" in the seed"
                 ).mended(
                     byMerging: [
                         "facebook": ["apps": [["appID": .string(id), "redirectURIs": [.string(withoutQuery)]]]]
@@ -103,16 +104,18 @@ struct DialogRequest: CheckedAuthorization {
             throw Refusal(
                 "JSSDK Option is Not Toggled",
                 Diagnosis(
-                    received: "a dialog of the JavaScript SDK at \(Diagnosis.quote(origin))",
-                    "no page may use it: name the page's origin in javaScriptOrigins of \"\(app.id)\" in the seed"))
+                    received: "a login dialog opened by the JavaScript SDK on \(Diagnosis.quote(origin))",
+                    "the app lets no page use the SDK: add the page's origin to javaScriptOrigins of app \"\(app.id)\" in the seed"
+                ))
         }
         guard let page = JavaScriptOrigin(origin), page.isAmong(app.javaScriptOrigins) else {
             throw Refusal(
                 "JSSDK Unknown Host Domain",
                 Diagnosis(
-                    received: "the page \(Diagnosis.quote(origin))",
+                    received: "a request from the page \(Diagnosis.quote(origin))",
                     expected: RegisteredRedirectURI.alternatives(app.javaScriptOrigins),
-                    "name its origin in javaScriptOrigins of \"\(app.id)\" in the seed"))
+                    "this page may not use the app: add its origin to javaScriptOrigins of app \"\(app.id)\" in the seed"
+                ))
         }
         return page
     }
@@ -211,7 +214,7 @@ struct FacebookSignIn: PersonPagesFlow {
             400, "Invalid Scopes: \(unknown.prefix(20).joined(separator: ", "))",
             Diagnosis(
                 received: "scope \(Diagnosis.quote(request.form["scope"] ?? ""))",
-                "only accounts in the app's \"developers\" see this page; for others, Facebook ignores such permissions"
+                "the scope has unknown permissions: the app's developers see this error, for other users Facebook ignores them"
             ))
     }
 

@@ -16,7 +16,7 @@ extension FacebookProvider {
     func application(_ exchange: Exchange) throws(GraphError) -> Response {
         let app = try callingApp(exchange)
         if let id = exchange.parameters["id"], id != app.id {
-            throw noSuchObject(id, exchange, Diagnosis("an access token shows only its own app: ask for /app"))
+            throw noSuchObject(id, exchange, Diagnosis("an access token shows only its own app: request /app"))
         }
         let all: [(String, JSONValue)] = [
             ("link", .string("https://www.facebook.com/games/?app_id=\(app.id)")), ("name", .string(app.name)),
@@ -35,7 +35,7 @@ extension FacebookProvider {
                 diagnosis: Diagnosis(
                     received:
                         "fields that begin with \(Diagnosis.quote(ProfileField.beginning(of: text, to: fault.place)))",
-                    "fields are names with commas between them, such as id,name,picture.type(large){url}"))
+                    "fields must be names separated by commas, such as id,name,picture.type(large){url}"))
         }
         return ProfileField.list(text)
     }
@@ -52,7 +52,7 @@ extension FacebookProvider {
                 diagnosis: Diagnosis(
                     received:
                         "the field \(Diagnosis.quote(ProfileField.beginning(of: other.name, to: other.name.count)))",
-                    "a person has no such field\(Spelling.hint(other.name, among: ProfileField.common))"))
+                    "a user has no such field\(Spelling.hint(other.name, among: ProfileField.common))"))
         }
         return fields
     }
@@ -73,7 +73,7 @@ extension FacebookProvider {
             throw GraphError(
                 message: "(#100) Too many IDs. Maximum: \(FacebookProvider.mostIDs). Provided: \(ids.count).",
                 code: 100,
-                diagnosis: Diagnosis("ids has \(ids.count) IDs: ask for them in several calls"))
+                diagnosis: Diagnosis("ids has \(ids.count) IDs, which is too many: split them into several requests"))
         }
         let caller = try caller(exchange)
         let fields = try personFields(exchange)
@@ -185,7 +185,7 @@ extension FacebookProvider {
         let id = query["asid"] ?? ""
         guard exchange.world.read({ $0.account(facebookID: id) }) != nil else {
             return Response(status: 404, contentType: "text/plain", body: "Not Found")
-                .diagnosed(Diagnosis(received: "asid \(Diagnosis.quote(id))", "nobody has this ID at Facebook"))
+                .diagnosed(Diagnosis(received: "asid \(Diagnosis.quote(id))", "no user has this ID at Facebook"))
                 .known(by: .ownPicture)
         }
         func side(_ name: String) -> Int { query[name].flatMap { Int($0) } ?? 50 }

@@ -47,7 +47,9 @@ extension FirebaseProvider {
                 guard call.isAdmin, call.has("targetProjectId") else {
                     throw FirebaseError(
                         "INSUFFICIENT_PERMISSION",
-                        because: "it is for administrators (Authorization: Bearer owner) who send targetProjectId")
+                        because:
+                            "only administrators may call this method: send Authorization: Bearer owner, and targetProjectId"
+                    )
                 }
                 return try await served.run(call)
             }
@@ -352,7 +354,9 @@ extension FirebaseProvider {
             ]
         ]
         return json(error, status: 501).diagnosed(
-            Diagnosis("the service has this operation, and this stand-in hasn't: docs/firebase.md lists what it has")
+            Diagnosis(
+                "Firebase has this method, but Understudy doesn't support it: docs/firebase.md lists the supported methods"
+            )
         ).known(
             by: .documented("https://github.com/firebase/firebase-tools/blob/master/src/emulator/auth/server.ts"))
     }

@@ -74,12 +74,13 @@ struct FirebaseCall: Sendable {
         let value: JSONValue
         do { value = try JSONValue(parsing: exchange.request.body) } catch {
             throw FirebaseError(
-                "Invalid JSON payload received. Unexpected token.", because: "the body can't be read as JSON: \(error)")
+                "Invalid JSON payload received. Unexpected token.",
+                because: "the request body can't be parsed as JSON: \(error)")
         }
         guard case .object(let object) = value else {
             throw FirebaseError(
                 "Invalid JSON payload received. Unknown name \"\": Root element must be a message.",
-                because: "the body is \(value.kindName), not an object")
+                because: "the request body is \(value.kindName), not a JSON object")
         }
         return JSONObject(object.members.map { (MessageFields.camelCase($0.key), $0.value) })
     }
@@ -251,7 +252,7 @@ struct MessageFields: Sendable {
         guard given.count > 1 else { return }
         throw .invalidField(
             given[1], "Invalid value (oneof), oneof field '\(name)' is already set. Cannot set '\(given[1])'",
-            because: "the body has \(given.joined(separator: " and ")): send one of them")
+            because: "the body has \(given.joined(separator: " and ")): send only one of these fields")
     }
 
     /// Returns the messages in a field that is a list of messages.

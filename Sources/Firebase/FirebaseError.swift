@@ -113,7 +113,7 @@ extension FirebaseError {
     }
 
     static var userIsGone: FirebaseError {
-        FirebaseError("USER_NOT_FOUND", because: "the user was deleted meanwhile")
+        FirebaseError("USER_NOT_FOUND", because: "the user was deleted in the meantime")
     }
 
     static func userIsDisabled(_ user: User) -> FirebaseError {
@@ -133,20 +133,20 @@ extension FirebaseError {
                 return exchange.address.path.hasSuffix(":createSessionCookie")
                     ? .keyIsNotEnough : .foreignProject
             }
-            return .noAPIKey(because: "this is for administrators: send Authorization: Bearer owner")
+            return .noAPIKey(because: "only administrators may call this method: send Authorization: Bearer owner")
         }
         return FirebaseError(
             "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
                 + "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.",
             status: 401, named: "UNAUTHENTICATED", reason: "authError",
-            because: "administrators send Authorization: Bearer owner")
+            because: "the Authorization header is invalid: administrators send Authorization: Bearer owner")
     }
 
     /// The error of an API method that accepts API keys, when a request with only an API key names a project.
     static var foreignProject: FirebaseError {
         FirebaseError(
             "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.",
-            because: "targetProjectId is for administrators, who send Authorization: Bearer owner")
+            because: "only administrators may send targetProjectId: send Authorization: Bearer owner")
     }
 
     /// The error of an API method that accepts no API keys.
@@ -155,7 +155,7 @@ extension FirebaseError {
             "API keys are not supported by this API. Expected OAuth2 access token or other authentication credentials that "
                 + "assert a principal. See https://cloud.google.com/docs/authentication",
             status: 401, named: "UNAUTHENTICATED",
-            because: "this is for administrators: send Authorization: Bearer owner")
+            because: "only administrators may call this method: send Authorization: Bearer owner")
         error.listed = [
             "message": "Login Required.", "domain": "global", "reason": "required", "location": "Authorization",
             "locationType": "header",
@@ -188,7 +188,7 @@ extension FirebaseError {
         let message = "API key not valid. Please pass a valid API key."
         var error = FirebaseError(
             message, reason: "badRequest",
-            diagnosis: Diagnosis(received: "API key \(Diagnosis.quote(key))", "no project has it\(hint)"))
+            diagnosis: Diagnosis(received: "API key \(Diagnosis.quote(key))", "no project has this API key\(hint)"))
         error.details = [
             [
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID",

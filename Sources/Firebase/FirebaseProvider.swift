@@ -165,7 +165,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         // "P:createSessionCookie" is one segment.
         let id = String(text.prefix { $0 != ":" })
         if text.contains(":"), FirebaseProvider.scopeMethod(of: exchange) == nil {
-            throw FirebaseError("NOT_FOUND", status: 404, because: "no such operation: \(Diagnosis.quote(text))")
+            throw FirebaseError(
+                "NOT_FOUND", status: 404, because: "Firebase has no such method: \(Diagnosis.quote(text))")
         }
         let project = try project(id: id, in: exchange)
         let body = try FirebaseCall.body(of: exchange)
@@ -252,7 +253,10 @@ extension FirebaseProvider {
             "<!DOCTYPE html>\n<html lang=en>\n<meta charset=utf-8>\n<title>Error 404 (Not Found)!!1</title>\n"
             + "<p><b>404.</b> The requested URL was not found on this server.\n"
         return Response(status: 404, contentType: "text/html; charset=UTF-8", body: page)
-            .diagnosed(Diagnosis(received: Diagnosis.quote(place), "Firebase or Understudy has no such method"))
+            .diagnosed(
+                Diagnosis(
+                    received: Diagnosis.quote(place),
+                    "this method doesn't exist in Firebase, or Understudy doesn't support it"))
     }
 }
 

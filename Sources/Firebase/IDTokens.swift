@@ -248,8 +248,8 @@ extension FirebaseCall {
             throw FirebaseError(
                 "TENANT_ID_MISMATCH",
                 because:
-                    "idToken is of tenant \(Diagnosis.quote(claims["firebase"]?["tenant"]?.string ?? "none")), the request "
-                    + "is for \(Diagnosis.quote(tenant ?? "none"))")
+                    "idToken is for tenant \(Diagnosis.quote(claims["firebase"]?["tenant"]?.string ?? "none")), but "
+                    + "the request is for tenant \(Diagnosis.quote(tenant ?? "none"))")
         }
         guard let localId = claims[isLegacy ? "user_id" : "sub"]?.string,
             let authTime = claims[isLegacy ? "iat" : "auth_time"]?.numericDate, let expires = claims["exp"]?.numericDate
@@ -303,7 +303,7 @@ extension FirebaseCall {
         throw FirebaseError(
             "CREDENTIAL_TOO_OLD_LOGIN_AGAIN",
             because:
-                "the sign-in was \(age.inWords) ago, and this change wants one within \(window.inWords): reauthenticate first"
+                "the user signed in \(age.inWords) ago, but this change requires a sign-in in the last \(window.inWords): reauthenticate first"
         )
     }
 }
@@ -315,7 +315,7 @@ extension TableReading where Self: ~Copyable {
     fileprivate func user(_ key: User.Key, signedInAt time: Instant) throws(FirebaseError) -> User {
         guard let user = find(User.self, key) else {
             throw FirebaseError(
-                "USER_NOT_FOUND", because: "the user \"\(key.localId)\" was deleted; was the world reset?")
+                "USER_NOT_FOUND", because: "the user \"\(key.localId)\" was deleted, or the test world was reset")
         }
         guard !user.disabled else {
             throw FirebaseError("USER_DISABLED", because: "the user \"\(key.localId)\" is disabled")
@@ -323,7 +323,8 @@ extension TableReading where Self: ~Copyable {
         guard !user.hasEnded(sessionOf: time) else {
             throw FirebaseError(
                 "TOKEN_EXPIRED",
-                because: "the sign-in is older than validSince: its tokens were revoked, or the password changed")
+                because:
+                    "the sign-in is older than the user's validSince: its tokens were revoked, or the password changed")
         }
         return user
     }

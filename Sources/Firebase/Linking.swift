@@ -34,8 +34,8 @@ struct IdpRequest: Sendable {
             let error = FirebaseError(
                 "USER_NOT_FOUND",
                 because:
-                    "nobody has this \(identity.providerId) identity yet, and autoCreate is false: reauthenticate as the "
-                    + "person who is signed in")
+                    "no user has this \(identity.providerId) identity yet, and autoCreate is false: reauthenticate as "
+                    + "the user who is signed in")
             return .refused(error, pendingToken: nil)
         }
         if call.project.oneAccountPerEmail, let email = identity.email,
@@ -130,12 +130,12 @@ struct IdpRequest: Sendable {
         if let known, known.localId != localId || call.isInEmulatorMode {
             let whose =
                 known.localId == localId
-                ? "user \"\(localId)\"'s already"
-                : "user \"\(known.localId)\"'s, not \"\(localId)\"'s: sign in with the updated credential instead"
+                ? "user \"\(localId)\" itself"
+                : "user \"\(known.localId)\", not to \"\(localId)\": sign in with the updated credential instead"
             let error = FirebaseError(
                 "FEDERATED_USER_ID_ALREADY_LINKED",
                 call.isInEmulatorMode ? nil : "This credential is already associated with a different user account.",
-                because: "this \(identity.providerId) identity is \(whose)")
+                because: "this \(identity.providerId) identity already belongs to \(whose)")
             return .refused(error, pendingToken: keep(&tables, call))
         }
         // The address is checked before the provider: recorded as `link#link-taken-email`.
@@ -143,14 +143,14 @@ struct IdpRequest: Sendable {
             let owner = tables.user(email: email, in: call.pool), owner.localId != localId
         {
             let error = FirebaseError(
-                "EMAIL_EXISTS", because: "the identity's address is user \"\(owner.localId)\"'s already")
+                "EMAIL_EXISTS", because: "the identity's e-mail address already belongs to user \"\(owner.localId)\"")
             return .refused(error, pendingToken: keep(&tables, call))
         }
         guard user.link(identity.providerId) == nil else {
             // Recorded as `link#link-second`.
             let error = FirebaseError(
                 "PROVIDER_ALREADY_LINKED",
-                because: "the user \"\(localId)\" has a \(identity.providerId) identity already: unlink it first")
+                because: "the user \"\(localId)\" already has a \(identity.providerId) identity: unlink it first")
             return .refused(error, pendingToken: keep(&tables, call))
         }
         if user.email == nil, call.project.oneAccountPerEmail, let email = identity.email {

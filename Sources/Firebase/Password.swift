@@ -127,7 +127,8 @@ struct ImportedHash: Codable, Equatable, Sendable {
         guard let name = try call.text("hashAlgorithm") else { return nil }
         guard let algorithm = Algorithm(rawValue: name) else {
             throw FirebaseError(
-                "INVALID_HASH_ALGORITHM", because: "\(Diagnosis.quote(name)) isn't one of Firebase's algorithms")
+                "INVALID_HASH_ALGORITHM",
+                because: "\(Diagnosis.quote(name)) isn't one of Firebase's password hash algorithms")
         }
         self.algorithm = algorithm
         key = try ImportedHash.bytes(call.text("signerKey") ?? "") ?? []
@@ -161,7 +162,7 @@ struct ImportedHash: Codable, Equatable, Sendable {
             guard range.contains(number) else {
                 throw FirebaseError(
                     "INVALID_ARGON2_\(code)",
-                    because: "\(name) is \(number): it is \(range.lowerBound) to \(range.upperBound)")
+                    because: "\(name) must be from \(range.lowerBound) to \(range.upperBound), not \(number)")
             }
             return number
         }
@@ -169,7 +170,7 @@ struct ImportedHash: Codable, Equatable, Sendable {
         let passes = try number("iterations", in: 1...16, "ITERATIONS")
         let lanes = try number("parallelism", in: 1...16, "PARALLELISM")
         guard let kind = argon2Kinds[fields.value("hashType") ?? ""] else {
-            throw FirebaseError("INVALID_ARGON2_HASH_TYPE", because: "hashType is ARGON2_D, ARGON2_ID or ARGON2_I")
+            throw FirebaseError("INVALID_ARGON2_HASH_TYPE", because: "hashType must be ARGON2_D, ARGON2_ID or ARGON2_I")
         }
         let data = try fields.text("associatedData") ?? ""
         guard let associatedData = bytes(data) else {
@@ -187,12 +188,14 @@ struct ImportedHash: Codable, Equatable, Sendable {
             throw FirebaseError(
                 code,
                 because:
-                    "\(name) is \(number): for \(algorithm.rawValue) it is \(range.lowerBound) to \(range.upperBound)")
+                    "\(name) must be from \(range.lowerBound) to \(range.upperBound) for \(algorithm.rawValue), not \(number)"
+            )
         }
         switch algorithm {
         case .hmacSHA256, .hmacSHA1, .hmacMD5:
             guard !key.isEmpty else {
-                throw FirebaseError("EMPTY_HASH_KEY", because: "\(algorithm.rawValue) needs signerKey, in base64")
+                throw FirebaseError(
+                    "EMPTY_HASH_KEY", because: "the hash algorithm \(algorithm.rawValue) needs signerKey, in base64")
             }
         case .md5, .sha1, .sha256, .sha512, .pbkdfSHA1, .pbkdf2SHA256:
             try expect(rounds, in: allowedRounds, "INVALID_HASH_ROUNDS", "rounds")

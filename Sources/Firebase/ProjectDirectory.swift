@@ -160,7 +160,8 @@ extension FirebaseProvider {
         guard let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address) else {
             throw FirebaseError(
                 "CONFIGURATION_NOT_FOUND", status: 404,
-                because: "no project \(Diagnosis.quote(id)) is seeded, and its ID doesn't begin with demo-")
+                because:
+                    "no project \(Diagnosis.quote(id)) is configured in the seed, and its ID doesn't begin with demo-")
         }
         return try exchange.trusting(project)
     }
@@ -413,8 +414,8 @@ extension Exchange {
             "Exceeded the number of projects.",
             Diagnosis(
                 received: "project \(Diagnosis.quote(project.id))",
-                "the seed doesn't have it, and of projects and tenants outside the seed a world may have "
-                    + "\(UnseededPool.limit), and all worlds together \(allowance.limit): use fewer, reset the world, "
+                "there are too many projects and tenants outside the seed (a test world may have "
+                    + "\(UnseededPool.limit), and all worlds together \(allowance.limit)): use fewer, reset the world, "
                     + "or add them to the seed"))
     }
 }
@@ -435,7 +436,7 @@ extension TableReading where Self: ~Copyable {
         throw .quotaExceeded(
             "Exceeded the size of settings.",
             Diagnosis(
-                "a world has at most \(limit) bytes of settings of projects and tenants: shorten some, or reset the world"
+                "the settings of projects and tenants exceed a test world's limit of \(limit) bytes: shorten some, or reset the world"
             ))
     }
 
@@ -445,7 +446,7 @@ extension TableReading where Self: ~Copyable {
         throw .quotaExceeded(
             "Exceeded the number of accounts.",
             Diagnosis(
-                "a world has at most \(limit) users, whose texts have at most \(bytes) bytes: delete some, or reset the world"
+                "the test world has reached its limit of \(limit) users, or of \(bytes) bytes for their data: delete some users, or reset the world"
             ))
     }
 }

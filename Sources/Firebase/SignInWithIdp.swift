@@ -30,8 +30,8 @@ extension FirebaseProvider {
             "INVALID_CREDENTIAL_OR_PROVIDER_ID",
             "Invalid IdP response/credential: http://localhost?providerId=\(credential.providerId)",
             because:
-                "postBody holds neither id_token nor access_token for \"\(credential.providerId)\", or not the one that "
-                + "this provider needs")
+                "postBody lacks the credential that the provider \"\(credential.providerId)\" needs, such as id_token "
+                + "or access_token")
     }
 
     func signInWithIdp(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -65,8 +65,8 @@ extension FirebaseProvider {
             if !known.isEmpty { body["verifiedProvider"] = .array(known) }
             body["pendingToken"] = .string(pendingToken)
             let diagnosis = Diagnosis(
-                "the address is user \"\(owner.localId)\"'s, and \(identity.providerId) can't prove that it is this person's: "
-                    + "sign in as before and link, or sign in with a trusted provider")
+                "the e-mail address belongs to user \"\(owner.localId)\", and \(identity.providerId) doesn't prove its "
+                    + "ownership: sign in to that user and link the provider, or sign in with a trusted provider")
             return FirebaseAnswer(body: body, diagnosis: diagnosis)
         case .done(let decided, let isNew, let pendingToken):
             let (user, claims) = (agreed?.user ?? decided, agreed?.claims ?? JSONObject())
@@ -169,14 +169,14 @@ extension FirebaseProvider {
         guard let flow = try call.update({ $0.pop(WebFlow.self, state, in: call.pool) }) else {
             throw FirebaseError.invalidIdP(
                 "Invalid state.",
-                Diagnosis("requestUri's state belongs to no sign-in under way: a sign-in can be finished once"))
+                Diagnosis("state in requestUri belongs to no pending sign-in: a sign-in can be completed only once"))
         }
         let sessionID = try call.text("sessionId")
         guard flow.isBegunWith(sessionID) else {
             // Production's message isn't documented.
             throw FirebaseError.invalidIdP(
                 "The session ID does not match.",
-                Diagnosis("this isn't the sessionId whose SHA-256 the app sent to the handler: send that one"))
+                Diagnosis("sessionId isn't the one whose SHA-256 the app sent when the sign-in began"))
         }
         fields["providerId"] = flow.providerId
         return flow

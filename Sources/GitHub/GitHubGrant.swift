@@ -162,7 +162,10 @@ extension Transaction {
             let oldest = first(GitHubGrant.tokensBySet, token.set)
         {
             // Ten newer tokens exist, so the time of this one doesn't count any more.
-            end(oldest, because: "an eleventh token for the same person, app and scopes revoked it (max_for_app)")
+            end(
+                oldest,
+                because:
+                    "the token was revoked when an eleventh was issued for the same user, app and scopes (max_for_app)")
         }
     }
 
@@ -192,7 +195,7 @@ extension Transaction {
     mutating func use(_ text: String) -> (token: Token<GitHubGrant>, account: Account)? {
         guard let known = find(Token<GitHubGrant>.self, text), known.kind == .access else { return nil }
         guard known.details.usedAt >= now - GitHubGrant.unusedLimit else {
-            revoke(known, because: "nobody used it for a year")
+            revoke(known, because: "the token wasn't used for a year")
             return nil
         }
         guard var used = working(text, .access, GitHubGrant.self) else { return nil }

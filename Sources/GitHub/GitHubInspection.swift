@@ -62,7 +62,7 @@ extension GitHubProvider {
         guard GitHubToken.kind(of: text) != nil else { return nil }
         return try exchange.world.update { tables in
             guard let token = tables.find(Token<GitHubGrant>.self, text) else { return nil }
-            tables.revoke(token, because: "it was revoked by an order")
+            tables.revoke(token, because: "the token was revoked at a test's request")
             return (token.kind.name, token.client)
         }
     }

@@ -171,7 +171,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         let answer = RESTAnswer.notServed(exchange)
         guard exchange.address.host == GitHubProvider.apiHost || isEnterprise else {
             guard exchange.address.host == GitHubProvider.host else { return nil }
-            return Pages.notFound(exchange, answer.diagnosis ?? Diagnosis("nothing is served here"))
+            return Pages.notFound(exchange, answer.diagnosis ?? Diagnosis("nothing is served at this path"))
         }
         let context = RESTContext(exchange, isEnterprise: isEnterprise, nil)
         do {
@@ -214,7 +214,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
         for grant in tables.grants(GitHubGrant.self, of: account) {
-            tables.revoke(grant, because: "the account is gone")
+            tables.revoke(grant, because: "the user's account was deleted")
         }
         tables.remove(Session.byAccount, account)
         tables.denyDevices(of: account)
@@ -256,7 +256,7 @@ extension GitHubProvider {
     static func avatar(_ exchange: Exchange) -> Response {
         guard let id = UInt32(exchange.parameters["id"] ?? "") else {
             return Response(status: 404, contentType: "text/plain", body: "Not Found")
-                .diagnosed(Diagnosis("the address of a picture ends with a person's number"))
+                .diagnosed(Diagnosis("the URL of a profile picture must end with a user's ID"))
                 .known(by: .ownPicture)
         }
         return Avatar.response(of: "avatar:\(id)")

@@ -86,7 +86,7 @@ extension GitHubProvider {
     func revoke(_ app: GitHubSection.App, of account: Account, in exchange: Exchange) throws -> Revocation? {
         let delivery = try exchange.world.update { tables -> [UInt8]? in
             guard let grant = tables.grant(account.id, to: app) else { return nil }
-            tables.revoke(grant, because: "the person revoked the app")
+            tables.revoke(grant, because: "the user revoked the app's authorization")
             return tables.random.bytes(16)
         }
         guard let delivery else { return nil }

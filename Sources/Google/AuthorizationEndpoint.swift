@@ -210,8 +210,8 @@ extension GoogleProvider {
                     "org_internal", "This client is restricted to users within its organization.", status: 403,
                     Diagnosis(
                         received: "the account \(Diagnosis.quote(account.id))",
-                        expected: "one whose hostedDomain is \(Diagnosis.quote(domain))",
-                        "the client's \"organization\" in the seed keeps others out")))
+                        expected: "an account whose hostedDomain is \(Diagnosis.quote(domain))",
+                        "the client's \"organization\" in the seed admits no other accounts")))
         }
         // A person who only signs in needn't be a test user.
         guard client.publishingStatus == .testing, !scopes.optional.isEmpty,
@@ -227,7 +227,7 @@ extension GoogleProvider {
                     received: "the account \(Diagnosis.quote(account.id))",
                     expected: client.testUsers.isEmpty
                         ? nil : Diagnosis.alternatives(client.testUsers.sorted()),
-                    "the client's publishing status is testing: name the account in its \"testUsers\"")))
+                    "the client's publishing status is testing: add the account to its \"testUsers\" in the seed")))
     }
 
     /// Returns Google's own error page, for errors that aren't sent to the redirect URI.

@@ -72,7 +72,7 @@ struct AuthorizationRequest: CheckedAuthorization {
                 expected: client.type == .web ? "code, id_token or token" : "code",
                 client.type == .web
                     ? "send one of these, or several separated by spaces"
-                    : "a client of type \(client.type.rawValue) signs in with a code"))
+                    : "clients of type \(client.type.rawValue) can use only response_type code"))
     }
 
     private static func checkNonce(_ form: Form, _ types: Set<String>) throws(GoogleError) {
@@ -82,7 +82,7 @@ struct AuthorizationRequest: CheckedAuthorization {
         guard types == ["token"], form["nonce"] != nil else { return }
         throw GoogleError(
             "invalid_request", "Parameter not allowed for this message type: nonce",
-            Diagnosis("response_type token brings no ID token: leave nonce out, or ask for id_token, too"))
+            Diagnosis("response_type token returns no ID token: leave nonce out, or request id_token, too"))
     }
 
     /// Checks the request parameters that have only a few possible values.
@@ -97,7 +97,7 @@ struct AuthorizationRequest: CheckedAuthorization {
         if form["approval_prompt"] != nil, !text.isEmpty {
             throw GoogleError(
                 "invalid_request", "Conflict params: approval_prompt and prompt",
-                Diagnosis("approval_prompt is an older name of prompt: send prompt alone"))
+                Diagnosis("approval_prompt is an older name of prompt: send only prompt"))
         }
         let prompts = text.split(separator: " ")
         guard
@@ -120,12 +120,12 @@ struct AuthorizationRequest: CheckedAuthorization {
                 "Invalid parameter value for code_challenge_method: '\(name)' is not a valid CodeChallengeMethod",
                 Diagnosis(
                     received: "code_challenge_method \(Diagnosis.quote(name))", expected: "plain or S256",
-                    "write it in this way"))
+                    "send one of these, in the same spelling"))
         // This is RFC 7636's rule.
         case .challenge:
             GoogleError(
                 "invalid_request", nil,
-                Diagnosis(expected: "43 to 128 unreserved characters", "the code_challenge can't be used"))
+                Diagnosis(expected: "43 to 128 unreserved characters", "the code_challenge is invalid"))
         }
     }
 
@@ -181,7 +181,7 @@ extension GoogleClient {
                 "invalid_request", "device_id and device_name are required for private IP: \(uri)",
                 Diagnosis(
                     received: "redirect_uri \(Diagnosis.quote(uri))",
-                    "Google takes no private address, whatever is registered: use localhost or a public name"))
+                    "Google accepts no private IP address, even if it is registered: use localhost or a public name"))
         }
         if address.isIPAddress, !address.isPrivate {
             return invalid(uri, "Raw IP addresses not allowed", "use localhost or a public name")
@@ -200,7 +200,8 @@ extension GoogleClient {
         guard type != .device else {
             return GoogleError(
                 "invalid_request", "Localhost URI is not allowed for 'NATIVE_DEVICE' client type.",
-                Diagnosis(received: received, "a client of type device signs in by POST /device/code"))
+                Diagnosis(
+                    received: received, "a client of type device can't redirect: it signs in with POST /device/code"))
         }
         return GoogleError(
             "invalid_request",
@@ -208,7 +209,7 @@ extension GoogleClient {
                 + "guide linked in the developer docs below to migrate your app to an alternative method.",
             Diagnosis(
                 received: received, expected: Diagnosis.alternatives(schemes.map { "\($0):/oauth2redirect" }),
-                "a client of type \(type.rawValue) can't redirect to this machine: use its scheme, or a client of type desktop"
+                "a client of type \(type.rawValue) can't redirect to this machine: use the app's own URI scheme, or a client of type desktop"
             ))
     }
 
@@ -238,11 +239,12 @@ extension GoogleClient {
                 "invalid_request", "Custom URI scheme is not enabled for your Android client.",
                 Diagnosis(
                     received: received,
-                    "set \"customURIScheme\": true for \"\(id)\" in the seed, as in Google's console"))
+                    "custom URI schemes aren't enabled: set \"customURIScheme\": true for client \"\(id)\" in the seed, as in Google's console"
+                ))
         case .web, .desktop, .device:
             return GoogleError(
                 "invalid_request", "Custom scheme URIs are not allowed for '\(type.nameInErrors)' client type.",
-                Diagnosis(received: received, "use a client of type ios or android for an app's scheme"))
+                Diagnosis(received: received, "use a client of type ios or android for an app's own URI scheme"))
         }
     }
 
@@ -251,7 +253,7 @@ extension GoogleClient {
     private func outOfBand(_ uri: String) -> GoogleError {
         let diagnosis = Diagnosis(
             received: "redirect_uri \(Diagnosis.quote(uri))",
-            "the out-of-band flow is gone: redirect to the loopback address with a client of type desktop")
+            "Google has shut down the out-of-band flow: redirect to the loopback address with a client of type desktop")
         guard type == .web else {
             return GoogleError(
                 "invalid_request",
@@ -292,7 +294,7 @@ extension GoogleClient {
             advice = "use the app's scheme: its reversed client ID, or \"appID\" in the seed"
         case .device:
             expected = nil
-            advice = "a client of type device signs in by POST /device/code"
+            advice = "a client of type device can't redirect: it signs in with POST /device/code"
         }
         var diagnosis = Diagnosis(
             received: "redirect_uri \(Diagnosis.quote(uri))", expected: expected, advice)

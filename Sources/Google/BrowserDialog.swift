@@ -139,7 +139,7 @@ extension GoogleProvider {
                 throw GoogleError(
                     "access_denied", nil, status: 403,
                     Diagnosis(
-                        received: "account_id \(Diagnosis.quote(chosen))", "nobody in this world has this sub"))
+                        received: "account_id \(Diagnosis.quote(chosen))", "no user in this test world has this sub"))
             }
             account = known
         case .approve(let ordered, _): account = ordered
@@ -149,14 +149,17 @@ extension GoogleProvider {
         case .error(let error, _):
             throw GoogleError(error, nil, status: 400, Diagnosis(AuthorizationEnd.error(error, nil).reason))
         case .nobody:
-            throw GoogleError("access_denied", nil, status: 403, Diagnosis("there is no account to sign in"))
+            throw GoogleError(
+                "access_denied", nil, status: 403,
+                Diagnosis("there is no account to sign in with: add one in the seed, or with POST accounts"))
         }
         guard blocked(request.client, BrowserSignIn.scopes, account) == nil else {
             throw GoogleError(
-                "access_denied", nil, status: 403, Diagnosis("\(account.id) may not use this client"))
+                "access_denied", nil, status: 403, Diagnosis("the account \(account.id) may not sign in to this client")
+            )
         }
         guard let token = try credential(exchange, request, account) else {
-            throw GoogleError("access_denied", nil, status: 403, Diagnosis("the account doesn't exist any more"))
+            throw GoogleError("access_denied", nil, status: 403, Diagnosis("the account no longer exists"))
         }
         return GoogleProvider.json(["token": .string(token)])
     }
@@ -174,7 +177,9 @@ extension GoogleProvider {
     private func loginPage(_ exchange: Exchange) -> Response {
         pages.problem(
             200, "Choose an account in the browser's dialog",
-            Diagnosis("everybody in this world is signed in at Google: if the dialog lists nobody, seed an account"))
+            Diagnosis(
+                "all accounts of this test world are signed in at Google: if the dialog is empty, add an account in the seed"
+            ))
     }
 
     // MARK: - The browser's requests
@@ -216,7 +221,7 @@ extension GoogleProvider {
             Diagnosis(
                 received: purpose.isEmpty ? "no Sec-Fetch-Dest" : "Sec-Fetch-Dest \(Diagnosis.quote(purpose))",
                 expected: "webidentity",
-                "only a browser's own dialog may request this: call navigator.credentials.get"))
+                "only a browser's own sign-in dialog may send this request: call navigator.credentials.get"))
     }
 }
 

@@ -119,7 +119,7 @@ extension GoogleProvider {
             "invalid_hint", nil,
             Diagnosis(
                 received: "hint \(Diagnosis.quote(hint))",
-                "nobody of this address or sub has signed in to \(Diagnosis.quote(client.id))"))
+                "no user with this e-mail address or sub has signed in to client \(Diagnosis.quote(client.id))"))
     }
 
     /// Returns the browser's header `Origin` as a form field. For a page that the daemon itself serves at its own

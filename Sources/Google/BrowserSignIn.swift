@@ -66,7 +66,9 @@ struct ButtonSignIn: PersonPagesFlow {
 
     var provider: String { google.name }
 
-    var missingRequest: Diagnosis { Diagnosis("the form lacks the page's request: press the button again") }
+    var missingRequest: Diagnosis {
+        Diagnosis("the form lacks the parameters of the sign-in: press the sign-in button again")
+    }
 
     func pages(_ exchange: Exchange) -> PersonPages {
         PersonPages(.google, .google, host: GoogleProvider.host, path: GoogleProvider.selectPath)
@@ -193,13 +195,15 @@ struct OneTapSignIn: AuthorizationFlow {
         switch end {
         case .cancelled(let isOrdered):
             frame(
-                request, ended: "user_cancel", Diagnosis(isOrdered ? end.reason : "the person closed One Tap"))
+                request, ended: "user_cancel", Diagnosis(isOrdered ? end.reason : "the user closed the One Tap prompt"))
         case .error, .nobodySignedIn, .consentMissing: frame(request, ended: "issuing_failed", Diagnosis(end.reason))
         }
     }
 
     func nobody(_ request: BrowserSignIn, _ exchange: Exchange) -> Response {
-        frame(request, ended: "issuing_failed", Diagnosis("there is no account to sign in"))
+        frame(
+            request, ended: "issuing_failed",
+            Diagnosis("there is no account to sign in with: add one in the seed, or with POST accounts"))
     }
 
     func answer(
@@ -208,7 +212,9 @@ struct OneTapSignIn: AuthorizationFlow {
         guard let request = form.carriedRequest else {
             throw RefusedAuthorization(
                 google.page(
-                    GoogleError("invalid_request", nil, Diagnosis("the form lacks the page's request: load it again"))))
+                    GoogleError(
+                        "invalid_request", nil,
+                        Diagnosis("the form lacks the parameters of the sign-in: reload the page"))))
         }
         if let search = PersonChooser.Search(form) { return (request, .searched(search)) }
         let account = form["account"] ?? ""
@@ -231,7 +237,8 @@ struct OneTapSignIn: AuthorizationFlow {
         _ request: BrowserSignIn, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
     ) throws -> Response? {
         if google.blocked(request.client, BrowserSignIn.scopes, account) != nil {
-            return frame(request, ended: "issuing_failed", Diagnosis("\(account.id) may not use this client"))
+            return frame(
+                request, ended: "issuing_failed", Diagnosis("the account \(account.id) may not sign in to this client"))
         }
         var selectBy = google.isKnown(account, to: request, exchange) ? "user" : "user_1tap"
         if case .remembered = approval { selectBy = "auto" }

@@ -37,7 +37,7 @@ extension GoogleProvider {
                     Diagnosis(
                         received: "scope \(Diagnosis.quote(other))",
                         expected: GoogleProvider.deviceScopes.sorted().joined(separator: ", "),
-                        "devices may ask for a few scopes only"))
+                        "the device flow doesn't allow this scope"))
             }
             let device = try exchange.world.update { tables in
                 tables.beginDevice(
@@ -65,7 +65,9 @@ extension GoogleProvider {
                 "invalid_client",
                 "Only clients of type 'TVs and Limited Input devices' can use the OAuth 2.0 flow for TV and Limited-Input Device "
                     + "Applications. Please create and use an appropriate client.", status: 401,
-                Diagnosis("set \"type\": \"device\" for \"\(id)\" in the seed, or use another client"))
+                Diagnosis(
+                    "the client isn't of type device: set \"type\": \"device\" for \"\(id)\" in the seed, or use another client"
+                ))
         }
         return client
     }
@@ -76,7 +78,8 @@ extension GoogleProvider {
         throw GoogleError(
             "invalid_client", "Invalid client type.", status: 401,
             Diagnosis(
-                "\"\(client.id)\" is of type \(client.type.rawValue): the device flow is for clients of type device"))
+                "the client \"\(client.id)\" is of type \(client.type.rawValue): the device flow is only for clients of type device"
+            ))
     }
 
     // MARK: - Polls

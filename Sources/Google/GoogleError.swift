@@ -24,14 +24,16 @@ struct GoogleError: Error, Sendable {
     static func missing(_ parameter: String, _ diagnosis: Diagnosis? = nil) -> GoogleError {
         GoogleError(
             "invalid_request", "Missing required parameter: \(parameter)",
-            diagnosis ?? Diagnosis("\(parameter) is missing: send it"))
+            diagnosis ?? Diagnosis("the parameter \(parameter) is missing: send it"))
     }
 
     /// Returns Google's error for a parameter with an unknown value.
     static func invalidValue(of parameter: String, _ value: String, expected: String) -> GoogleError {
         GoogleError(
             "invalid_request", "Invalid parameter value for \(parameter): '\(value)' is not valid",
-            Diagnosis(received: "\(parameter) \(Diagnosis.quote(value))", expected: expected, "send one of these"))
+            Diagnosis(
+                received: "the parameter \(parameter) \(Diagnosis.quote(value))", expected: expected,
+                "send one of the allowed values"))
     }
 
     /// Returns Google's error for unknown scopes; `nil` if all of them are possible.
@@ -41,7 +43,7 @@ struct GoogleError: Error, Sendable {
             "invalid_scope", fault,
             Diagnosis(
                 received: "scope \(Diagnosis.quote(scopes.text))", expected: "openid, email, profile or URLs",
-                "separate scopes by spaces, and write out those of Google's APIs: https://www.googleapis.com/auth/drive.file"
+                "separate scopes by spaces, and send full URLs for Google's APIs, such as https://www.googleapis.com/auth/drive.file"
             ))
         // https://github.com/googleapis/google-auth-library-python/issues/999
         error.uri = "https://developers.google.com/identity/protocols/oauth2"

@@ -83,7 +83,7 @@ extension Transaction {
     /// Ends a grant that has expired, with its codes and tokens. Returns whether it has expired.
     mutating func endIfExpired(_ grant: GoogleGrant) -> Bool {
         guard grant.hasEnded(at: now) else { return false }
-        end(grant, because: "the app is in testing, and seven days have gone by since the person consented")
+        end(grant, because: "the app is in testing, where the user's consent ends after seven days")
         return true
     }
 
@@ -101,7 +101,7 @@ extension Transaction {
             put(
                 EndedCredential<GoogleGrant>(
                     oldest.key, of: grant.account,
-                    because: "the person has \(limit) newer ones for this client, which is the limit"))
+                    because: "the user has \(limit) newer refresh tokens for this client, which is the limit"))
         }
         var details = details
         details.nonce = nil

@@ -213,7 +213,8 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         throw GoogleError(
             "invalid_client", "The OAuth client was not found.", status: 401,
             Diagnosis(
-                received: "client_id \(Diagnosis.quote(id))", "no such client is seeded\(clients.hint(for: id))"))
+                received: "client_id \(Diagnosis.quote(id))",
+                "no such client is configured in the seed\(clients.hint(for: id))"))
     }
 
     /// Refuses a request that is too large, with the token endpoint's error or on Google's error page. Google doesn't

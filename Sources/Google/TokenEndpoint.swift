@@ -68,13 +68,13 @@ extension GoogleProvider {
             throw GoogleError(
                 "invalid_request", "client_secret is missing.",
                 Diagnosis(
-                    "client_secret is missing: a client of type \(client.type.rawValue) has one, also with PKCE; those of type ios and android have none"
+                    "client_secret is missing: clients of type \(client.type.rawValue) must send it, even with PKCE (only types ios and android have none)"
                 ))
         }
         guard credentials.have(expected) else {
             throw GoogleError(
                 "invalid_client", "Unauthorized", status: 401,
-                Diagnosis("client_secret isn't the one that the seed has for \"\(client.id)\""))
+                Diagnosis("client_secret isn't the secret configured for \"\(client.id)\" in the seed"))
         }
         return client
     }
@@ -129,14 +129,15 @@ extension GoogleProvider {
                 "invalid_audience", "Audience is not a valid client ID.",
                 Diagnosis(
                     received: "audience \(Diagnosis.quote(id))",
-                    "no such client is seeded\(clients.hint(for: id))"))
+                    "no such client is configured in the seed\(clients.hint(for: id))"))
         }
         if let own = client.projectNumber, let other = audience.projectNumber, own != other {
             throw GoogleError(
                 "invalid_audience", "The audience client and the client need to be in the same project.",
                 Diagnosis(
                     received: "audience \(Diagnosis.quote(id))", expected: "a client of project \(own)",
-                    "a client ID begins with its project's number: use one of \(Diagnosis.quote(client.id))'s project"))
+                    "a client ID begins with its project's number: send one from the project of \(Diagnosis.quote(client.id))"
+                ))
         }
         return audience
     }
@@ -171,9 +172,9 @@ extension GoogleProvider {
                 Diagnosis(
                     received: "redirect_uri \(Diagnosis.quote(request.redirectURI ?? ""))",
                     expected: expected == GoogleProvider.popupRedirectURI
-                        ? "\"postmessage\", or the page's origin"
-                        : expected.map { Diagnosis.quote($0) } ?? "none, or one of the backend's own",
-                    "send the one that began the sign-in"))
+                        ? "redirect_uri \"postmessage\", or the page's origin"
+                        : expected.map { Diagnosis.quote($0) } ?? "no redirect_uri, or one registered for the backend",
+                    "send the redirect_uri with which the sign-in began"))
         case .codeVerifier:
             let code = exchange.world.read { $0.find(AuthorizationCode<GoogleGrant>.self, request.code) }
             let text =
@@ -203,7 +204,7 @@ extension GoogleProvider {
             guard token.client == client.id else {
                 throw GoogleError(
                     "unauthorized_client", "Unauthorized", status: 401,
-                    Diagnosis("the refresh token was given to \(Diagnosis.quote(token.client))"))
+                    Diagnosis("the refresh token was issued to another client, \(Diagnosis.quote(token.client))"))
             }
             if tables.endIfExpired(grant) { return nil }
             var details = token.details
@@ -213,8 +214,8 @@ extension GoogleProvider {
                         "invalid_scope", "Bad Request",
                         Diagnosis(
                             received: "scope \(Diagnosis.quote(wanted.text))",
-                            expected: "of \(Diagnosis.quote(details.scopes.text))",
-                            "a refresh can't widen what was granted: leave scope out, or ask the person"))
+                            expected: "only scopes of \(Diagnosis.quote(details.scopes.text))",
+                            "a refresh can't add scopes: leave scope out, or ask the user for consent"))
                 }
                 details.scopes = wanted
             }
@@ -242,7 +243,7 @@ extension GoogleProvider {
         let what =
             text.isEmpty ? "refresh_token is missing or empty" : "refresh_token is the text \(Diagnosis.quote(text))"
         return Diagnosis(
-            "\(what): the sign-in brought none when access_type=offline was missing, or the second time without prompt=consent"
+            "\(what): Google issues a refresh token only with access_type=offline, and after the first sign-in only with prompt=consent"
         )
     }
 

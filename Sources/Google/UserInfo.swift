@@ -28,8 +28,9 @@ extension GoogleProvider {
         let scopes = token.details.scopes
         guard scopes.contains("openid") else {
             let diagnosis = Diagnosis(
-                received: "a token for \(Diagnosis.quote(scopes.text))", expected: "openid, email or profile",
-                "ask for one of these scopes, too")
+                received: "a token with the scopes \(Diagnosis.quote(scopes.text))",
+                expected: "openid, email or profile",
+                "request one of these scopes, too")
             return refused(version, isMissing: true, diagnosis)
         }
         let isOld = version != .v3
@@ -83,7 +84,7 @@ extension GoogleProvider {
     private func person(_ exchange: Exchange) throws(APIError) -> (GoogleScopes, Account) {
         let text = exchange.request.accessToken() ?? ""
         guard !text.isEmpty else {
-            throw .noCredential(Diagnosis("there is no access token: send it as Authorization: Bearer"))
+            throw .noCredential(Diagnosis("the access token is missing: send it as Authorization: Bearer"))
         }
         let found = exchange.world.read { $0.working(text, .access, GoogleGrant.self) }
         guard let (token, _, account) = found else {
@@ -95,8 +96,8 @@ extension GoogleProvider {
         guard scopes.contains("email") || scopes.contains("profile") else {
             throw .insufficientScopes(
                 Diagnosis(
-                    received: "a token for \(Diagnosis.quote(scopes.text))", expected: "email or profile",
-                    "ask for one of these scopes, too"))
+                    received: "a token with the scopes \(Diagnosis.quote(scopes.text))", expected: "email or profile",
+                    "request one of these scopes, too"))
         }
         return (scopes, account)
     }
@@ -121,7 +122,9 @@ extension GoogleProvider {
         if let other = fields.subtracting(GoogleProvider.personFields).min() {
             throw APIError(
                 400, "INVALID_ARGUMENT", "Invalid personFields mask path: \"\(other)\". \(GoogleProvider.documented)",
-                Diagnosis(received: "the field \(Diagnosis.quote(other))", "name fields of Google's documentation"))
+                Diagnosis(
+                    received: "the field \(Diagnosis.quote(other))", "send only field names from Google's documentation"
+                ))
         }
         return fields
     }
@@ -212,7 +215,7 @@ extension GoogleProvider {
             } else {
                 throw GoogleError(
                     "invalid_token", "Either access_token, id_token, or token_handle required",
-                    Diagnosis("send access_token or id_token"))
+                    Diagnosis("the token is missing: send access_token or id_token"))
             }
             return GoogleProvider.json(.object(info))
         } catch {

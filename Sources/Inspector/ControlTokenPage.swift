@@ -38,7 +38,7 @@ extension Inspector {
                 isWrong ? .note("bad", "This isn't the token.") : nil,
                 .of(
                     "p",
-                    "Who opens these pages controls the daemon. It was started with a token (--control-token, UNDERSTUDY_CONTROL_TOKEN): whoever runs it knows that."
+                    "These pages control the daemon, and need the token that the daemon was started with (--control-token, UNDERSTUDY_CONTROL_TOKEN). Ask whoever runs the daemon."
                 ),
                 .of(
                     "form", ["method": "post", "action": exchange.inspector("token")],
@@ -56,7 +56,7 @@ extension Inspector {
         let given = (form[Inspector.tokenField] ?? "").filter { !$0.isWhitespace }
         guard let token = control.token else { return changed(exchange, show: "") }
         guard token.matches(given) else {
-            let diagnosis = Diagnosis("the form doesn't hold this daemon's control token")
+            let diagnosis = Diagnosis("the form doesn't contain this daemon's control token")
             return tokenPage(exchange, asked: asked, isWrong: true, Response(status: 401).diagnosed(diagnosis))
         }
         let place = Inspector.isOwnPage(asked) ? asked : exchange.inspector()

@@ -62,14 +62,14 @@ extension Inspector {
                 diagnosis: Diagnosis(received: received, "the inspector has no such page"))
         case .otherMethod(let methods):
             var response = missing(
-                exchange, nil, "Nothing to see here", "Only a page's form is sent to this address.", status: 405,
+                exchange, nil, "Nothing to see here", "Only forms can be sent to this address.", status: 405,
                 diagnosis: Diagnosis(
-                    received: received, "a form is sent to this address: open the page that has it"))
+                    received: received, "this address accepts only forms: open the page with the form"))
             response.headers.append((name: "Allow", value: methods.joined(separator: ", ")))
             return response
         case .tooMuch(let excess):
             return missing(
-                exchange, nil, "Nothing was changed", "What was sent is too long: \(excess.line).", status: 400,
+                exchange, nil, "Nothing was changed", "The form is too long: \(excess.line).", status: 400,
                 diagnosis: excess)
         }
     }
@@ -77,7 +77,7 @@ extension Inspector {
     private func staleForm(_ exchange: Exchange) -> Response {
         missing(
             exchange, nil, "Nothing was changed",
-            "The form doesn't carry this daemon's token: it was made before the daemon started, or by another site. Open the page again and send it.",
+            "The form doesn't have this daemon's token: the page was opened before the daemon started, or is another site's. Open the page again, and send the form.",
             status: 403)
     }
 }

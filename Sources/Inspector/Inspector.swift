@@ -170,7 +170,7 @@ extension Inspector {
             .of("span.version", .text(version)),
             .of(
                 "p.banner", ["role": "note"],
-                "For tests only: nobody's real account is used, and nothing here is secret."),
+                "For tests only: no real accounts are used, and nothing here is secret."),
             .of(
                 "a.world", ["href": exchange.inspector(Area.worlds.path)], "World: ",
                 .of("bdi", .text(exchange.world.name)), .of("span", ["aria-hidden": "true"], " ▾")))

@@ -120,7 +120,8 @@ extension MicrosoftProvider {
                 status: 403, code: "Authorization_RequestDenied",
                 message: "Insufficient privileges to complete the operation.",
                 diagnosis: Diagnosis(
-                    received: "a token for \(Diagnosis.quote(names.joined(separator: " ")))", "ask for \(scope), too"))
+                    received: "a token with the scopes \(Diagnosis.quote(names.joined(separator: " ")))",
+                    "request the scope \(scope), too"))
         }
         return (account, token)
     }

@@ -230,7 +230,8 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
             let segment = path.split(separator: "/").last.map(String.init) ?? ""
             return MicrosoftGraphError(
                 status: 400, code: "BadRequest", message: "Resource not found for the segment '\(segment)'.",
-                diagnosis: Diagnosis(received: received, "of Microsoft Graph, only what sign-in needs is served")
+                diagnosis: Diagnosis(
+                    received: received, "Understudy serves only the parts of Microsoft Graph that sign-in needs")
             ).response(exchange)
         }
         guard [MicrosoftProvider.host, MicrosoftProvider.shortHost].contains(host) else { return nil }
@@ -239,7 +240,9 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         }
         return pages(exchange).problem(
             404, "Page not found",
-            Diagnosis(received: received, "nothing is served here: of Microsoft's sign-in, only version 2.0 is served"))
+            Diagnosis(
+                received: received,
+                "nothing is served at this path: only version 2.0 of Microsoft's sign-in is supported"))
     }
 }
 

@@ -148,7 +148,7 @@ extension Issuer {
         guard let presented = PresentedAccessToken.read(exchange.request, for: self) else {
             let scheme = policy.dpop == .required ? "DPoP, and a proof" : "Bearer"
             return OAuthRefusal.withoutToken(
-                Diagnosis("there is no access token: send Authorization: \(scheme)"), dpop: policy.dpop)
+                Diagnosis("the access token is missing: send Authorization: \(scheme)"), dpop: policy.dpop)
         }
         let key = rowKey(of: presented.text, in: exchange)
         let found = exchange.world.read { $0.working(key, .access, OpenIDGrant.self) }
@@ -165,7 +165,8 @@ extension Issuer {
         } catch let error as OAuthRefusal { return error.proofResponse }
         guard token.details.scopes.contains("openid") else {
             let refusal = OAuthRefusal(
-                "insufficient_scope", Diagnosis("the token was granted without the scope openid"))
+                "insufficient_scope",
+                Diagnosis("the access token was granted without the scope openid: request it at the sign-in"))
             return presented.isBound ? refusal.proofResponse : refusal.bearerResponse
         }
         var body = JSONObject([("sub", .string(subject(of: account, for: client)))])
@@ -179,7 +180,9 @@ extension Issuer {
                 status: 200, contentType: "application/jwt", headers: [(name: "Cache-Control", value: "no-store")],
                 body: text)
         } catch {
-            return OAuthRefusal("server_error", Diagnosis("the answer can't be signed: \(error.description)")).response
+            return OAuthRefusal(
+                "server_error", Diagnosis("the userinfo response can't be signed: \(error.description)")
+            ).response
         }
     }
 }

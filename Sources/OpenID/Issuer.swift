@@ -196,8 +196,8 @@ extension OpenIDProvider {
                     "invalid_request", status: 404,
                     Diagnosis(
                         received: "the issuer \(Diagnosis.quote(id))",
-                        expected: "1 to 64 letters, digits, -, _ and ., and no seeded issuer's id",
-                        "name the issuer otherwise"))
+                        expected: "an ID of 1 to 64 letters, digits, -, _ and ., which no issuer in the seed has",
+                        "choose another ID for the issuer"))
             }
             if exchange.world.read({ $0.find(TakenIssuer.self, id) }) == nil { try take(id, in: exchange.world) }
             return .takenOnTrust(id)
@@ -215,7 +215,7 @@ extension OpenIDProvider {
             throw OAuthRefusal(
                 "temporarily_unavailable",
                 Diagnosis(
-                    "this world has taken \(TakenIssuer.limit) issuers that no seed has, which is the limit: reset it, or use another"
+                    "this test world has \(TakenIssuer.limit) issuers that aren't in the seed, which is the limit: reset it, or use another world"
                 ))
         }
         world.noteChange()
@@ -248,14 +248,14 @@ extension OpenIDProvider: ExplainsOwnAddresses {
             var member = #"{"id":"\#(id.flatMap { TextRule.identifier.holds($0) ? $0 : nil } ?? "mine")""#
             if let url = OpenIDProvider.issuer(of: path), !isShort { member += #","issuer":"\#(own)\#(url)""# }
             advice =
-                "\(id.map { "no issuer \(Diagnosis.quote($0)) is seeded\(Spelling.hint($0, among: issuers.map(\.id)))" } ?? "no issuer is at this path"); "
+                "\(id.map { "no issuer \(Diagnosis.quote($0)) is configured in the seed\(Spelling.hint($0, among: issuers.map(\.id)))" } ?? "no issuer is at this path"); "
                 + #"add one: POST \#(own)\#(Endpoint.controlRoot)/seed {"openid":{"issuers":[\#(member),"clients":[...]}]}}, "#
                 + #"or take any below \#(Issuer.shortPrefix): "unknownIssuers": "accept""#
         }
         let diagnosis = Diagnosis(
             received: Diagnosis.quote("\(exchange.request.method) \(path)"),
             expected: names.isEmpty
-                ? "an issuer, of which there is none"
+                ? "the path of an issuer, but no issuer is configured"
                 : "one of the issuers \(names.joined(separator: ", "))\(more > 0 ? " and \(more) more" : "")", advice)
         return ControlAnswer.error(404, "noSuchIssuer", diagnosis.line).diagnosed(diagnosis)
     }

@@ -152,7 +152,7 @@ extension Issuer {
         let form = try exchange.request.parameters()
         let caller = try authenticate(exchange, form)
         guard caller.isConfidential else {
-            throw OAuthRefusal("unauthorized_client", Diagnosis("only clients that authenticate may ask"))
+            throw OAuthRefusal("unauthorized_client", Diagnosis("only clients that authenticate may introspect tokens"))
         }
         let key = rowKey(of: try form.required("token"), in: exchange)
         let (token, grant, account) = exchange.world.read { tables in
@@ -190,7 +190,7 @@ extension Issuer {
             }
             guard token.client == self.key(of: caller) else {
                 throw OAuthRefusal(
-                    "unauthorized_client", Diagnosis("the token was given to another client"))
+                    "unauthorized_client", Diagnosis("the token was issued to another client"))
             }
             tables.remove(Token<OpenIDGrant>.self, key)
             let grant = tables.find(OpenIDGrant.self, token.grant)

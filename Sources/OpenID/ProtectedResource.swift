@@ -74,7 +74,7 @@ struct ProtectedResource: Sendable {
                 return Response(
                     status: 405, headers: [(name: "Allow", value: "POST"), (name: "Cache-Control", value: "no-store")]
                 ).diagnosed(
-                    Diagnosis("the resource sends nothing on its own and keeps no sessions: send messages by POST")
+                    Diagnosis("this MCP server has no event streams or sessions: send messages by POST")
                 ).known(by: OpenIDProvider.evidence.ofError("405"))
             }.known(by: ProtectedResource.transport)
         }
@@ -125,7 +125,7 @@ struct ProtectedResource: Sendable {
                 Diagnosis(
                     received: "Origin \(Diagnosis.quote(sent))",
                     expected: RegisteredRedirectURI.alternatives(origins) ?? "no Origin",
-                    "pages of this origin may not send messages: name it in origins of mcp in the seed")
+                    "pages of this origin may not send MCP messages: add the origin to origins of mcp in the seed")
             ).known(by: OpenIDProvider.evidence.ofError("403")))
     }
 
@@ -140,7 +140,7 @@ struct ProtectedResource: Sendable {
             let message: PostedMessage
             do throws(PostedMessage.Answer) { message = try PostedMessage(request.body, headers) } catch {
                 return json(error).diagnosed(
-                    Diagnosis("the body isn't a message of the protocol: send one of JSON-RPC 2.0"))
+                    Diagnosis("the body isn't a valid MCP message: send a message of JSON-RPC 2.0"))
             }
             if message.calledTool == ResourceTools.writeNote, let scope = policy.writeScope {
                 try expect(scope, access, exchange)
@@ -157,7 +157,7 @@ struct ProtectedResource: Sendable {
             body: body.serialized())
         guard answer.status >= 400 else { return response }
         let (code, message) = (body["error"]?["code"]?.integer ?? 0, body["error"]?["message"]?.string)
-        return response.diagnosed(Diagnosis(message ?? "the message can't be answered")).known(
+        return response.diagnosed(Diagnosis(message ?? "the MCP server can't process the message")).known(
             by: OpenIDProvider.evidence.ofError("\(code)", message))
     }
 }

@@ -30,7 +30,7 @@ package final class PortForwarder: Sendable {
                     accept(from: listener.descriptor, port)
                     close(listener.descriptor)
                 }
-                guard isStarted else { throw ListenError(description: "the system gives no thread for port \(port)") }
+                guard isStarted else { throw ListenError(description: "no thread can be started for port \(port)") }
             }
         }
     }
@@ -58,7 +58,7 @@ package final class PortForwarder: Sendable {
             count.subtract(1, ordering: .relaxed)
             close(descriptor)
             log(
-                "a connection to shared port \(port) is closed: \(PortForwarder.limit) are open, or no thread is left"
+                "a connection to the shared port \(port) was closed: \(PortForwarder.limit) connections are open, or no thread is left"
             )
         }
     }
@@ -66,7 +66,7 @@ package final class PortForwarder: Sendable {
     private func carry(_ client: Int32, _ port: UInt16) {
         let upstream: Int32
         do throws(Refusal) { upstream = try outside.connect(toLoopback: port) } catch {
-            log("the shared port \(port) of this machine's loopback: \(error.advice)")
+            log("can't connect to the shared port \(port) at this machine's loopback address: \(error.advice)")
             // A reset, instead of an end, is the nearest thing to a refused connection.
             var abort = linger(l_onoff: 1, l_linger: 0)
             setsockopt(client, SOL_SOCKET, SO_LINGER, &abort, socklen_t(MemoryLayout<linger>.size))

@@ -28,7 +28,9 @@ package final class ProxyServer: Sendable {
         /// Returns whether the daemon stands in for this host of a provider.
         package var plays: @Sendable (String) -> Bool = { _ in false }
         /// Reads from a `Proxy-Authorization` header which test world (isolated environment) the client chooses.
-        package var world: @Sendable (_ header: String) -> ProxyWorld = { _ in .refused("this proxy knows no worlds") }
+        package var world: @Sendable (_ header: String) -> ProxyWorld = { _ in
+            .refused("this proxy serves no test worlds")
+        }
         /// Gives the daemon one end of a connection for a test world, for HTTPS or HTTP. Returns `false` if the daemon
         /// accepts none. In both cases, the descriptor belongs to the daemon.
         package var handOver: @Sendable (_ descriptor: Int32, _ isSecure: Bool, _ world: String) -> Bool = {
@@ -95,7 +97,7 @@ final class ProxyState: Sendable {
         }
         guard listening.load(ordering: .relaxed) == bound.count else {
             stop()
-            throw ListenError(description: "the proxy can't start: the system gives no more threads")
+            throw ListenError(description: "the proxy can't start: the system allows no more threads")
         }
     }
 
@@ -125,7 +127,7 @@ final class ProxyState: Sendable {
             let present = count.add(1, ordering: .relaxed).newValue
             guard present <= limit || present <= limit + ProxyState.surplus && closeOldestAwaitingRequest() else {
                 count.subtract(1, ordering: .relaxed)
-                refuse(descriptor, "all \(limit) tunnels are in use")
+                refuse(descriptor, "all \(limit) tunnels of the proxy are in use")
                 continue
             }
             awaitingRequest.withLock { $0.append(descriptor) }
@@ -136,7 +138,7 @@ final class ProxyState: Sendable {
             if !isStarted {
                 removeAwaitingRequest(descriptor)
                 count.subtract(1, ordering: .relaxed)
-                refuse(descriptor, "the system gives no more threads")
+                refuse(descriptor, "the system allows no more threads")
             }
         }
     }
@@ -155,7 +157,7 @@ final class ProxyState: Sendable {
             let oldest = descriptors.removeFirst()
             let refusal = Refusal(
                 503, "Service Unavailable",
-                "no request came, and all \(limit) tunnels are in use: another client got this one")
+                "the client sent no request, and all \(limit) tunnels are in use: another client got the tunnel")
             refusal.answer.withUnsafeBytes {
                 _ = send(oldest, $0.baseAddress, $0.count, understudy_no_signal | Int32(MSG_DONTWAIT))
             }
@@ -166,7 +168,7 @@ final class ProxyState: Sendable {
 
     private func refuse(_ descriptor: Int32, _ reason: String) {
         refusedCount.add(1, ordering: .relaxed)
-        refused.refuse(descriptor, "the proxy takes no more connections: \(reason)")
+        refused.refuse(descriptor, "the proxy accepts no more connections: \(reason)")
     }
 
     private func tell() {
@@ -174,7 +176,7 @@ final class ProxyState: Sendable {
         var counters = ServerCounters()
         counters.refused = refusedCount.load(ordering: .relaxed)
         if refused.report(of: counters) != nil {
-            options.warn("\(counters.refused) connections were refused so far: the proxy takes \(limit) at once")
+            options.warn("the proxy has refused \(counters.refused) connections: it accepts at most \(limit) at once")
         }
     }
 

@@ -76,7 +76,8 @@ struct Tunnel {
             guard options.passesThrough else {
                 throw Refusal(
                     403, "Forbidden",
-                    "Understudy doesn't stand in for \(request.host); --proxy-passthrough lets other hosts through")
+                    "Understudy doesn't stand in for \(request.host): --proxy-passthrough lets requests to other hosts through"
+                )
             }
             return try Connector.connect(request.host, request.port)
         }
@@ -96,7 +97,7 @@ struct Tunnel {
         guard let target, !(request.port == 443 && !request.isTunnel) else {
             throw Refusal(
                 403, "Forbidden",
-                "\(request.host) answers at port 443 by CONNECT, and at port 80; the request is for \(request.port)"
+                "\(request.host) is served at port 443 (by CONNECT) and port 80; the request is for port \(request.port)"
             )
         }
         guard let world else { return try Connector.connect(loopbackOr: options.upstream, target) }
@@ -116,7 +117,7 @@ struct Tunnel {
         }
         guard state.options.handOver(ends[1], isSecure, world) else {
             close(ends[0])
-            throw Refusal(503, "Service Unavailable", "the daemon takes no more connections")
+            throw Refusal(503, "Service Unavailable", "the daemon accepts no more connections")
         }
         return ends[0]
     }
@@ -162,7 +163,7 @@ struct ProxyRequest {
         let line = head.prefix { $0 != 0x0D && $0 != 0x0A }
         let words = String(decoding: line, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 3, words[2].hasPrefix("HTTP/1.") else {
-            throw Refusal(400, "Bad Request", "this is an HTTP proxy, and the request isn't HTTP")
+            throw Refusal(400, "Bad Request", "this is an HTTP proxy, but the request isn't HTTP")
         }
         isTunnel = words[0] == "CONNECT"
         var authority = words[1]
@@ -171,14 +172,14 @@ struct ProxyRequest {
             guard authority.lowercased().hasPrefix("http://") else {
                 throw Refusal(
                     400, "Bad Request",
-                    "this is a proxy: it takes CONNECT, and http:// URLs in absolute form; the daemon has a port of its own"
+                    "this is a proxy: send CONNECT or an absolute http:// URL, or use the daemon's own port instead"
                 )
             }
             authority = authority.dropFirst("http://".count).prefix { $0 != "/" && $0 != "?" }
             usual = 80
         }
         guard let (host, port) = ProxyRequest.split(authority, usual: usual) else {
-            throw Refusal(400, "Bad Request", "\(authority.prefix(200)) isn't a host with a port")
+            throw Refusal(400, "Bad Request", "\(authority.prefix(200)) isn't a host with a port: expected HOST:PORT")
         }
         self.host = host
         self.port = port

@@ -27,7 +27,7 @@ struct SMTPConnection: ~Copyable {
                 reason = .serverStopped
             case .closed: reason = .closedByClient
             case .silent:
-                say(SMTPReply(421, "4.4.2", "nothing came for too long"))
+                say(SMTPReply(421, "4.4.2", "the client sent nothing for too long"))
                 reason = .silence
             }
         }
@@ -109,7 +109,7 @@ struct SMTPConnection: ~Copyable {
     private func refusal(of data: MessageData) -> SMTPReply? {
         if data.isTooLong { return SMTPSession.tooLong }
         guard data.isDropped else { return nil }
-        return SMTPReply(452, "4.3.1", "too many messages come in at once: try again later")
+        return SMTPReply(452, "4.3.1", "too many messages arrive at once: try again later")
     }
 }
 

@@ -17,7 +17,7 @@ final class SMTPListeners: Sendable {
 
     init() throws(ListenError) {
         events = understudy_events_open()
-        guard events.set >= 0 else { throw ListenError(description: "the system gives no descriptors for mail") }
+        guard events.set >= 0 else { throw ListenError(description: "no file descriptor is left for the mail server") }
     }
 
     deinit { understudy_events_close(events) }
@@ -36,7 +36,7 @@ final class SMTPListeners: Sendable {
         }
         guard isOpen else {
             close(bound.map(\.descriptor))
-            throw ListenError(description: "can't listen on \(host):\(port): the server for mail has stopped")
+            throw ListenError(description: "can't listen on \(host):\(port): the mail server has stopped")
         }
         return SMTPPort(bound.first?.port ?? port, bound.map(\.descriptor), self)
     }

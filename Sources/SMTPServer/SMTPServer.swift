@@ -107,7 +107,7 @@ package final class SMTPServer: Sendable {
         main = try shared.listeners.open(options.host, port: options.port, label: nil)
         guard WorkThread.start({ shared.accept() }) else {
             shared.listeners.closeAll()
-            throw ListenError(description: "the system gives no thread for mail")
+            throw ListenError(description: "no thread can be started for the mail server")
         }
     }
 
@@ -119,7 +119,7 @@ package final class SMTPServer: Sendable {
 
     /// Opens a further SMTP port. `label` names the world for which all mails to this port are meant.
     package func listen(on port: UInt16, label: String) throws(ListenError) -> SMTPPort {
-        guard !shared.isStopping else { throw ListenError(description: "the server for mail has stopped") }
+        guard !shared.isStopping else { throw ListenError(description: "the mail server has stopped") }
         return try shared.listeners.open(shared.options.host, port: port, label: label)
     }
 

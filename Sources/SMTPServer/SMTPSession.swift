@@ -123,8 +123,8 @@ package struct SMTPSession: Sendable {
             return .reply(250, "2.0.0", "ok")
         case .noop: return .reply(250, "2.0.0", "ok")
         // Section 3.5.3 allows a server not to tell whether an address exists.
-        case .vrfy: return .reply(252, "2.5.0", "send a message and see")
-        case .help: return .reply(214, "2.0.0", "see RFC 5321; every message ends in the inbox")
+        case .vrfy: return .reply(252, "2.5.0", "addresses aren't verified: send a message")
+        case .help: return .reply(214, "2.0.0", "see RFC 5321; every message is saved in the inbox")
         case .quit: return Turn(.close(SMTPReply(221, "2.0.0", "\(host) closes the connection")))
         case .malformed(let verb, let form):
             return bad(verb, SMTPReply(501, "5.5.4", "the arguments can't be read: \(form)"))
@@ -151,7 +151,7 @@ package struct SMTPSession: Sendable {
         badCommands += 1
         let isEnough = badCommands >= SMTPSession.badCommandLimit
         var turn = Turn(
-            isEnough ? .close(SMTPReply(421, "4.7.0", "too many commands that can't be carried out")) : .reply(reply))
+            isEnough ? .close(SMTPReply(421, "4.7.0", "too many commands were invalid or refused")) : .reply(reply))
         turn.refused = verb
         turn.shown = shown
         return turn
@@ -182,7 +182,9 @@ package struct SMTPSession: Sendable {
     // MARK: - Greeting and TLS
 
     private mutating func greet(_ verb: String, _ name: String, isExtended: Bool, _ decide: Decide) -> Turn {
-        guard !name.isEmpty else { return bad(verb, SMTPReply(501, "5.5.4", "say who you are: \(verb) your.name")) }
+        guard !name.isEmpty else {
+            return bad(verb, SMTPReply(501, "5.5.4", "your host name is missing: \(verb) your.name"))
+        }
         return decided(.hello(name), decide) { session in
             session.phase = .greeted
             session.envelope = MailEnvelope()
@@ -210,7 +212,7 @@ package struct SMTPSession: Sendable {
     private mutating func mail(_ path: MailPath, _ decide: Decide) -> Turn {
         switch phase {
         case .connected, .unwelcome, .login: return bad("MAIL", SMTPReply(503, "5.5.1", "say EHLO first"))
-        case .hasSender: return bad("MAIL", SMTPReply(503, "5.5.1", "a message has been begun: RSET first"))
+        case .hasSender: return bad("MAIL", SMTPReply(503, "5.5.1", "a message has already begun: send RSET first"))
         case .greeted: break
         }
         if let refusal = SMTPSession.refusal(of: path.parameters) { return bad("MAIL", refusal) }
@@ -226,7 +228,9 @@ package struct SMTPSession: Sendable {
 
     private mutating func rcpt(_ path: MailPath, _ decide: Decide) -> Turn {
         guard case .hasSender = phase else { return bad("RCPT", SMTPReply(503, "5.5.1", "MAIL FROM comes first")) }
-        guard !path.address.isEmpty else { return bad("RCPT", SMTPReply(501, "5.1.3", "a recipient has an address")) }
+        guard !path.address.isEmpty else {
+            return bad("RCPT", SMTPReply(501, "5.1.3", "the recipient's address is missing"))
+        }
         // The parameter of MAIL applies to all addresses: https://www.rfc-editor.org/rfc/rfc6531#section-3.4
         guard envelope.isUTF8 || path.isASCII else { return bad("RCPT", SMTPSession.notASCII) }
         if let other = path.parameters.first {
@@ -235,7 +239,7 @@ package struct SMTPSession: Sendable {
         // The client sends the other recipients in another message (section 4.5.3.1.10), so this doesn't count as a
         // mistake.
         guard envelope.recipients.count < SMTPSession.recipientLimit else {
-            var turn = Turn.reply(452, "4.5.3", "a message has \(SMTPSession.recipientLimit) recipients at most")
+            var turn = Turn.reply(452, "4.5.3", "a message can have at most \(SMTPSession.recipientLimit) recipients")
             turn.refused = "RCPT"
             return turn
         }
@@ -250,7 +254,9 @@ package struct SMTPSession: Sendable {
         guard !envelope.recipients.isEmpty else {
             return bad("DATA", SMTPReply(554, "5.5.1", "no valid recipients"))
         }
-        return decided(.data, decide) { _ in .data(SMTPReply(354, nil, "end with a line that holds a dot only")) }
+        return decided(.data, decide) { _ in
+            .data(SMTPReply(354, nil, "end the message with a line that is a single dot"))
+        }
     }
 
     // MARK: - AUTH
@@ -258,7 +264,7 @@ package struct SMTPSession: Sendable {
     private mutating func auth(_ mechanism: String, _ initial: String?, _ decide: Decide) -> Turn {
         switch phase {
         case .greeted where client.isExtended: break
-        case .hasSender: return bad("AUTH", SMTPReply(503, "5.5.1", "AUTH doesn't come within a message"))
+        case .hasSender: return bad("AUTH", SMTPReply(503, "5.5.1", "AUTH isn't allowed within a message"))
         default: return bad("AUTH", SMTPReply(503, "5.5.1", "say EHLO first"))
         }
         guard client.user == nil else { return bad("AUTH", SMTPReply(503, "5.5.1", "AUTH was taken already")) }
@@ -292,23 +298,23 @@ package struct SMTPSession: Sendable {
             // RFC 4616: the identity to act as, the user name and the password, separated by zero bytes.
             let parts = bytes.split(separator: 0, omittingEmptySubsequences: false)
             guard parts.count == 3 else {
-                return bad("AUTH", SMTPReply(501, "5.5.2", "AUTH PLAIN is three texts with zero bytes between"))
+                return bad("AUTH", SMTPReply(501, "5.5.2", "AUTH PLAIN needs three texts, separated by zero bytes"))
             }
             (user, password) = (String(decoding: parts[1], as: UTF8.self), String(decoding: parts[2], as: UTF8.self))
         }
         return decided(.auth(user: user), decide) { session in
             session.client.user = user
             session.client.password = password
-            return .reply(SMTPReply(235, "2.7.0", "any name and password are taken"))
+            return .reply(SMTPReply(235, "2.7.0", "any user name and password are accepted"))
         }
     }
 }
 
 extension SMTPSession {
-    static let tooLong = SMTPReply(552, "5.3.4", "a message has \(messageLimit) octets at most")
+    static let tooLong = SMTPReply(552, "5.3.4", "a message can have at most \(messageLimit) octets")
 
     /// The refusal of an e-mail address that isn't ASCII: <https://www.rfc-editor.org/rfc/rfc6531#section-3.5>
-    static let notASCII = SMTPReply(553, "5.6.7", "an address beyond ASCII needs SMTPUTF8 with MAIL FROM")
+    static let notASCII = SMTPReply(553, "5.6.7", "a non-ASCII address needs SMTPUTF8 with MAIL FROM")
 
     /// Returns the refusal of a MAIL command because of its parameters, or `nil` if they are valid.
     static func refusal(of parameters: [MailPath.Parameter]) -> SMTPReply? {

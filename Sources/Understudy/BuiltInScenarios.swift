@@ -56,7 +56,7 @@ public enum BuiltInScenarios {
         guard scenario.startsWorlds else {
             throw Issues(
                 file: text,
-                "no world can begin with this scenario, because it needs users who have signed in before: start it "
+                "no test world can start with this scenario, because it needs earlier sign-ins of users: run it "
                     + "with POST /_understudy/v1/scenarios/\(scenario.name)")
         }
         var members = JSONObject()

@@ -21,14 +21,18 @@ package enum ClientSecrets {
     private static func refusal(of client: String, _ seed: Seed) -> String {
         let name = Diagnosis.quote(client)
         if let other = seed.sections.flatMap(\.seededClients).first(where: { $0.id == client }) {
-            return "\(name) (\(other.kind)) signs no secrets: its client secret is a fixed text in the seed"
+            return
+                "the client \(name) (\(other.kind)) has no signed client secret: its secret is a fixed text in the seed"
         }
         let known = Providers.all.flatMap {
             ($0 as? any SignsClientSecrets.Type)?.clientsThatSign(in: seed) ?? []
         }
-        guard !known.isEmpty else { return "no client \(name): no client in the seed has a signed client secret" }
+        guard !known.isEmpty else {
+            return "there is no client \(name), and no client in the seed has a signed client secret"
+        }
         let hint = Spelling.hint(client, among: known)
-        return "no client \(name) with a signed secret\(hint.isEmpty ? ": the seed has \(some(of: known))" : hint)"
+        return
+            "there is no client \(name) with a signed client secret\(hint.isEmpty ? ": the seed has \(some(of: known))" : hint)"
     }
 
     private static func some(of names: [String]) -> String {

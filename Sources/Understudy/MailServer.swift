@@ -42,7 +42,7 @@ final class MailServer: Sendable {
             throw ListenError(description: error.description.replacing("--port", with: "--smtp-port"))
         }
         ports.begin(main: server.port) { [weak server] port, world throws(ListenError) in
-            guard let server else { throw ListenError(description: "the server for mail has stopped") }
+            guard let server else { throw ListenError(description: "the mail server has stopped") }
             return try server.listen(on: port, label: world)
         }
         return server

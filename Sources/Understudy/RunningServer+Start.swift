@@ -126,11 +126,12 @@ extension RunningServer {
         proxyOptions.world = { header in
             guard let user = BasicCredentials.read(header: String(header.drop { $0 == " " }))?.user else {
                 return .refused(
-                    "Proxy-Authorization isn't Basic: give the world's name as the proxy's user, http://NAME@HOST:PORT")
+                    "Proxy-Authorization isn't Basic: give a test world's name as the proxy user, http://NAME@HOST:PORT"
+                )
             }
             if user.isEmpty { return .unnamed }
             return WorldName.isValid(user)
-                ? .named(user) : .refused("the proxy's user names a world, and \(WorldName.rule)")
+                ? .named(user) : .refused("the proxy user isn't a valid world name: \(WorldName.rule)")
         }
         proxyOptions.handOver = { [weak plain, weak secure] descriptor, isSecure, world in
             if isSecure, let secure { return secure.adopt(descriptor, label: world) }

@@ -139,7 +139,7 @@ public final class RunningServer: Sendable {
         } catch {
             throw StartError(description: "\(error)")
         }
-        guard isWritten else { throw StartError(description: "\(directory): there is no project to export") }
+        guard isWritten else { throw StartError(description: "\(directory): there is no Firebase project to export") }
     }
 
     /// Returns the environment variables by which a client finds a protected resource of the seed, such as `corp`'s at

@@ -27,7 +27,7 @@ package struct SeedStart: Sendable {
         do {
             for starter in starters { try starter.begin(&start) }
         } catch {
-            throw StartError(description: "a key can't be made: \(error)")
+            throw StartError(description: "a key can't be generated: \(error)")
         }
         hasSecrets = !start.secrets.isEmpty
         files = SeedStart.files(of: start)
@@ -48,7 +48,7 @@ package struct SeedStart: Sendable {
     private static func nothingFound(in app: AppConfiguration) -> String {
         let known = "such as GOOGLE_CLIENT_ID, AUTH_GITHUB_ID, APPLE_TEAM_ID, OIDC_ISSUER or FIREBASE_PROJECT_ID"
         let names = app.names.prefix(6).joined(separator: ", ")
-        return "\(app.name ?? ""): it names no client of a provider, \(known)"
+        return "\(app.name ?? ""): the configuration names no client of a provider, \(known)"
             + (names.isEmpty ? "; it is empty" : "; it has \(names)\(app.names.count > 6 ? ", …" : "")")
     }
 
@@ -99,7 +99,8 @@ package struct SeedStart: Sendable {
         if replacing, !hasSecrets, EmulatorCore.File.exists(secrets) {
             throw StartError(
                 description:
-                    "nothing is written: \(secrets) is another app's, and would become part of this seed: remove it")
+                    "no file is written: \(secrets) belongs to another app and would become part of this seed: remove that file"
+            )
         }
         let present = files.filter { $0.path != SeedStart.ignoreFile }.map { "\(directory)/\($0.path)" }.filter {
             EmulatorCore.File.exists($0)
@@ -107,7 +108,9 @@ package struct SeedStart: Sendable {
         guard replacing || present.isEmpty else {
             let names = present.joined(separator: ", ")
             throw StartError(
-                description: "nothing is written: \(names) exist\(present.count == 1 ? "s" : "") (--force replaces)")
+                description:
+                    "no file is written: \(names) already exist\(present.count == 1 ? "s" : "") (--force replaces files)"
+            )
         }
         do throws(EmulatorCore.File.Failure) {
             let folder = files.contains { $0.path.hasPrefix("keys/") } ? "\(directory)/keys" : directory

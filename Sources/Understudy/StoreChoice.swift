@@ -36,10 +36,11 @@ enum StoreChoice {
     /// a command would open the store and find a new, empty world.
     var reasonForNoWorlds: String? {
         switch self {
-        case .memory, .checked: "memory keeps nothing that could be saved once its daemon has ended"
-        case .sqlite(""): "a temporary file ends with its daemon"
+        case .memory, .checked: "worlds in memory end with their daemon, so nothing is left to read"
+        case .sqlite(""): "a temporary store file is deleted with its daemon"
         case .sqlite(let path): access(path, F_OK) == 0 ? nil : "there is no file \(path)"
-        case .postgresql(let url): url.hasSuffix("#temporary") ? "a temporary schema ends with its daemon" : nil
+        case .postgresql(let url):
+            url.hasSuffix("#temporary") ? "a temporary database schema is deleted with its daemon" : nil
         }
     }
 
@@ -53,7 +54,7 @@ enum StoreChoice {
             let isPlain = !wanted.contains { "@/?=".contains($0) }
             let kind = isPlain ? wanted : String(wanted.prefix { $0 != ":" })
             throw StartError(
-                description: "\"\(kind)\" is no store of worlds: give memory, sqlite:PATH or "
+                description: "\"\(kind)\" isn't a store of test worlds: give memory, sqlite:PATH or "
                     + "postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
         }
         return choice

@@ -257,30 +257,30 @@ package struct StoreFailure: Error, Equatable {
     }
 
     /// The failure of the store of test worlds and the remedy, in one line.
-    package var message: String { "the store of the worlds \(what) (\(detail)): \(advice)" }
+    package var message: String { "\(what) (\(detail)): \(advice)" }
 
     private var what: String {
         switch kind {
-        case .unreachable: "can't be reached"
-        case .slow: "doesn't answer in time"
-        case .full: "is full"
-        case .readOnly: "can't be written"
-        case .newer: "was written by a newer version of understudy"
-        case .unreadable: "can't be read"
-        case .undeclared: "can't store this data"
-        case .unknown: "lost its connection while it wrote"
+        case .unreachable: "the store of the test worlds can't be reached"
+        case .slow: "the store of the test worlds doesn't answer in time"
+        case .full: "the store of the test worlds is full"
+        case .readOnly: "the store of the test worlds can't be written"
+        case .newer: "the store of the test worlds was written by a newer version of understudy"
+        case .unreadable: "the store of the test worlds can't be read"
+        case .undeclared: "the store of the test worlds can't store this data"
+        case .unknown: "the store of the test worlds lost its connection during a write"
         }
     }
 
     private var advice: String {
         switch kind {
-        case .unreachable, .slow: "this change wasn't made, send the request again"
-        case .full: "this change wasn't made; make room, then send the request again"
-        case .readOnly: "this change wasn't made; let the daemon write it, then send the request again"
-        case .unknown: "whether anything has changed isn't known, look before sending the request again"
-        case .newer: "this change wasn't made; use that version"
-        case .unreadable: "this change wasn't made; repair the store, or load a snapshot into another store"
-        case .undeclared: "this change wasn't made; please report this, it is a mistake of understudy's"
+        case .unreachable, .slow: "nothing was changed, send the request again"
+        case .full: "nothing was changed; free some space, then send the request again"
+        case .readOnly: "nothing was changed; let the daemon write to the store, then send the request again"
+        case .unknown: "the change may have been made, check before you send the request again"
+        case .newer: "nothing was changed; use the newer version of understudy"
+        case .unreadable: "nothing was changed; repair the store, or load a snapshot into another store"
+        case .undeclared: "nothing was changed; this is a bug in understudy, please report it"
         }
     }
 }

@@ -76,6 +76,6 @@ package struct StoredCoder: Sendable {
         default: return "\(type(of: error))"
         }
         let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-        return path.isEmpty ? "not what is expected" : "not what is expected at \(path)"
+        return path.isEmpty ? "the value isn't what is expected" : "the value at \(path) isn't what is expected"
     }
 }

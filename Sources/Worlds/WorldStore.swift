@@ -306,7 +306,7 @@ package final class WorldStore: Sendable {
             }
             if isDone { return }
         }
-        throw StoreFailure(.slow, "other daemons change the world all the time")
+        throw StoreFailure(.slow, "other daemons keep changing the test world")
     }
 
     /// Makes one attempt to commit a change of the test world. Returns `false` when another attempt is needed.

@@ -23,7 +23,7 @@ struct AuthorizeTests {
             ),
             (["redirect_uri": "https://example.com/callback/"], "invalid_request", "expected exactly one of"),
             (["redirect_uri": "https://EXAMPLE.com/callback"], "invalid_request", "expected exactly one of"),
-            (["redirect_uri": "https://example.com/callback#x"], "invalid_request", "no fragment"),
+            (["redirect_uri": "https://example.com/callback#x"], "invalid_request", "must not have a fragment"),
             (["redirect_uri": "example.com/callback"], "invalid_request", "absolute https URL"),
             (["redirect_uri": "https://"], "invalid_request", "absolute https URL"),
             (["redirect_uri": "https://exa mple.com"], "invalid_request", "absolute https URL"),
@@ -44,7 +44,7 @@ struct AuthorizeTests {
             (["response_mode": "jwt"], "invalid_request", "query, fragment, form_post"),
             (
                 ["response_mode": "query", "response_type": "code id_token"], "invalid_request",
-                "never travels in a query"
+                "never returned in the query"
             ),
             (["scope": "name"], "invalid_request", "response_mode=form_post"),
             (["scope": "email", "response_mode": "query"], "invalid_request", "response_mode=form_post"),

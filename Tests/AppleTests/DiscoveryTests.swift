@@ -29,7 +29,8 @@ struct DiscoveryTests {
     @Test(
         "what Apple doesn't serve, or not with this method, is refused with a page of Apple's servers",
         arguments: [
-            ("GET", "/nothing", 404, "nothing is served here"), ("POST", "/auth/tokens", 404, "nothing is served here"),
+            ("GET", "/nothing", 404, "nothing is served at this path"),
+            ("POST", "/auth/tokens", 404, "nothing is served at this path"),
             ("GET", "/auth/token", 405, "POST"), ("PUT", "/auth/authorize", 405, "GET or POST"),
             ("DELETE", "/auth/keys", 405, "GET"),
         ])

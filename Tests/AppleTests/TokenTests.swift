@@ -219,7 +219,7 @@ struct TokenTests {
         let answer = try fixture.token(parameters.merging(["redirect_uri": nil]) { $1 })
         #expect(answer.status == 200)
         let service = try fixture.token(["code": try fixture.native()["authorizationCode"], "redirect_uri": nil])
-        #expect(service.diagnosis.contains("native codes belong to the App ID"))
+        #expect(service.diagnosis.contains("the App ID in native sign-in"))
     }
 
     @Test(
@@ -259,7 +259,7 @@ struct TokenTests {
         let basic = try fixture.client.post(
             "\(AppleFixture.prefix)/auth/revoke", form: ["token": "x"], headers: ["Authorization": "Basic YTpi"])
         #expect(basic["error"] == "invalid_client")
-        #expect(basic.diagnosis.contains("client_secret_post only"))
+        #expect(basic.diagnosis.contains("only client_secret_post"))
     }
 
     // MARK: - Refresh

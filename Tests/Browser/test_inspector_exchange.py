@@ -130,7 +130,7 @@ class Explain(InspectorTestCase):
         driver.find_element(By.ID, "value").send_keys("https://app.example/cb?error=access_denied&state=abcdefgh")
         text = self.sent(driver)
         self.assertIn("A callback URL", text)
-        self.assertIn("said no: offer the sign-in again", text)
+        self.assertIn("denied the sign-in: offer it again", text)
         self.assertIn("/~other/", driver.current_url)
 
     def test_two_windows(self):

@@ -77,7 +77,7 @@ class OrdersTests(InspectorTestCase):
         self.says(driver, "redeem a code", "main table")
         self.assertEqual(self.faults()[0]["effect"], {"error": "bad_verification_code"})
         driver.find_element(CSS, "main table button").click()
-        self.says(driver, "No outcome and no fault waits")
+        self.says(driver, "No ordered outcome or fault is waiting")
         self.assertEqual(self.faults(), [])
 
     def test_a_fault_in_one_page(self):
@@ -137,10 +137,10 @@ class OrdersTests(InspectorTestCase):
         driver.switch_to.new_window("tab")
         driver.get(self.page("orders"))
         driver.find_element(CSS, "main table button").click()
-        self.says(driver, "No outcome and no fault waits")
+        self.says(driver, "No ordered outcome or fault is waiting")
         driver.switch_to.window(first)
         driver.find_element(CSS, "main table button").click()
-        self.says(driver, "it is spent", "[role=alert]")
+        self.says(driver, "it was used up", "[role=alert]")
 
     def test_a_scenario_is_started_and_stopped(self):
         driver = self.browser(scripts=False)
@@ -151,7 +151,7 @@ class OrdersTests(InspectorTestCase):
         self.says(driver, "ahead of the machine")
         driver.get(self.page("orders/scenarios/clock-ahead"))
         driver.find_element(CSS, "form[action$='/end'] button").click()
-        self.says(driver, "It has ended")
+        self.says(driver, "The scenario has ended")
         self.assertEqual(driver.find_elements(CSS, ".title .badge"), [])
 
     def test_a_token_by_hand(self):
@@ -206,7 +206,7 @@ class OrdersTests(InspectorTestCase):
         driver.get(self.page("setup/github"))
         self.says(driver, "No request", "#arrival")
         self.ask("github.com/login/oauth/access_token", data=b"client_id=Iv1.0123456789abcdef&code=nope")
-        wait(driver, lambda d: "first request has come" in d.find_element(By.ID, "arrival").text)
+        wait(driver, lambda d: "first request has arrived" in d.find_element(By.ID, "arrival").text)
         self.assertTrue(driver.find_elements(CSS, "#arrival .note.bad"))
         self.check_accessible(driver)
 
@@ -215,7 +215,7 @@ class OrdersTests(InspectorTestCase):
         driver.get(self.page("setup/github"))
         self.ask("api.github.com/user")
         driver.find_element(By.LINK_TEXT, "Check again").click()
-        self.says(driver, "first request has come", "#arrival")
+        self.says(driver, "first request has arrived", "#arrival")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ class People(InspectorTestCase):
         name.clear()
         name.send_keys("Adele", Keys.ENTER)
         wait(driver, lambda d: d.find_elements(By.CSS_SELECTOR, "[role=alert]"), "the question")
-        self.assertIn("changed it to Augusta", driver.find_element(By.ID, "field.name.given-fault").text)
+        self.assertIn("changed this field to Augusta", driver.find_element(By.ID, "field.name.given-fault").text)
         self.check_accessible(driver, "a conflict")
         self.button(driver, "Save").send_keys(Keys.ENTER)
         self.heading(driver, "Adele Lovelace")

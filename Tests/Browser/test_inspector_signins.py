@@ -149,13 +149,13 @@ class SignIns(InspectorTestCase):
         flow = json.loads(self.ask("_understudy/v1/requests")[1])["requests"][0]["flow"]
         driver = self.browser()
         driver.get(self.page(f"flows/{flow}"))
-        self.assertIn("nobody has redeemed it", driver.find_element(By.ID, "flow").text)
+        self.assertIn("been redeemed", driver.find_element(By.ID, "flow").text)
         arrows = len(driver.find_elements(By.CSS_SELECTOR, "svg.wide a.flow-arrow"))
         self.redeem(code)
         wait(driver, lambda d: len(d.find_elements(By.CSS_SELECTOR, "svg.wide a.flow-arrow")) == arrows + 2)
         self.assertIn("Signed in", driver.find_element(By.ID, "flow").text)
         self.redeem(code)
-        wait(driver, lambda d: "is the callback handled twice?" in d.find_element(By.CSS_SELECTOR, "#flow .note").text)
+        wait(driver, lambda d: "handle the callback twice?" in d.find_element(By.CSS_SELECTOR, "#flow .note").text)
 
     def test_arrows_are_reached_by_keyboard(self):
         self.redeem(self.authorize())

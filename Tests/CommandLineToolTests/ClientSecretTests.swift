@@ -44,7 +44,7 @@ struct ClientSecretTests {
         "says what is missing",
         arguments: [
             (["com.example.wbe"], "did you mean \"com.example.web\"?"),
-            (["Iv1.0123456789abcdef"], "\"Iv1.0123456789abcdef\" (OAuth app at GitHub) signs no secrets"),
+            (["Iv1.0123456789abcdef"], "\"Iv1.0123456789abcdef\" (OAuth app at GitHub) has no signed client secret"),
             (["--key-id", "ABC123DEFH", "com.example.web"], "did you mean \"ABC123DEFG\"?"),
             (["--expires-in", "15777001s", "com.example.web"], "Apple allows 15777000s at most"),
             (["--seed", "/nonexistent", "com.example.web"], "/nonexistent: $: no such file"),

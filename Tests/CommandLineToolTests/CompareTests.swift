@@ -113,7 +113,8 @@ struct CompareTests {
         #expect(result.output.contains("same     4  GET api.github.com/user/emails\n"))
         #expect(!result.output.contains("example.com/callback"))
         #expect(
-            result.output.hasSuffix("5 answers compared, 0 differ; 0 skipped, 1 at hosts that aren't played\n"),
+            result.output.hasSuffix(
+                "5 responses compared, 0 differ; 0 requests skipped, 1 to hosts that Understudy doesn't impersonate\n"),
             "\(result)")
     }
 
@@ -159,7 +160,7 @@ struct CompareTests {
             answer: ["error": "invalid_grant", "error_description": "The code has already been used."])
         let result = try archive.compare()
         #expect(result.status == 0, "\(result)")
-        #expect(result.output.contains("3 answers compared, 0 differ; 0 skipped, 1 at"), "\(result)")
+        #expect(result.output.contains("3 responses compared, 0 differ; 0 requests skipped, 1 to"), "\(result)")
     }
 
     @Test("refusals of Google and Firebase have the words here that are in public reports")
@@ -186,7 +187,7 @@ struct CompareTests {
             ], type: "application/json; charset=UTF-8")
         let result = try archive.compare()
         #expect(result.status == 0, "\(result)")
-        #expect(result.output.contains("2 answers compared, 0 differ"), "\(result)")
+        #expect(result.output.contains("2 responses compared, 0 differ"), "\(result)")
     }
 
     @Test("the providers are played as of the recording's day, unless another is asked for")
@@ -199,7 +200,7 @@ struct CompareTests {
         let today = try archive.compare("--as-of", "next")
         #expect(today.status == 1)
         // Both are addresses without a path.
-        #expect(today.output.contains("member: jwks_uri is here, not there"), "\(today)")
+        #expect(today.output.contains("member: only Understudy's response has jwks_uri"), "\(today)")
     }
 
     @Test("says what differs in status, form, members, values and errors, without secrets")
@@ -212,11 +213,12 @@ struct CompareTests {
         #expect(result.status == 1)
         for line in [
             "DIFFERS  3  POST github.com/login/oauth/access_token",
-            "status: 201 there, 200 here",
-            "form: content type application/problem+json there, application/json here",
-            "value: token_type: \"MAC\" there, \"bearer\" here", "member: id_token is there, not here",
-            "form: scope is an array there, a string here",
-            "5 answers compared, ",
+            "status: 201 recorded, 200 by Understudy",
+            "form: content type application/problem+json recorded, application/json by Understudy",
+            "value: token_type: \"MAC\" recorded, \"bearer\" by Understudy",
+            "member: only the recorded response has id_token",
+            "form: scope is an array in the recording, a string in Understudy",
+            "5 responses compared, ",
         ] {
             #expect(result.output.contains(line), "\(line): \(result)")
         }
@@ -249,10 +251,10 @@ struct CompareTests {
         let alone = try backend(answer: ["access_token": "gho_16C7e42F292c6912E7710c838347Ae178B4a"]).compare()
         #expect(
             alone.output == """
-                skipped  1  POST github.com/login/oauth/access_token: this request needs a code which the recording doesn't \
-                show being issued
+                skipped  1  POST github.com/login/oauth/access_token: this request needs a code which isn't issued \
+                anywhere in the recording
                 skipped  2  GET api.github.com/user: this request needs a token which Understudy hasn't issued
-                0 answers compared, 0 differ; 2 skipped, 0 at hosts that aren't played
+                0 responses compared, 0 differ; 2 requests skipped, 0 to hosts that Understudy doesn't impersonate
 
                 """)
         // Nothing was compared, so nothing is known to be the same.
@@ -265,7 +267,7 @@ struct CompareTests {
             ]
         ).compare()
         #expect(refused.status == 0 && refused.output.contains("same     1  POST"), "\(refused)")
-        #expect(refused.output.contains("needs a token which the recording doesn't show being issued"), "\(refused)")
+        #expect(refused.output.contains("needs a token which isn't issued anywhere in the recording"), "\(refused)")
         #expect(try Archive().compare().status == 1)
     }
 
@@ -277,7 +279,8 @@ struct CompareTests {
         try archive.add("GET", "https://appleid.apple.com/auth/keys", answer: answer)
         let result = try archive.compare()
         #expect(result.status == 1)
-        #expect(result.output.contains("form: a body that can't be read as JSON there, JSON here"), "\(result)")
+        #expect(
+            result.output.contains("form: a body that can't be read as JSON recorded, JSON by Understudy"), "\(result)")
     }
 
     @Test("a word of the protocol that is another here stays as it is in later requests")
@@ -294,7 +297,7 @@ struct CompareTests {
                 "redirect_uri": "http://localhost:3000/callback",
             ], status: 400, answer: ["error": "invalid_grant", "error_description": "Malformed auth code."])
         let result = try archive.compare()
-        #expect(result.output.contains("6 answers compared, 1 differ"), "\(result)")
+        #expect(result.output.contains("6 responses compared, 1 differ"), "\(result)")
         #expect(result.output.contains("same     7  POST oauth2.googleapis.com/token\n"), "\(result)")
     }
 
@@ -306,7 +309,7 @@ struct CompareTests {
             "GET", "https://api.github.com/user/emails", headers: ["Authorization": "Basic \(basic)"],
             answer: [["email": "octocat@github.com", "primary": true, "verified": true, "visibility": "public"]])
         let result = try archive.compare()
-        #expect(result.status == 0 && result.output.contains("6 answers compared, 0 differ"), "\(result)")
+        #expect(result.status == 0 && result.output.contains("6 responses compared, 0 differ"), "\(result)")
     }
 
     @Test("redirects and forms that lead elsewhere differ")
@@ -328,9 +331,10 @@ struct CompareTests {
             sent: ["state": "s", "code": "c68eafb759bcc49d9b9", "user": #"{"name":{}}"#], answer: "hi")
         let result = try archive.compare()
         for line in [
-            "same     1  GET", "leads to example.com/other there, to example.com/callback here",
-            "leads to example.org/callback there, to example.com/callback here",
-            "leads to example.com/elsewhere there, to example.com/callback here", "4 answers compared, 3 differ",
+            "same     1  GET", "leads to example.com/other in the recording, to example.com/callback in Understudy",
+            "leads to example.org/callback in the recording, to example.com/callback in Understudy",
+            "leads to example.com/elsewhere in the recording, to example.com/callback in Understudy",
+            "4 responses compared, 3 differ",
         ] {
             #expect(result.output.contains(line), "\(line): \(result)")
         }
@@ -385,7 +389,7 @@ struct CompareTests {
         }
         let result = try archive.compare()
         #expect(result.output.components(separatedBy: "error_description: ").count == 2, "\(result)")
-        #expect(result.output.contains("wrong house.\" there, "), "\(result)")
+        #expect(result.output.contains("wrong house.\" recorded, "), "\(result)")
         #expect(!result.output.contains("Trace ID"), "\(result)")
     }
 
@@ -400,7 +404,7 @@ struct CompareTests {
             ),
             (
                 #"{"log":{"entries":[{"request":{"method":"G T","url":"https://x/"}}]}}"#,
-                "$.log.entries[0].request.method: expected a method"
+                "$.log.entries[0].request.method: expected an HTTP method"
             ),
             (
                 #"{"log":{"entries":[{"request":{"method":"GET","url":"x y"}}]}}"#,
@@ -412,7 +416,7 @@ struct CompareTests {
             ),
             (
                 #"{"log":{"entries":[{"request":{"method":"GET","url":"https://x/","headers":[{"name":"a\nb","value":""}]},"response":{"status":200}}]}}"#,
-                "$.log.entries[0].request.headers[0]: a header's name"
+                "$.log.entries[0].request.headers[0]: an HTTP header has an empty name"
             ),
         ])
     func malformed(text: String, words: String) throws {
@@ -428,7 +432,7 @@ struct CompareTests {
         let many = Array(repeating: entry, count: 2_001).joined(separator: ",")
         let result = try Archive.compare(#"{"log":{"entries":[\#(many)]}}"#)
         #expect(result.status == 1)
-        #expect(result.errors.contains("$.log.entries: 2001 entries; at most 2000 are compared"))
+        #expect(result.errors.contains("$.log.entries: the recording has 2001 entries; at most 2000 can be compared"))
         #expect(try Tool.run("compare", "/nowhere.har").status == 1)
         #expect(try Tool.run("compare").status == 64)
         #expect(try Tool.run("compare", "x.har", "--as-of", "soon").status == 64)

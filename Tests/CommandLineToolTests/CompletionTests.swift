@@ -17,7 +17,7 @@ struct CompletionTests {
         }
         let unknown = try Tool.run("completion", environment: ["SHELL": "/bin/tcsh"])
         #expect(unknown.status == 64)
-        #expect(unknown.errors.contains("say bash, zsh or fish"))
+        #expect(unknown.errors.contains("give bash, zsh or fish"))
         let script = try Tool.run("completion", "bash").output
         let asked = try Shell.run(
             "bash",

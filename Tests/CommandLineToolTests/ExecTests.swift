@@ -50,7 +50,8 @@ struct ExecTests {
                     "bash", "-c", script,
                 ])
         }
-        #expect(runs.allSatisfy { $0.status == 0 && $0.errors.contains("the rehearsal changed ") }, "\(runs)")
+        #expect(
+            runs.allSatisfy { $0.status == 0 && $0.errors.contains("the rehearsal (--rehearse) varied ") }, "\(runs)")
         let sizes = runs.map { $0.output.split(separator: " ").map { $0.prefix(3) } }
         #expect(sizes[0].count == 40 && sizes[0] == sizes[1] && Set(sizes[0]).count > 1, "\(sizes)")
         let plain = try Shell.run(
@@ -91,7 +92,7 @@ struct ExecTests {
         let beginnings = Set(both.output.split(separator: "\n").suffix(60))
         #expect(!both.output.contains("503 ") && beginnings.count > 2, "\(both)")
         let unknown = try run("unavailable,members")
-        #expect(unknown.status != 0 && unknown.errors.contains("there is no surprise \"members\""), "\(unknown)")
+        #expect(unknown.status != 0 && unknown.errors.contains("unknown variation \"members\""), "\(unknown)")
     }
 
     @Test("--mcp tells the command of a protected resource, and refuses an issuer that isn't there")
@@ -105,7 +106,7 @@ struct ExecTests {
         #expect(result.status == 0, "\(result)")
         let refused = try Tool.run("exec", "--mcp", "crop", "--", "true")
         #expect(refused.status == 1)
-        #expect(refused.errors.contains(#"no issuer "crop" is seeded; did you mean"#), "\(refused)")
+        #expect(refused.errors.contains(#"no issuer "crop" is configured in the seed; did you mean"#), "\(refused)")
     }
 
     @Test("when the command fails, what was refused is told, and where the log is")

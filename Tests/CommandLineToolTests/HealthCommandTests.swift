@@ -32,7 +32,7 @@ struct HealthCommandTests {
                 ending = try Tool.run("health", "--url", url)
                 return ending.status != 0
             })
-        #expect(ending.status == 1 && ending.errors.contains("was told to end"), "\(ending)")
+        #expect(ending.status == 1 && ending.errors.contains("is shutting down"), "\(ending)")
         // The same signal again ends the drain.
         _ = daemon.stop(SIGTERM)
         let gone = try Tool.run("health", "--url", url)

@@ -47,7 +47,7 @@ struct HostileSurroundingsTests {
         ] {
             let made = try Tool.run("ca", "init", "--ca-directory", place)
             #expect(made.status == 1)
-            #expect(made.errors == "understudy: the authority can't be written: \(wanted)\n")
+            #expect(made.errors == "understudy: the certificate authority can't be written: \(wanted)\n")
         }
         let missing = "\(folder.path)/missing"
         let log = try Tool.run("exec", "--log-file", "\(missing)/log", "--", "true")
@@ -75,7 +75,7 @@ struct HostileSurroundingsTests {
         #expect(result.status == 1)
         #expect(
             result.errors
-                == "understudy: the authority can't be written: \(folder.path)/ca can't be made: Read-only file system\n"
+                == "understudy: the certificate authority can't be written: \(folder.path)/ca can't be made: Read-only file system\n"
         )
         let full = try Shell.run(
             "unshare",
@@ -120,7 +120,7 @@ struct HostileSurroundingsTests {
         let lines = result.output.split(separator: "\n").map(String.init)
         #expect(
             lines == [
-                "dir: $: no *.json in this directory", "big: $: the file can't be read: it has more than 64 MB",
+                "dir: $: the directory has no *.json file", "big: $: the file can't be read: it has more than 64 MB",
                 "latin: $: the file can't be read: it isn't UTF-8",
                 "loop: $: the file can't be read: Too many levels of symbolic links",
                 "/dev/zero: $: the file can't be read: it has more than 64 MB", "ok/x: $: no such file",
@@ -133,7 +133,7 @@ struct HostileSurroundingsTests {
         let folder = try Folder()
         let full = try HostileSurroundingsTests.run("\"$0\" seed schema > /dev/full", folder)
         #expect(full.status == 1)
-        #expect(full.errors == "understudy: standard output can't be written: No space left on device\n")
+        #expect(full.errors == "understudy: can't write to standard output: No space left on device\n")
         // No file or socket takes the numbers of missing standard descriptors.
         #expect(try HostileSurroundingsTests.run("\"$0\" seed check /nowhere <&- >&- 2>&-", folder).status == 1)
     }

@@ -45,9 +45,9 @@ struct MailOptionTests {
         "what can't be is one line",
         arguments: [
             (["--smtp-port", "70000"], 64, "--smtp-port"), (["--smtp-world", "w1=0"], 64, "goes with --smtp-port"),
-            (["--smtp-port", "0", "--smtp-world", "w1"], 64, "give its port"),
-            (["--smtp-port", "0", "--smtp-world", "a b=0"], 64, "can't be a world"),
-            (["--smtp-port", "0", "--smtp-world", "a=0", "--smtp-world", "a=0"], 64, "given two"),
+            (["--smtp-port", "0", "--smtp-world", "w1"], 64, "give the world's SMTP port"),
+            (["--smtp-port", "0", "--smtp-world", "a b=0"], 64, "can't be a test world's name"),
+            (["--smtp-port", "0", "--smtp-world", "a=0", "--smtp-world", "a=0"], 64, "two ports are given"),
         ])
     func misuse(arguments: [String], status: Int, words: String) throws {
         let result = try Shell.run(Tool.path, ["serve", "--port", "0"] + arguments)

@@ -59,7 +59,8 @@ struct ModelContextTests {
         "options that don't go together are refused",
         arguments: [
             (["--port", "9"], "go with --start"), (["--seed", "x"], "go with --start"),
-            (["--start", "--url", "http://localhost:9"], "give one of them"), (["--world", "a/b"], "can't be a world"),
+            (["--start", "--url", "http://localhost:9"], "give one of them"),
+            (["--world", "a/b"], "can't be a test world's name"),
         ])
     func options(_ arguments: [String], _ words: String) throws {
         let result = try run(arguments, [])

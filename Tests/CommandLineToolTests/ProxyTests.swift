@@ -67,7 +67,7 @@ struct ProxyTests {
         arguments: [
             ("https://example.com/", "doesn't stand in for example.com"),
             ("http://example.com/", "doesn't stand in for example.com"),
-            ("https://appleid.apple.com:8443/", "answers at port 443"),
+            ("https://appleid.apple.com:8443/", "is served at port 443"),
         ])
     func refused(url: String, advice: String) throws {
         let server = try start()

@@ -273,7 +273,7 @@ struct SeedInitTests {
         try "mine".write(toFile: file, atomically: true, encoding: .utf8)
         let again = try Tool.run("seed", "init", start.seed)
         #expect(again.status == 1)
-        #expect(again.errors.contains("nothing is written: \(file), \(start.seed)/schema.json"))
+        #expect(again.errors.contains("no file is written: \(file), \(start.seed)/schema.json"))
         #expect(try start.read("seed.json") == "mine")
         #expect(try Tool.run("seed", "init", "--force", start.seed).status == 0)
         try start.daemon().stop()
@@ -315,7 +315,7 @@ struct SeedInitTests {
         #expect(try start.read(".gitignore") == "node_modules\nsecrets.json\n")
         let other = try Tool.run("seed", "init", "--force", start.seed)
         #expect(other.status == 1)
-        #expect(other.errors.contains("secrets.json is another app's"))
+        #expect(other.errors.contains("secrets.json belongs to another app"))
     }
 
     @Test(
@@ -323,18 +323,19 @@ struct SeedInitTests {
         arguments: [
             (".env", "A=1\nwhat is this\n", "line 2: expected NAME=value"),
             (".env", "A=1\n\nB=\"x\ny", "line 3: the quotation isn't closed"),
-            (".env", "PORT=3000\nDEBUG=1", "it names no client of a provider, such as GOOGLE_CLIENT_ID"),
+            (".env", "PORT=3000\nDEBUG=1", "the configuration names no client of a provider, such as GOOGLE_CLIENT_ID"),
             (".env", "", "it is empty"),
             (".env", "APPLE_TEAM_ID=short", "$.apple.teams[0].id: found a string (\"short\"), expected ten"),
             (".env", String(repeating: "A=1\n", count: 300_000), "it has more than 1 MB"),
             ("x.plist", "bplist00\u{1}", "plutil -convert xml1"),
             ("x.js", "const firebaseConfig = {\n  apiKey: \"k\"\n};", "write the object alone, as JSON"),
             ("x.plist", "<plist>\n<dict>\n<key>A", "line 3: <key> isn't closed by </key>"),
-            ("x.plist", "<plist>\n<dict>\n", "line 3: it ends within a dict or array"),
-            ("x.plist", "<html></html>", "it isn't a property list"),
+            ("x.plist", "<plist>\n<dict>\n", "line 3: the file ends within a dict or array"),
+            ("x.plist", "<html></html>", "the file isn't a property list"),
             ("x.plist", "<plist>\n<dict", "line 2: the tag isn't closed"),
             (
-                "x.plist", String(repeating: "<plist><dict>", count: 70_000), "line 1: it ends within a dict or array"
+                "x.plist", String(repeating: "<plist><dict>", count: 70_000),
+                "line 1: the file ends within a dict or array"
             ),
             ("x.json", "{\"apiKey\": ", "not JSON"), ("x.json", "{}", "it is empty"),
             ("x.json", String(repeating: "[", count: 100_000), "not JSON"),

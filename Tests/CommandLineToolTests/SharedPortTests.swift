@@ -178,7 +178,7 @@ struct SharedPortTests {
             Tool.path, ["exec", "--intercept", "--log-file", "/dev/null", "--", "sh", "-c", script],
             environment: ["HOME": "/proc/nowhere"])
         #expect(result.status == 3 && result.output == "200", "\(result)")
-        #expect(result.errors.contains("Chromium and Chrome don't trust the authority"), "\(result)")
+        #expect(result.errors.contains("Chromium and Chrome don't trust the certificate authority"), "\(result)")
     }
 
     @Test("without certutil, a command that fails is told what browsers lack")

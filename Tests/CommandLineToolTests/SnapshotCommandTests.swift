@@ -49,19 +49,19 @@ struct SnapshotCommandTests {
         let url = ["--url", "http://127.0.0.1:\(daemon.port)"]
         try "{}".write(toFile: "\(folder.path)/empty", atomically: true, encoding: .utf8)
         for (arguments, status, words) in [
-            (["save", "--world", "none"] + url + ["-"], 1, "there is no world \"none\""),
+            (["save", "--world", "none"] + url + ["-"], 1, "there is no test world \"none\""),
             (["load"] + url + ["\(folder.path)/empty"], 1, "\(folder.path)/empty: $: \"snapshot\" is missing"),
             (["load"] + url + ["\(folder.path)/nothing"], 1, "nothing can't be read"),
             (["save", "--url", "http://127.0.0.1:1", "-"], 1, "http://127.0.0.1:1"),
-            (["save", "--store", "tape:x", "-"], 1, "\"tape:x\" is no store"),
-            (["save", "--store", "memory:", "-"], 1, "\"memory:\" is no store"),
+            (["save", "--store", "tape:x", "-"], 1, "\"tape:x\" isn't a store"),
+            (["save", "--store", "memory:", "-"], 1, "\"memory:\" isn't a store"),
             // This is what an unset variable leaves.
-            (["save", "--store", "sqlite:", "-"], 1, "\"sqlite:\" is no store"),
-            (["save", "--store", "mysql://ada:s3cret@db/x", "-"], 1, "\"mysql\" is no store"),
+            (["save", "--store", "sqlite:", "-"], 1, "\"sqlite:\" isn't a store"),
+            (["save", "--store", "mysql://ada:s3cret@db/x", "-"], 1, "\"mysql\" isn't a store"),
             (["save", "--store", "memory"] + url + ["-"], 64, "give one"),
-            (["save", "--world", "a b", "-"], 64, "can't be a world"),
-            (["save", "--store", "memory", "-"], 64, "memory keeps nothing"),
-            (["save", "--store", "sqlite:#temporary", "-"], 64, "ends with its daemon"),
+            (["save", "--world", "a b", "-"], 64, "can't be a test world's name"),
+            (["save", "--store", "memory", "-"], 64, "worlds in memory end"),
+            (["save", "--store", "sqlite:#temporary", "-"], 64, "is deleted with its daemon"),
             (["save", "--store", "sqlite:\(folder.path)/typo", "-"], 64, "there is no file \(folder.path)/typo"),
         ] {
             let result = try Shell.run(Tool.path, ["snapshot"] + arguments)

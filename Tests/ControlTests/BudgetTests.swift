@@ -146,7 +146,7 @@ struct BudgetTests {
         for headers in [["Accept": "text/event-stream"], [:]] {
             let refused = try fixture.client.get("\(BudgetTests.api)/requests?wait=1m", headers: headers)
             #expect(refused.status == 503)
-            #expect(refused.diagnosis.contains("close some of them"))
+            #expect(refused.diagnosis.contains("close some first"))
         }
         #expect(try fixture.client.get("\(BudgetTests.api)/requests").status == 200)
         // The waiting requests get their answer, and their leases are released.

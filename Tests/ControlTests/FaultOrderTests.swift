@@ -144,10 +144,10 @@ struct FaultOrderTests {
             (#"{}"#, "$", "effect"),
             (#"{"effect":{"stauts":500}}"#, "$.effect.stauts", "\"status\""),
             (#"{"effect":{"status":99}}"#, "$.effect.status", "from 200 to 599"),
-            (#"{"effect":{"body":"x"}}"#, "$.effect.body", "goes with status"),
+            (#"{"effect":{"body":"x"}}"#, "$.effect.body", "requires status"),
             (
                 #"{"effect":{"status":200,"headers":{"A B":"x"}}}"#, "$.effect.headers[\"A B\"]",
-                "can't be a header's name"
+                "isn't a valid name of an HTTP header"
             ),
             (#"{"effect":{"status":200,"headers":{"A":"x\r\ny"}}}"#, "$.effect.headers.A", "control characters"),
             (#"{"effect":{"delay":"soon"}}"#, "$.effect.delay", "a duration"),
@@ -173,7 +173,7 @@ struct FaultOrderTests {
             ),
             (
                 #"{"effect":{"token":{"signature":"none"}},"match":{"host":"github.com","path":"/login/oauth/access_token"}}"#,
-                "$.effect.token", "what fits there"
+                "$.effect.token", "valid effects"
             ),
             (
                 #"{"effect":{"malformedJSON":true},"match":{"host":"github.com","path":"/login/oauth/authorize"}}"#,
@@ -188,17 +188,20 @@ struct FaultOrderTests {
                 #"{"effect":{"token":{"signature":"invalid"}},"match":{"host":"login.corp.example","path":"/userinfo"}}"#,
                 "$.effect.token", "token (claims)"
             ),
-            (#"{"effect":{"jwks":"empty"},"match":{"path":"/auth/token"}}"#, "$.effect.jwks", "fits"),
-            (#"{"effect":{"response":{}},"match":{"path":"/auth/token"}}"#, "$.effect", "nothing would happen"),
+            (#"{"effect":{"jwks":"empty"},"match":{"path":"/auth/token"}}"#, "$.effect.jwks", "valid effects"),
+            (#"{"effect":{"response":{}},"match":{"path":"/auth/token"}}"#, "$.effect", "the fault has no effect"),
             (#"{"effect":{"response":[]},"match":{"path":"/auth/token"}}"#, "$.effect.response", "object"),
             (
                 #"{"effect":{"response":{"a":1}},"match":{"host":"appleid.apple.com","path":"/auth/revoke"}}"#,
-                "$.effect.response", "fits"
+                "$.effect.response", "valid effects"
             ),
             (#"{"effect":{"status":200,"response":{"a":1}}}"#, "$.effect.response", "give status or response"),
-            (#"{"effect":{"response":{"a":1}},"match":{"smtp":"RCPT"}}"#, "$.effect.response", "fit"),
-            (#"{"effect":{"code":"used"},"match":{"path":"/auth/keys"}}"#, "$.effect.code", "fits"),
-            (#"{"effect":{"rotateKeys":true},"match":{"host":"api.github.com"}}"#, "$.effect.rotateKeys", "fits"),
+            (#"{"effect":{"response":{"a":1}},"match":{"smtp":"RCPT"}}"#, "$.effect.response", "valid effects"),
+            (#"{"effect":{"code":"used"},"match":{"path":"/auth/keys"}}"#, "$.effect.code", "valid effects"),
+            (
+                #"{"effect":{"rotateKeys":true},"match":{"host":"api.github.com"}}"#, "$.effect.rotateKeys",
+                "valid effects"
+            ),
             (#"{"effect":{"token":{"signature":"bad"}}}"#, "$.effect.token.signature", "unknownKey"),
         ])
     func misfits(body: String, path: String, advice: String) throws {
@@ -243,7 +246,7 @@ struct FaultOrderTests {
                 #"{"match":{"path":"/auth/token"},"effect":{"state":"wrong"}}"#,
                 "$.faults[1].effect.state: "
             ),
-            (#"{"effect":{}}"#, "$.faults[1].effect: nothing would happen"),
+            (#"{"effect":{}}"#, "$.faults[1].effect: the fault has no effect"),
             (#"{"effect":{"token":{}}}"#, "$.faults[1].effect: "),
             (#"{"effect":{"token":{"claims":{},"signature":"valid"}}}"#, "$.faults[1].effect: "),
             (#"{"effect":{"status":"x"}}"#, "$.faults[1].effect.status: "),

@@ -141,13 +141,13 @@ struct OpenAPITests {
         let properties = order["properties"] as? [String: [String: String]]
         #expect(
             properties == [
-                "reset": ["type": "boolean", "description": "Back to the machine's time, running."],
+                "reset": ["type": "boolean", "description": "Return to the machine's real time."],
                 "set": [
-                    "type": "string", "description": "A moment to go to.",
+                    "type": "string", "description": "The time to set.",
                     "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?Z$",
                 ],
                 "advance": [
-                    "type": "string", "description": "How far to move, such as \"6m\" or \"-1h\".",
+                    "type": "string", "description": "How far to move time: \"6m\" or \"-1h\".",
                     "pattern": "^-?[0-9]+(ms|s|m|h|d)$",
                 ], "freeze": ["type": "boolean", "description": "Whether time stands still."],
             ])

@@ -163,6 +163,9 @@ struct OutcomeTests {
             .json(OutcomeTests.seed("google", #"{"mode":"auto","outcome":"error"}"#)),
             .json(#"{"interaction":{"mode":"auto","outcome":"error"}}"#),
         ])
-        #expect(faults.contains { $0.contains("$.interaction: the outcome \"error\" needs the error's name") })
+        #expect(
+            faults.contains {
+                $0.contains("$.interaction: the outcome \"error\" needs the error's name in the member \"error\"")
+            })
     }
 }

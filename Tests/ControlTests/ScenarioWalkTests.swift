@@ -68,9 +68,9 @@ struct ScenarioWalkTests {
     @Test(
         "a daemon doesn't start with a scenario that can't be played",
         arguments: [
-            ("provider-outage,host=login.nowhere.example", "the daemon serves no such host"),
+            ("provider-outage,host=login.nowhere.example", "the daemon serves no host"),
             ("provider-outage,hots=github.com", "\"host\""),
-            ("revoked-grant", "no world can begin"),
+            ("revoked-grant", "no test world can start"),
         ])
     func start(name: String, reason: String) throws {
         var options = RunningServer.Options()

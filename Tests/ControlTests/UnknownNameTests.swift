@@ -18,7 +18,7 @@ import Understudy
             ),
             (
                 "outcomes", #"{"provider":"apple","client":"1234567890","outcome":"approve"}"#, "$.client",
-                "it is a client at facebook"
+                "this ID belongs to a client at facebook"
             ),
             ("outcomes", #"{"provider":"openid","client":"x","outcome":"approve"}"#, "$.client", "there are: "),
             (
@@ -56,7 +56,7 @@ import Understudy
             ),
             (
                 "faults", #"{"match":{"path":"/v1/accounts:signUp"},"effect":{"error":"NO_SUCH_CODE_AT_ALL"}}"#,
-                "$.effect.error", "doesn't fit"
+                "$.effect.error", "isn't valid for"
             ),
         ])
     func refused(call: String, order: String, path: String, words: String) throws {

@@ -235,7 +235,7 @@ struct WorldTests {
         let fixture = try FaultFixture(isAlone: true)
         let answer = try fixture.client.get("/~\(name)/appleid.apple.com/auth/keys")
         #expect(answer.status == 404)
-        #expect(answer.diagnosis.contains("a world's name is"))
+        #expect(answer.diagnosis.contains("a test world's name is"))
     }
 
     @Test("a reset of one world is none of another's business")

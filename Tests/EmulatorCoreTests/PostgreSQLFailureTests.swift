@@ -60,7 +60,8 @@ struct PostgreSQLFailureTests {
             #expect(throws: PostgreSQLStartFailure.self) { try PostgreSQLArchive(url).begin(withSeed: other.digest) }
             try TestDatabase.execute("UPDATE understudy_meta SET value = '99' WHERE name = 'schema'", at: url)
             #expect(
-                failure(url).hasSuffix("(its schema is 99, this one's \(PostgreSQLSchema.version)): use that version"))
+                failure(url).hasSuffix(
+                    "(its schema is 99, this version's \(PostgreSQLSchema.version)): use that version"))
             try TestDatabase.execute("UPDATE understudy_meta SET value = '1' WHERE name = 'schema'", at: url)
             #expect(failure(url).contains("earlier version of understudy (its schema is 1"))
         }

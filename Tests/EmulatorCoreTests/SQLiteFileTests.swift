@@ -115,12 +115,13 @@ struct SQLiteFileTests {
     func unusable() throws {
         let folder = try Folder()
         #expect(
-            failure("\(folder.path)/none/w") == "\(folder.path)/none/w: it can't be opened: No such file or directory")
+            failure("\(folder.path)/none/w")
+                == "\(folder.path)/none/w: the file can't be opened: No such file or directory")
         try "not a database, but long enough to be taken for one. ".data(using: .utf8)?.write(
             to: URL(filePath: "\(folder.path)/text"))
-        #expect(failure("\(folder.path)/text").hasSuffix("it isn't a SQLite database"))
+        #expect(failure("\(folder.path)/text").hasSuffix("the file isn't a SQLite database"))
         try SQLiteDatabase("\(folder.path)/other").execute("CREATE TABLE people(name TEXT)")
-        #expect(failure("\(folder.path)/other").hasSuffix("it is another program's database"))
+        #expect(failure("\(folder.path)/other").hasSuffix("the file is another program's database"))
         #expect(failure(folder.file) == "none")
         try SQLiteDatabase(folder.file).execute("PRAGMA user_version = 99")
         #expect(failure(folder.file).contains("newer version of understudy"))
@@ -155,7 +156,7 @@ struct SQLiteFileTests {
             Issue.record("it was read")
         } catch let error as StoreFailure {
             #expect(error.kind == .unreadable)
-            #expect(error.detail.hasPrefix("in the table test.note, the row at place 1"), "\(error.detail)")
+            #expect(error.detail.hasPrefix("row 1 of the table test.note can't be loaded"), "\(error.detail)")
             #expect(!error.diagnosis.line.contains("s3cret"))
         }
     }
@@ -212,13 +213,14 @@ struct SQLiteFileTests {
         let folder = try Folder()
         let stores = try SQLiteArchive(folder.file)
         defer { stores.close() }
-        #expect(failure(folder.file).contains("another understudy uses it"))
+        #expect(failure(folder.file).contains("another understudy process uses the file"))
         let link = "\(folder.path)/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folder.file)
-        #expect(failure(link) == "\(link): another understudy uses it: end that one, or give this one another file")
+        #expect(
+            failure(link) == "\(link): another understudy process uses the file: end that process, or use another file")
         let hardLink = "\(folder.path)/other"
         try FileManager.default.linkItem(atPath: folder.file, toPath: hardLink)
-        #expect(failure(hardLink).hasPrefix("\(hardLink): it has 2 names (hard links)"))
+        #expect(failure(hardLink).hasPrefix("\(hardLink): the file has 2 names (hard links)"))
         let (one, other) = (try seed(), try seed("{}"))
         try stores.begin(withSeed: one.digest)
         try stores.begin(withSeed: one.digest)

@@ -74,7 +74,7 @@ struct SeedTests {
             (#"{"accounts":[{"id":"a","github":{"id":0}}]}"#, "expected a whole number from 1"),
             (
                 #"{"accounts":[{"id":"a","github":{"login":"x"}},{"id":"b","github":{"login":"x"}}]}"#,
-                #""x" is already the login of another person"#
+                #""x" is already used as the login of another person"#
             ),
             (#"{"apple":{"issuer":"Provider"}}"#, #"did you mean "provider"?"#),
             (#"{"apple":{"codeLifetime":"5 minutes"}}"#, "expected a duration such as"),
@@ -106,7 +106,7 @@ struct SeedTests {
             ),
             (
                 #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG","publicKeyFile":"keys/AuthKey_ABC123DEFG.pub.pem","privateKeyFile":"keys/AuthKey_ZYX987WVUT.p8"}]}]}}"#,
-                "$.apple.teams[0].keys[0].privateKey: this private key doesn't belong to the public key beside it"
+                "$.apple.teams[0].keys[0].privateKey: the private key doesn't match the public key beside it"
             ),
             (
                 #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG","privateKeyFile":"keys/AuthKey_ABC123DEFG.pub.pem"}]}]}}"#,
@@ -177,7 +177,7 @@ struct SeedTests {
         let found = faults(team("A1B2C3D4E5"), team("F6G7H8J9K0"))
         let taken = #"client_id "com.same" is already taken at $.apple.teams[0].apps[0].bundleID"#
         #expect(found.contains { $0.contains(taken) })
-        #expect(found.contains { $0.contains("7 is already the id of another person") })
+        #expect(found.contains { $0.contains("7 is already used as the id of another person") })
         #expect(faults(team("A1B2C3D4E5"), team("A1B2C3D4E5")) == [])
     }
 

@@ -84,9 +84,10 @@ struct SeededHostTests {
             ("127.0.0.1", "host name"), ("[::1]", "host name"), ("é.example", "host name"),
             (String(repeating: "a", count: 64), "host name"),
             (Array(repeating: "abcdefg", count: 32).joined(separator: "."), "host name"),
-            ("always.example", "another provider's"), ("a.below.example", "another provider's"),
-            ("localhost", "the daemon's own"), ("a.localhost", "the daemon's own"), ("own", "the daemon's own"),
-            ("favicon.ico", "the daemon's own"),
+            ("always.example", "belongs to another provider"), ("a.below.example", "belongs to another provider"),
+            ("localhost", "reserved for the daemon"), ("a.localhost", "reserved for the daemon"),
+            ("own", "reserved for the daemon"),
+            ("favicon.ico", "reserved for the daemon"),
         ])
     func refused(name: String, message: String) {
         let error = #expect(throws: Issues.self) { try seed(name) }

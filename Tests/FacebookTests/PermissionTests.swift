@@ -140,7 +140,7 @@ struct PermissionTests {
         let refused = try fixture.dialog()
         #expect(refused.status == 400)
         #expect(refused.text.contains("App not active"))
-        #expect(refused.diagnosis.contains("mode is development"))
+        #expect(refused.diagnosis.contains("in development mode"))
         #expect(refused.location.isEmpty)
         let people = try fixture.dialog()
         let chosen = try fixture.client.post(

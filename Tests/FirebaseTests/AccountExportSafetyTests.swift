@@ -122,11 +122,12 @@ struct AccountExportSafetyTests {
     @Test(
         "a directory, a file or a link in the place of something else is named, and nothing is changed",
         arguments: [
-            ("auth_export", "file", "it isn't a directory"), ("auth_export", "link", "it is a symbolic link"),
-            ("auth_export/accounts.json", "folder", "it is a directory"),
-            ("auth_export/accounts-corp.json", "link", "it is a symbolic link"),
-            (ExportFolder.metadata, "folder", "it is a directory"),
-            (ExportFolder.metadata, "link", "it is a symbolic link"),
+            ("auth_export", "file", "the path isn't a directory"),
+            ("auth_export", "link", "the path is a symbolic link"),
+            ("auth_export/accounts.json", "folder", "the path is a directory"),
+            ("auth_export/accounts-corp.json", "link", "the path is a symbolic link"),
+            (ExportFolder.metadata, "folder", "the path is a directory"),
+            (ExportFolder.metadata, "link", "the path is a symbolic link"),
         ])
     func inTheWay(name: String, kind: String, reason: String) throws {
         try folder.write(["elsewhere/accounts.json": "old"])

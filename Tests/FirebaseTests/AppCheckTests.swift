@@ -79,7 +79,7 @@ struct AppCheckTests {
             ("exchangeRecaptchaV3Token", ["recaptcha_v3_token": "bot"], app, "score is 0.4"),
             (
                 "exchangeAppAttestAttestation", ["attestationStatement": "eA", "keyId": "eA", "challenge": "eA"], app,
-                "the challenge is unknown"
+                "challenge is unknown"
             ),
         ])
     func refused(method: String, body: [String: String], app: String, reason: String) throws {

@@ -106,7 +106,7 @@ struct AppleCredentialTests {
         "the diagnosis names the mistake",
         arguments: [
             ("raw", "the raw nonce itself was sent"),
-            ("hash", "the hash was given"),
+            ("hash", "hash was given in place"),
             ("base64", "base64"), ("upper", "upper-case hex"), ("twice", "hashed twice"),
             ("other", "isn't made from this"),
         ])
@@ -150,19 +150,19 @@ struct AppleCredentialTests {
         let now = Int64(Date().timeIntervalSince1970)
         let signature = "INVALID_IDP_RESPONSE : Unable to verify the ID Token signature."
         let table: [(String, String, String)] = [
-            ("nonsense", "INVALID_IDP_RESPONSE : Unable to parse the ID Token.", "can't be read"),
+            ("nonsense", "INVALID_IDP_RESPONSE : Unable to parse the ID Token.", "can't be parsed"),
             (try token([:], key: "google-signing-1"), signature, "the signature isn't that key's"),
             (try token([:], kid: "unknown"), signature, "no key \"unknown\" is published"),
             (try token([:], alg: "HS256"), signature, "not RS256"),
             (
                 try token(["iss": "https://accounts.google.com"]),
                 "INVALID_IDP_RESPONSE : The issuer in ID Token https://accounts.google.com does not match the expected one in "
-                    + "config: https://appleid.apple.com.", "isn't this provider's"
+                    + "config: https://appleid.apple.com.", "wasn't issued by this provider"
             ),
             (
                 try token(["aud": "com.other"]),
                 "INVALID_IDP_RESPONSE : The audience in ID Token [com.other] does not match the expected audience "
-                    + "com.example.web.", "made for another app"
+                    + "com.example.web.", "issued to another client ID"
             ),
             (
                 try token(["sub": nil]),

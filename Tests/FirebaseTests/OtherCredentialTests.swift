@@ -54,7 +54,7 @@ struct OtherCredentialTests {
                 answer.message.hasPrefix(
                     "INVALID_IDP_RESPONSE : Unsuccessful check authorization response from Github: {\"message\":\"Not Found\""
                 ))
-            #expect(answer.diagnosis.contains("GitHub doesn't know the access token"))
+            #expect(answer.diagnosis.contains("GitHub doesn't accept the access token"))
         }
         #expect(
             try fixture.assertion(FirebaseFixture.postBody("github.com", idToken: "x")).errorCode

@@ -93,7 +93,7 @@ struct RoomTests {
             }
             #expect(answer.status == 429)
             #expect(answer.message.hasPrefix("QUOTA_EXCEEDED"))
-            #expect(answer.diagnosis.contains("the seed doesn't have it"))
+            #expect(answer.diagnosis.contains("too many projects and tenants outside the seed"))
         }
         let memory = try fixture.client.get("\(FirebaseFixture.control)/health").json["memory"] as? [String: Any]
         let projects = memory?["projects"] as? [String: Any]
@@ -133,7 +133,7 @@ struct RoomTests {
             let answer = try await call(path, body)
             #expect(answer.status == 429, "\(path): \(answer)")
             #expect(answer.text.contains("QUOTA_EXCEEDED : Exceeded the number of accounts."))
-            #expect(answer.diagnosis.contains("a world has at most 2 users"))
+            #expect(answer.diagnosis.contains("its limit of 2 users"))
         }
         #expect(worlds.main.read { $0.count(User.self) } == 2)
         #expect(try await call("\(project):delete", #"{"localId":"a"}"#).status == 200)

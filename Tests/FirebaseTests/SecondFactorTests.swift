@@ -67,7 +67,8 @@ struct SecondFactorTests {
         #expect(first["idToken"] == nil)
         let pending = try #require(first["mfaPendingCredential"])
         let waiting = try fixture.client.get("/_understudy/v1/flows?unfinished=true").text
-        #expect(waiting.contains("\"hint\":\"A second factor is wanted, and nobody has given it.\""), "\(waiting)")
+        #expect(
+            waiting.contains("\"hint\":\"A second factor is required, and the user hasn't given it.\""), "\(waiting)")
         // "Select a second factor to sign in": the resolver's hints
         let hint = try #require((first.json["mfaInfo"] as? [[String: Any]])?.first)
         #expect(hint["displayName"] as? String == "Work phone")
@@ -186,7 +187,7 @@ struct SecondFactorTests {
         }
         #expect(try finalize(fixture.totp(secret, after: 600)).message == "INVALID_CODE")
         // This is the code with which it was enrolled.
-        #expect(try finalize(fixture.totp(secret)).diagnosis.contains("accepted before"))
+        #expect(try finalize(fixture.totp(secret)).diagnosis.contains("already used"))
         try fixture.advance("5m")
         #expect(try finalize(fixture.totp(secret)).errorCode == "TOTP_CHALLENGE_TIMEOUT")
         first = try signIn()

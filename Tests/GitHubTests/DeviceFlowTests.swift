@@ -74,7 +74,7 @@ struct DeviceFlowTests {
         #expect(waiting["error_description"] == "The authorization request is still pending.")
         #expect(waiting.diagnosis.isEmpty)
         #expect(
-            waiting.note.contains("nobody has entered the user code")
+            waiting.note.contains("the user hasn't entered the user code")
                 && !waiting.note.contains(begun["user_code"] ?? "?"))
 
         let browser = TestBrowser(fixture)
@@ -83,7 +83,7 @@ struct DeviceFlowTests {
         let page = try browser.get("\(GitHubFixture.web)/login/device")
         let wrong = try browser.submit(page, ["user_code": "ZZZZ-ZZZZ"])
         #expect(wrong.status == 422)
-        #expect(wrong.text.contains("no device waits with this code"))
+        #expect(wrong.text.contains("no device is waiting for this user code"))
         // The hyphen and the case may be left out.
         let typed = (begun["user_code"] ?? "").replacingOccurrences(of: "-", with: "").lowercased()
         let consent = try browser.submit(page, ["user_code": typed])
@@ -100,7 +100,7 @@ struct DeviceFlowTests {
         try fixture.advance("6s")
         let again = try poll(fixture, begun["device_code"])
         #expect(again["error"] == "incorrect_device_code")
-        #expect(again.diagnosis.contains("already brought a token"))
+        #expect(again.diagnosis.contains("already exchanged for a token"))
         #expect(try browser.submit(page, ["user_code": typed]).status == 422)
     }
 

@@ -89,7 +89,7 @@ struct ExchangeTests {
             (["code": "x"], "bad_verification_code", bad, "#bad-verification-code", "no such code"),
             (["code": nil], "bad_verification_code", bad, "#bad-verification-code", "code is missing"),
             (["code": used], "bad_verification_code", bad, "#bad-verification-code", "a code works once"),
-            (["code": token], "bad_verification_code", bad, "#bad-verification-code", "this is a token"),
+            (["code": token], "bad_verification_code", bad, "#bad-verification-code", "an access or refresh token"),
             (
                 ["code": challenged], "bad_verification_code", bad, "#bad-verification-code",
                 "code_verifier is missing"
@@ -115,7 +115,7 @@ struct ExchangeTests {
             ),
             (
                 ["code": fresh, "client_id": GitHubFixture.asking], "bad_verification_code", bad,
-                "#bad-verification-code", "the code was given to"
+                "#bad-verification-code", "the code was issued to"
             ),
         ]
         for (parameters, error, description, uri, diagnosis) in table {
@@ -247,7 +247,7 @@ struct ExchangeTests {
         #expect(again["error"] == "bad_refresh_token")
         #expect(again["error_description"] == "The refresh token passed is incorrect or expired.")
         #expect(again["error_uri"]?.hasSuffix("#bad-verification-code") ?? false)
-        #expect(again.diagnosis.contains("refreshed it"))
+        #expect(again.diagnosis.contains("refreshed in request"))
 
         try fixture.advance("9h")
         let expired = try fixture.get("/user", token: second["access_token"])

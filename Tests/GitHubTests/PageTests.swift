@@ -200,7 +200,7 @@ struct PageTests {
         #expect(try browser.submit(connection, ["action": "revoke"]).text.contains("Access revoked"))
         let refused = try fixture.get("/user", token: token)
         #expect(refused.status == 401)
-        #expect(refused.diagnosis.contains("revoked the app"))
+        #expect(refused.diagnosis.contains("revoked the app's authorization"))
         #expect(try browser.get(page).text.contains("authorized this app"))
         #expect(try browser.get("\(GitHubFixture.web)/settings/connections/applications/nothing").status == 404)
     }

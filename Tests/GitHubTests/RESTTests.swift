@@ -204,7 +204,7 @@ struct RESTTests {
             #expect(
                 answer.text
                     == #"{"message":"Not Found","documentation_url":"https://docs.github.com/rest","status":"404"}"#)
-            #expect(answer.diagnosis.contains("nothing is served here"))
+            #expect(answer.diagnosis.contains("nothing is served at this path"))
         }
         #expect(try fixture.call("DELETE", "/user", token: token).status == 404)
     }

@@ -66,7 +66,7 @@ struct DeviceFlowTests {
         let path = "/www.google.com/device"
         #expect(try fixture.client.get(path).text.contains("The code that it shows"))
         let wrong = try fixture.client.post(path, form: ["user_code": "ZZZZ-ZZZZ", "action": "enter"])
-        #expect(wrong.status == 400 && wrong.text.contains("no waiting device shows this code"))
+        #expect(wrong.status == 400 && wrong.text.contains("no device with this user code waits"))
         let code = (begun["user_code"] ?? "").replacingOccurrences(of: "-", with: "").lowercased()
         let people = try fixture.client.post(path, form: ["user_code": code, "action": "enter"])
         #expect(people.text.contains("to continue to Living room"), "\(people)")

@@ -15,19 +15,19 @@ import Testing
         #expect(fresh.kind == "A callback URL")
         #expect(
             fresh.findings.contains {
-                $0.contains("authorization code of GitHub's") && $0.contains("Ada Lovelace (ada)")
+                $0.contains("authorization code issued by GitHub") && $0.contains("Ada Lovelace (ada)")
             })
         #expect(
-            fresh.findings.contains("it wasn't redeemed yet")
-                && fresh.findings.contains { $0.hasPrefix("it expires in") })
-        #expect(fresh.findings.contains { $0.hasPrefix("state is what") })
+            fresh.findings.contains("the code wasn't redeemed yet")
+                && fresh.findings.contains { $0.hasPrefix("code expires in") })
+        #expect(fresh.findings.contains { $0.hasPrefix("state is from") })
         #expect(!fresh.findings.contains { $0.hasPrefix("WRONG") })
         _ = try fixture.redeem(code)
-        #expect(try fixture.explain(callback).findings.contains { $0.hasPrefix("it was redeemed") })
+        #expect(try fixture.explain(callback).findings.contains { $0.hasPrefix("the code was already redeemed") })
         _ = try fixture.redeem(code)
         #expect(
             try fixture.explain(code).findings.contains {
-                $0.hasPrefix("WRONG it was sent 2 times")
+                $0.hasPrefix("WRONG the code was sent 2 times")
             })
     }
 
@@ -42,11 +42,11 @@ import Testing
                 "?error=user_cancelled_authorize",
                 "WRONG error is \"user_cancelled_authorize\""
             ),
-            ("?error=consent_required", "the person must consent"),
-            ("?code=never-given-out", "WRONG code is none"),
-            ("?code=CODE&state=forged-state", "WRONG state \"forged-state\" isn't one"),
+            ("?error=consent_required", "the user must consent"),
+            ("?code=never-given-out", "WRONG code wasn't issued"),
+            ("?code=CODE&state=forged-state", "WRONG state \"forged-state\" wasn't sent"),
             ("?code=CODE&code=CODE", "WRONG \"code\" occurs more than once"),
-            ("#access_token=unknown-token&token_type=bearer", "in the fragment"),
+            ("#access_token=unknown-token&token_type=bearer", "in the URL's fragment"),
             ("?id_token=rubbish&state=STATE", "WRONG id_token isn't a JSON Web Token"),
         ])
     func refused(parameters: String, words: String) throws {
@@ -58,7 +58,7 @@ import Testing
         // The body of a form_post is explained in the same way.
         guard !parameters.hasPrefix("#") else { return }
         let posted = try fixture.explain(String(text.dropFirst()))
-        #expect(posted.kind == "What a sign-in brought back")
+        #expect(posted.kind == "The result of a sign-in")
         #expect(posted.findings.contains { $0.contains(words) })
     }
 
@@ -75,7 +75,7 @@ import Testing
         let code = Answer.fields(String(callback.drop { $0 != "?" }.dropFirst()))["code"] ?? ""
         let answer = try fixture.redeem(code)
         let whole = try fixture.explain(answer.text)
-        #expect(whole.kind == "What a sign-in brought back")
+        #expect(whole.kind == "The result of a sign-in")
         #expect(whole.findings.contains { $0.hasPrefix("access_token is") })
         let token = try fixture.explain("Bearer \(answer["access_token"] ?? "")")
         #expect(token.kind == "A code or a token")
@@ -83,9 +83,9 @@ import Testing
         let native = try fixture.native()
         let text = "  \(native["identityToken"] ?? "")\n"
         #expect(
-            try fixture.explain(text).findings.contains { $0.contains("recording made it") }
+            try fixture.explain(text).findings.contains { $0.contains("issued the token") }
         )
-        #expect(try fixture.explain("eyJ.rubbish").findings.contains { $0.hasPrefix("WRONG it can't be read") })
+        #expect(try fixture.explain("eyJ.rubbish").findings.contains { $0.hasPrefix("WRONG the token can't be read") })
     }
 
     @Test("why a token of GitHub's has ended") func ended() throws {
@@ -103,13 +103,13 @@ import Testing
     @Test("a nonce alone is looked for in the recording") func nonce() throws {
         let raw = InspectorFixture.rawNonce
         #expect(
-            try fixture.explain(raw).findings.contains { $0.hasPrefix("no request") })
+            try fixture.explain(raw).findings.contains { $0.hasPrefix("no recorded request") })
         _ = try fixture.native()
         _ = try fixture.native(nonce: raw)
         let found = try fixture.explain(raw)
         #expect(found.kind.hasPrefix("Perhaps a raw nonce"))
-        #expect(found.findings.contains("Apple was sent its SHA-256, as it should be"))
-        #expect(found.findings.contains { $0.hasPrefix("Apple was sent this text unhashed") })
+        #expect(found.findings.contains("this text's SHA-256 was sent to Apple, which is correct"))
+        #expect(found.findings.contains { $0.hasPrefix("this text was sent to Apple unhashed") })
         #expect(try fixture.explain(InspectorFixture.hash).kind == "A SHA-256, as of a nonce")
     }
 
@@ -134,7 +134,7 @@ import Testing
         let callback = try fixture.gitHubCallback()
         let answer = try fixture.call("explain", ["value": callback], world: "other")
         #expect(answer.json["sound"] as? Bool == false)
-        #expect(answer.text.contains("is none that"))
+        #expect(answer.text.contains("issued in this test world"))
     }
 
     @Test("an address is one, although a sign-in brought it") func address() throws {

@@ -40,7 +40,7 @@ import Testing
         #expect(try fixture.client.get("/_understudy/v1/requests").json["requests"] as? [Any] != nil)
         #expect((try fixture.client.get("/_understudy/v1/requests").json["requests"] as? [Any])?.isEmpty == true)
         let long = try fixture.submit("explain", ["value": String(repeating: "x", count: 70_000)], from: "explain")
-        #expect(long.status == 400 && long.text.contains("What was sent is too long"))
+        #expect(long.status == 400 && long.text.contains("The form is too long"))
     }
 
     @Test("what a form has done is said once, on its page") func notices() throws {

@@ -69,7 +69,7 @@ import Testing
         #expect(found.contains("/_understudy/help/ios#the-nonce-by-hand"))
         #expect(!found.contains("<h2>Start</h2>"))
         let nothing = try fixture.page("help?q=zzzyyyxxx+%3Cb%3E").text
-        #expect(nothing.contains("No page has all of these words.") && !nothing.contains("<b>"))
+        #expect(nothing.contains("No page of the documentation has all of these words.") && !nothing.contains("<b>"))
     }
 
     @Test(

@@ -46,7 +46,7 @@ import Understudy
             (try fixture.client.get("\(world)/v1/requests").json["requests"] as? [[String: Any]])?.first?["id"]
                 as? String)
         let page = try fixture.page("requests/\(id)", world: "w1")
-        let start = try #require(page.text.range(of: "aria-label=\"The request as a command\">"))
+        let start = try #require(page.text.range(of: "aria-label=\"The request as a curl command\">"))
         let source = page.text[start.upperBound...].components(separatedBy: "</pre>")[0]
             .replacingOccurrences(of: "<[^>]*>", with: "", options: .regularExpression)
             .replacingOccurrences(of: "&#39;", with: "'").replacingOccurrences(of: "&#10;", with: "\n")

@@ -125,7 +125,7 @@ import Testing
         let first = try fixture.client.post("/appleid.apple.com/auth/token", form: [:])
         let second = try fixture.client.post("/appleid.apple.com/auth/token", form: [:])
         #expect(first.status == 503 && second.status == 400)
-        #expect(try fixture.page("orders").text.contains("No outcome and no fault waits"))
+        #expect(try fixture.page("orders").text.contains("No ordered outcome or fault is waiting"))
     }
 
     @Test("a refusal stands at its fields, with its status and the form still filled in")
@@ -210,7 +210,7 @@ import Testing
         #expect(try fixture.submit("orders/withdraw", ["kind": "outcome", "id": id]).status == 303)
         #expect(try queued("outcomes").count == 1)
         let again = try fixture.submit("orders/withdraw", ["kind": "outcome", "id": id])
-        #expect(again.status == 404 && again.text.contains("or it is spent") && again.text.contains("Withdraw all"))
+        #expect(again.status == 404 && again.text.contains("it was used up") && again.text.contains("Withdraw all"))
         let hostile = try fixture.submit("orders/withdraw", ["kind": "fault", "id": "../reset?<script>"])
         #expect(hostile.status == 404 && !hostile.text.contains("<script>"))
         #expect(try fixture.submit("orders/withdraw-all", [:]).status == 303)
@@ -235,7 +235,7 @@ import Testing
         #expect(answer.location.contains("/~w1/_understudy/orders?notice="))
         #expect(try queued("outcomes").isEmpty)
         #expect(try queued("outcomes", world: "w1").count == 1)
-        #expect(try fixture.page("orders").text.contains("No outcome and no fault waits"))
+        #expect(try fixture.page("orders").text.contains("No ordered outcome or fault is waiting"))
         #expect(try fixture.page("orders", world: "w1").text.contains("cancels"))
     }
 

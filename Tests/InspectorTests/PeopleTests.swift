@@ -121,7 +121,7 @@ import Testing
         #expect(try account("ada")["phoneNumber"] as? String == "+15555550199")
         let refused = try save(["field.name.given": "Adele"])
         #expect(refused.status == 409)
-        #expect(refused.text.contains("somebody else has changed it to Augusta since"))
+        #expect(refused.text.contains("somebody else has changed this field to Augusta"))
         #expect(refused.text.contains("value=\"Adele\""))
         // The answer is a form with the present values.
         let now = try #require(refused.inputs["earlier"])

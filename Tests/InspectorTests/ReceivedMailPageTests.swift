@@ -56,15 +56,15 @@ struct ReceivedMailPageTests {
             "application/pdf, 2 kB", "/_understudy/v1/mail/m1/attachments/1",
             "<summary>Source</summary>", "<summary>Headers</summary>", "123456", "Send the answer",
         ] { #expect(page.contains(part), "\(part)") }
-        #expect(!page.contains("As the person gets it"))
+        #expect(!page.contains("As the recipient gets it"))
     }
 
     @Test("what the relay changed stands beside what was sent") func forwarded() throws {
         try world.deliver(try SampleMail.rails.message(relay: forwardingRelay()))
         let page = try fixture.page("inbox/m1").text
         for part in [
-            "As the person gets it", "Example Shop, Inc. &lt;noreply_at_example@privaterelay.appleid.com&gt;",
-            "taken out", "/_understudy/v1/mail/m1/raw?as=forwarded", "forwarded it from",
+            "As the recipient gets it", "Example Shop, Inc. &lt;noreply_at_example@privaterelay.appleid.com&gt;",
+            "taken out", "/_understudy/v1/mail/m1/raw?as=forwarded", "forwarded the mail from",
             "As <bdi>ada@home.example</bdi>",
         ] { #expect(page.contains(part), "\(part)") }
     }
@@ -79,7 +79,7 @@ struct ReceivedMailPageTests {
         try world.deliver(try SampleMail.rails.message(relay: refused))
         #expect(!(try fixture.page("inbox/m3").text.contains("Send the answer")))
         let again = try fixture.submit("inbox/m3/reply", ["text": "Thanks"], from: "inbox")
-        #expect(again.status == 409 && again.text.contains("nobody got m3"))
+        #expect(again.status == 409 && again.text.contains("m3 reached no recipient"))
         #expect(try fixture.submit("inbox/m9/reply", ["text": "x"], from: "inbox").status == 404)
     }
 

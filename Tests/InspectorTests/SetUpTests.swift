@@ -80,7 +80,7 @@ import Testing
             let isBase = ["/api/v3", "/graph.facebook.com/v19.0", "/oidc/corp"].contains { path.hasSuffix($0) }
             let isServed = answers.contains { answer in
                 let diagnosis = answer.header("Understudy-Diagnosis") ?? ""
-                return !diagnosis.contains("nothing is served") && !diagnosis.contains("no such method")
+                return !diagnosis.contains("nothing is served") && !diagnosis.contains("this method doesn't exist")
             }
             #expect(isBase || isServed, "\(path)")
         }
@@ -112,18 +112,18 @@ import Testing
     @Test("the first request of a client is seen, with why it was refused")
     func arrival() throws {
         let fixture = try InspectorFixture(isAlone: true)
-        #expect(try fixture.page("setup/firebase-web").text.contains("No request of such a client"))
+        #expect(try fixture.page("setup/firebase-web").text.contains("No request of this kind of client"))
         let path = "/identitytoolkit.googleapis.com/v1/accounts:signInWithPassword?key=demo-api-key"
         let web = ["X-Client-Version": "Chrome/JsCore/11.0.0/FirebaseCore-web"]
         _ = try fixture.client.request("POST", path, headers: web, body: Array(#"{"email":"a@b.example"}"#.utf8))
         let arrived = try fixture.page("setup/firebase-web").text
-        #expect(arrived.contains("The first request has come.") && arrived.contains(">refused</span>"))
+        #expect(arrived.contains("The first request has arrived.") && arrived.contains(">refused</span>"))
         #expect(arrived.contains("Password"))
         #expect(arrived.contains("/_understudy/requests/r"))
         // The request was a browser's, not another SDK's.
         let admin = try fixture.page("setup/firebase-admin").text
-        #expect(admin.contains("No request of such a client") && admin.contains("The last request of all"))
-        #expect(try fixture.page("setup", world: "w1").text.contains("No request has come"))
+        #expect(admin.contains("No request of this kind of client") && admin.contains("The last request of any client"))
+        #expect(try fixture.page("setup", world: "w1").text.contains("No request has arrived"))
     }
 
     @Test("a script asks for the check alone")

@@ -14,14 +14,14 @@ import Understudy
             switch self {
             case .rawNonce:
                 ["raw nonce itself", "SHA-256", "help/errors/firebase#row-"]
-            case .callbackTwice: ["works once", "handled twice?", "help/errors/apple#row-"]
+            case .callbackTwice: ["works once", "handle the callback twice?", "help/errors/apple#row-"]
             case .appIDOnTheWeb: ["an App ID", "a Services ID"]
             case .expiredSecret: ["it expired", "sign a new one"]
-            case .insecureReturnURL: ["Apple takes no http"]
-            case .lostCookie: ["nobody has redeemed it", "SameSite=None; Secure"]
-            case .missingScope: ["with no scopes", "ask for the scope", "email is null"]
-            case .unverifiedAddress: ["isn&#39;t verified", "only the person"]
-            case .wrongAudience: ["another app", "com.example.app<mark>.watch</mark>"]
+            case .insecureReturnURL: ["Apple accepts no http"]
+            case .lostCookie: ["been redeemed", "SameSite=None; Secure"]
+            case .missingScope: ["with no scopes", "lacks a required scope", "email is null"]
+            case .unverifiedAddress: ["isn&#39;t verified", "must verify it"]
+            case .wrongAudience: ["another client ID", "com.example.app<mark>.watch</mark>"]
             case .clockSkew: ["in the future", "behind the machine&#39;s"]
             }
         }

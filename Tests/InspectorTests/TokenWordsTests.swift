@@ -18,33 +18,33 @@ struct BrokenToken: Sendable, CustomStringConvertible {
 
     static let all = [
         BrokenToken(#"{"claims":{"exp":"-1h"}}"#, "expired 60 min ago"),
-        BrokenToken(#"{"claims":{"exp":1795359828000}}"#, "that is milliseconds"),
-        BrokenToken(#"{"claims":{"exp":1e300}}"#, "not a whole number"),
-        BrokenToken(#"{"claims":{"exp":-9223372036854775808}}"#, "not a whole number"),
+        BrokenToken(#"{"claims":{"exp":1795359828000}}"#, "the time is in milliseconds"),
+        BrokenToken(#"{"claims":{"exp":1e300}}"#, "isn't a whole number"),
+        BrokenToken(#"{"claims":{"exp":-9223372036854775808}}"#, "isn't a whole number"),
         BrokenToken(#"{"claims":{"exp":null}}"#, "exp is missing"),
         BrokenToken(#"{"claims":{"iat":"1h"}}"#, "a clock is wrong"),
-        BrokenToken(#"{"claims":{"nbf":"1h"}}"#, "not valid before"),
-        BrokenToken(#"{"claims":{"auth_time":"1h"}}"#, "would have signed in"),
+        BrokenToken(#"{"claims":{"nbf":"1h"}}"#, "becomes valid only in"),
+        BrokenToken(#"{"claims":{"auth_time":"1h"}}"#, "in the future"),
         BrokenToken(
-            #"{"claims":{"aud":"com.example.web"}}"#, #"asked for "com.example.app""#),
+            #"{"claims":{"aud":"com.example.web"}}"#, #"another client than "com.example.app""#),
         BrokenToken(#"{"claims":{"aud":7}}"#, "or a list of strings"),
         BrokenToken(
-            #"{"claims":{"iss":"https://evil.example"}}"#, "but nobody's here"),
+            #"{"claims":{"iss":"https://evil.example"}}"#, "but no provider here"),
         BrokenToken(
-            #"{"claims":{"iss":"https://accounts.google.com"}}"#, "but Google's"),
+            #"{"claims":{"iss":"https://accounts.google.com"}}"#, "but Google"),
         BrokenToken(#"{"claims":{"sub":null}}"#, "sub is missing"),
-        BrokenToken(#"{"claims":{"sub":["x"]}}"#, "it must be a string"),
+        BrokenToken(#"{"claims":{"sub":["x"]}}"#, "the claim must be a string"),
         BrokenToken(#"{"claims":{"nonce":null}}"#, "nonce is missing"),
-        BrokenToken(#"{"claims":{"nonce":"other"}}"#, "not what Apple was sent"),
-        BrokenToken(#"{"claims":{"email_verified":false}}"#, "link no account by it"),
-        BrokenToken(#"{"claims":{"email_verified":"yes"}}"#, "it must be true or false"),
+        BrokenToken(#"{"claims":{"nonce":"other"}}"#, "isn't the one that was sent to Apple"),
+        BrokenToken(#"{"claims":{"email_verified":false}}"#, "link accounts by it"),
+        BrokenToken(#"{"claims":{"email_verified":"yes"}}"#, "the claim must be true or false"),
         BrokenToken(#"{"claims":{"c_hash":"wrong"}}"#, "not the hash of the code"),
-        BrokenToken(#"{"signature":"invalid"}"#, "isn't the signature of Apple's"),
-        BrokenToken(#"{"signature":"unknownKey"}"#, "which is never published"),
+        BrokenToken(#"{"signature":"invalid"}"#, "isn't by Apple's"),
+        BrokenToken(#"{"signature":"unknownKey"}"#, "but the key is never published"),
         BrokenToken(#"{"signature":"wrongAlgorithm"}"#, "HS256 with Apple's public key"),
         BrokenToken(#"{"signature":"none"}"#, "alg is none"),
         BrokenToken(#"{"header":{"kid":"nobody's"}}"#, #"has the kid "nobody's""#),
-        BrokenToken(#"{"header":{"kid":null}}"#, "the header has no kid"),
+        BrokenToken(#"{"header":{"kid":null}}"#, "header has no kid"),
         BrokenToken(#"{"header":{"alg":"ES256"}}"#, "that key signs with RS256"),
         BrokenToken(#"{"header":{"alg":"HS512"}}"#, #"alg is "HS512""#),
     ]
@@ -64,12 +64,12 @@ struct NonceWay: Sendable, CustomStringConvertible {
         return [
             NonceWay(
                 description: "as it should be", sent: hex, handed: raw,
-                words: "that Firebase Authentication was handed"),
+                words: "that was sent to Firebase Authentication"),
             NonceWay(
                 description: "raw to Apple", sent: raw, handed: raw, words: "raw nonce itself"),
             NonceWay(
                 description: "hash to Firebase", sent: hex, handed: hex,
-                words: "the hash was given"),
+                words: "hash was given in place"),
             NonceWay(
                 description: "base64", sent: Base64.encode(digest), handed: raw,
                 words: "in base64: "),
@@ -90,7 +90,7 @@ struct NonceWay: Sendable, CustomStringConvertible {
                 words: "carries no nonce"),
             NonceWay(
                 description: "none at Firebase", sent: hex, handed: nil,
-                words: "its raw nonce isn't known"),
+                words: "raw nonce that isn't known"),
         ]
     }()
 }
@@ -104,8 +104,9 @@ struct NonceWay: Sendable, CustomStringConvertible {
         let words = try fixture.shown(fixture.native()).words
         for expected in [
             "ID token of Apple", "nothing wrong", "signed by Apple's key", "which is published",
-            "expires in 23 h", "s ago by the world's clock", "a client of the seed: App ID of team A1B2C3D4E5",
-            "Ada Lovelace at team A1B2C3D4E5", "what Apple was sent", "the code beside the token",
+            "expires in 23 h", "s ago by the world's clock",
+            "a client configured in the seed: App ID of team A1B2C3D4E5",
+            "Ada Lovelace at team A1B2C3D4E5", "the nonce that was sent to Apple", "the code that came with the token",
         ] {
             #expect(words.contains(expected), "\(expected)")
         }
@@ -140,14 +141,14 @@ struct NonceWay: Sendable, CustomStringConvertible {
         // Without the flow, both values are given.
         _ = try fixture.call("reset", [:])
         let explained = try fixture.explain(token ?? "", rawNonce: handed).findings
-        let words = way.words.replacingOccurrences(of: "Firebase Authentication was handed", with: "was given here")
+        let words = way.words.replacingOccurrences(of: "was sent to Firebase Authentication", with: "was given here")
         #expect(explained.contains { $0.contains(words) })
     }
 
     @Test("a key that was rotated away") func rotated() throws {
         let signIn = try fixture.native()
         for _ in 0..<3 { _ = try fixture.call("apple/keys/rotate", [:]) }
-        #expect(try fixture.shown(signIn).words.contains("which was rotated away"))
+        #expect(try fixture.shown(signIn).words.contains("but the key was rotated out"))
     }
 
     @Test("an unsigned token of Firebase's in emulator mode is no fault") func unsigned() throws {
@@ -155,7 +156,7 @@ struct NonceWay: Sendable, CustomStringConvertible {
             "\(FirebaseFixture.toolkit)/v1/accounts:signUp?key=\(FirebaseFixture.key)",
             json: ["email": "new@example.com", "password": "correct horse", "returnSecureToken": true] as [String: Any])
         let words = try fixture.shown(signUp).words
-        #expect(words.contains("as for SDKs in emulator"))
+        #expect(words.contains("as for Firebase SDKs in emulator"))
         #expect(words.contains("the user new@example.com of project demo-app"))
     }
 

@@ -232,7 +232,7 @@ import Testing
             try administer("update", ["localId": user["localId"] ?? "", "displayName": "Other"]).status == 200)
         let refused = try fixture.submit(
             "\(path)/edit", ["field.displayName": "Mine", "earlier": earlier], from: "\(path)/edit")
-        #expect(refused.status == 409 && refused.text.contains("changed it to Other"))
+        #expect(refused.status == 409 && refused.text.contains("changed this field to Other"))
         let other = try fixture.submit(
             "\(path)/edit", ["field.phoneNumber": "+15555550155", "earlier": earlier], from: "\(path)/edit")
         #expect(other.status == 303)

@@ -43,10 +43,10 @@ import Testing
         arguments: [
             ("worlds", ["field.name": "a b<"], 400, "id=\"field.name-fault\""),
             ("worlds", ["field.name": "w1", "field.listen": "70000"], 400, "id=\"field.listen-fault\""),
-            ("worlds/delete", ["name": "default"], 409, "makes it afresh"),
-            ("worlds/delete", ["name": "nobody"], 404, "there is no world"),
-            ("worlds/reset", ["name": "nobody"], 404, "there is no world"),
-            ("worlds/reset", ["name": "../reset"], 404, "there is no world"),
+            ("worlds/delete", ["name": "default"], 409, "to empty it"),
+            ("worlds/delete", ["name": "nobody"], 404, "there is no test world"),
+            ("worlds/reset", ["name": "nobody"], 404, "there is no test world"),
+            ("worlds/reset", ["name": "../reset"], 404, "there is no test world"),
         ])
     func refused(path: String, fields: [String: String], status: Int, words: String) throws {
         let answer = try fixture.submit(path, fields, world: "here")
@@ -74,7 +74,7 @@ import Testing
         #expect(second.contains(">many-159</a>") && !second.contains(">many-100</a>"))
         let found = try fixture.page("worlds?search=-15").text
         #expect(found.contains(">many-150</a>") && !found.contains(">many-149</a>"))
-        #expect(try fixture.page("worlds?search=zzz").text.contains("No world has such a name"))
+        #expect(try fixture.page("worlds?search=zzz").text.contains("No world matches this name"))
     }
 
     // MARK: - Seeds

@@ -74,7 +74,7 @@ struct ReceivingTests {
         }
         #expect(
             MailFixture.conversation(try fixture.requests("method=SMTP").last).contains(
-                "(the user name \"ada@example.com\" can't be a world's"))
+                "(the user name \"ada@example.com\" isn't a valid world name"))
         for (port, name) in [(own, "w1"), (fixture.port, "no world")] {
             let reply = try MailWire(port: port).mail(
                 to: ["max@example.org"], "X-Understudy-World: \(name)\r\n\r\nb\r\n")

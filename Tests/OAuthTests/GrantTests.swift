@@ -145,7 +145,7 @@ struct GrantTests {
             }
             #expect(reason?.contains(text) ?? false, "\(reason ?? "no refusal")")
         }
-        check(GrantTests.all, "given to \"a\"")
+        check(GrantTests.all, "issued to \"a\"")
         check([.redirectURI, .client], "redirect_uri must be \"https://a/\"")
         check([.codeVerifier], "code_verifier")
         #expect(try redeem(GrantTests.all) == "of ada a")
@@ -159,6 +159,6 @@ struct GrantTests {
         #expect(try redeem([.unused]) == "of ada a")
         try store.update { $0.remove(Account.self, "grace") }
         let orphan = reason { try redeem([], code: "code grace a") }
-        #expect(orphan == "the account is gone")
+        #expect(orphan == "the user's account was deleted")
     }
 }

@@ -98,7 +98,7 @@ struct ClientAuthenticationTests {
             return (text.addingPercentEncoding(withAllowedCharacters: kept) ?? "").replacing("%20", with: "+")
         }
         #expect(try ask(encoded(id), encoded(secret)).status == 200)
-        #expect(try ask(encoded(id), "x").diagnosis.contains("isn't the one that the seed has"))
+        #expect(try ask(encoded(id), "x").diagnosis.contains("isn't the one configured"))
     }
 
     @Test("an assertion's claims, signature and single use")

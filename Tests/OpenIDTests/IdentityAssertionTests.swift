@@ -116,7 +116,7 @@ struct IdentityAssertionTests {
     @Test(
         "the company refuses what its seed doesn't grant, and says why",
         arguments: [
-            ([:], "grace", "invalid_target", "doesn't let this person"),
+            ([:], "grace", "invalid_target", "doesn't give this account access"),
             (["audience": "https://elsewhere.example"], "ada", "invalid_target", "crossAppAccess of \"corp\""),
             (["audience": nil], "ada", "invalid_request", "send one audience"),
             (["scope": "admin"], "ada", "invalid_scope", "grants none of these"),
@@ -129,7 +129,7 @@ struct IdentityAssertionTests {
                 ["subject_token_type": "urn:ietf:params:oauth:token-type:id-jag"], "ada", "invalid_request",
                 "an ID token or a refresh token"
             ),
-            (["subject_token": "a.b.c"], "ada", "invalid_request", "isn't a token of this issuer"),
+            (["subject_token": "a.b.c"], "ada", "invalid_request", "isn't a valid token"),
         ] as [([String: String?], String, String, String)])
     func company(changes: [String: String?], person: String, error: String, reason: String) throws {
         let answer = try exchange(try idToken(of: person), changes)

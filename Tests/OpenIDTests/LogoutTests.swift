@@ -194,7 +194,7 @@ struct LogoutTests {
             let again = try logOut(token)
             #expect(again.status == 400)
             #expect(again["error"] == "invalid_grant")
-            #expect(again.diagnosis.contains("ends nothing"))
+            #expect(again.diagnosis.contains("can't be used to log out"))
         }
         #expect(receiver.requests.count == 1)
         #expect(try logOut("")["error"] == "invalid_request")

@@ -82,7 +82,7 @@ struct ProtectedResourceTests {
             (#"{"claims":{"aud":"https://other.example/mcp"}}"#, "https://other.example/mcp"),
             (#"{"claims":{"iss":"https://other.example"}}"#, "https://other.example"),
             (#"{"claims":{"exp":"-1h"}}"#, "it has expired"),
-            (#"{"claims":{"jti":"another"}}"#, "has given out no such"),
+            (#"{"claims":{"jti":"another"}}"#, "has issued no such"),
             (#"{"signature":"unknownKey"}"#, "isn't signed by a key"),
             (#"{"signature":"none"}"#, "isn't signed by a key"),
             (#"{"claims":{"scope":"openid"}}"#, "mcp:read"),
@@ -118,7 +118,7 @@ struct ProtectedResourceTests {
         let tokens = try signIn(fixture, "openid offline_access mcp:read", resource: resource(fixture))
         #expect(try call(fixture, "whoami", token: tokens["refresh_token"]).diagnosis.contains("it is a refresh token"))
         #expect(try call(fixture, "whoami", token: tokens["id_token"]).status == 401)
-        #expect(try call(fixture, "whoami", token: "undefined").diagnosis.contains("a variable that held nothing"))
+        #expect(try call(fixture, "whoami", token: "undefined").diagnosis.contains("a variable that has no value"))
         try fixture.advance("2h")
         #expect(try call(fixture, "whoami", token: tokens["access_token"]).diagnosis.contains("it expired"))
         let next = try fixture.token([

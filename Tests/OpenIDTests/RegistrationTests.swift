@@ -61,7 +61,7 @@ struct RegistrationTests {
             (#"{"redirect_uris":["javascript:alert(1)"]}"#, "invalid_redirect_uri", "javascript"),
             (
                 #"{"redirect_uris":["http://a.example/x"]}"#, "invalid_redirect_uri",
-                "which it is without application_type"
+                "the default application_type"
             ),
             (
                 #"{"redirect_uris":["http://localhost/x"],"application_type":"web"}"#, "invalid_redirect_uri",

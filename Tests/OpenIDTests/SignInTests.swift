@@ -118,7 +118,7 @@ struct SignInTests {
         #expect {
             _ = try OpenIDFixture(
                 seed: #"{"openid":{"issuers":[{"id":"x","issuer":"http://localhost:8080/\#(path)"}]}}"#)
-        } throws: { "\($0)".contains("is the daemon's own") }
+        } throws: { "\($0)".contains("is reserved for the daemon") }
     }
 
     // As at Entra: endpoints beside the issuer's path, and a discovery document of all tenants whose issuer has a

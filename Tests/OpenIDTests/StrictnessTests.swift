@@ -166,7 +166,7 @@ struct StrictnessTests {
         let none = try fixture.client.get("\(fixture.base)/userinfo")
         #expect(none.status == 401)
         #expect(none.header("WWW-Authenticate") == "Bearer")
-        #expect(try userInfo("x").diagnosis.contains("given out no such access token"))
+        #expect(try userInfo("x").diagnosis.contains("issued no such access token"))
         #expect(try userInfo(tokens["refresh_token"]).diagnosis.contains("it is a refresh token"))
         let own = try fixture.token(["grant_type": "client_credentials"])
         #expect(own.json["scope"] == nil)
@@ -179,7 +179,7 @@ struct StrictnessTests {
                 "client_id": "api", "client_secret": "s", "grant_type": "refresh_token",
                 "refresh_token": tokens["refresh_token"],
             ])
-        #expect(other.diagnosis.contains("another client's"))
+        #expect(other.diagnosis.contains("another client"))
     }
 
     @Test("a critical extension of a token is refused, since none is known")

@@ -93,7 +93,7 @@ struct TokenTests {
         let other = ["client_id": "other", "client_secret": "s"]
         for (changes, reason) in [
             (["code": "x"], "no such code"), (["redirect_uri": "http://localhost:3000/other"], "redirect_uri must be"),
-            (["redirect_uri": nil], "redirect_uri must be"), (other, "was given to"),
+            (["redirect_uri": nil], "redirect_uri must be"), (other, "was issued to"),
         ] as [([String: String?], String)] {
             let refused = try fixture.token(["code": try fixture.code()].merging(changes) { $1 })
             #expect(refused.status == 400)

@@ -7,7 +7,10 @@ struct UnknownIssuerTests {
     @Test(
         "whoever asks for one is told which there are, and how to add it",
         arguments: [
-            ("/oidc/crop/.well-known/openid-configuration", #"no issuer "crop" is seeded; did you mean"#),
+            (
+                "/oidc/crop/.well-known/openid-configuration",
+                #"no issuer "crop" is configured in the seed; did you mean"#
+            ),
             ("/oidc/default/token", #"{"id":"default","clients""#),
             (
                 "/realms/myrealm/.well-known/openid-configuration",

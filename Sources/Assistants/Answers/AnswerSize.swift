@@ -23,7 +23,7 @@ enum AnswerSize {
             if let notes = cutting.notes { cut["cut"] = notes }
             if JSONValue.object(cut).serialized().count <= limit { return cut }
         }
-        throw ToolFailure("the answer is too long to be shown: ask for a part of it")
+        throw ToolFailure("the response is too long to show: request a part of it")
     }
 
     /// Returns the text if it fits into the limit, or else its beginning and a remark about its length.

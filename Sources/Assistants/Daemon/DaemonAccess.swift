@@ -50,8 +50,8 @@ struct DaemonAccess: Sendable {
         let json = (try? JSONValue(parsing: found.body, limits: .answer)) ?? .null
         guard found.status == 204 || json.object != nil else {
             throw ToolFailure(
-                "what answers at \(supply.client(.daemon).base) answered \(found.status) without JSON: it isn't an Understudy, or the "
-                    + "request never came to one. UNDERSTUDY_URL names another address.")
+                "the server at \(supply.client(.daemon).base) answered \(found.status) without JSON: it isn't an "
+                    + "Understudy daemon, or the request didn't reach one. Set UNDERSTUDY_URL to the daemon's address.")
         }
         return Answer(status: found.status, json: json)
     }
@@ -69,16 +69,17 @@ struct DaemonAccess: Sendable {
             return try supply.ask(method, target, body: body?.serialized() ?? [], about: subject)
         } catch {
             throw ToolFailure(
-                "no Understudy answers at \(error.url) (\(error.reason)). Start one with \"understudy serve\", which listens on "
-                    + "\(DaemonClient.defaultURL), or have this server start one with \"understudy mcp --start\"; UNDERSTUDY_URL "
-                    + "names another address.")
+                "no Understudy daemon answers at \(error.url) (\(error.reason)). Start one with \"understudy serve\", "
+                    + "which listens on \(DaemonClient.defaultURL), or have this server start one with \"understudy "
+                    + "mcp --start\"; UNDERSTUDY_URL sets another address.")
         }
     }
 
     /// Returns the list that a member of the control API's answer contains. Throws an error if there is none.
     static func list(_ name: String, in answer: JSONValue) throws(ToolFailure) -> [JSONValue] {
         guard let list = answer[name]?.array else {
-            throw ToolFailure("the answer has no list \"\(name)\": it isn't an Understudy's, or another version's")
+            throw ToolFailure(
+                "the response has no list \"\(name)\": it isn't from an Understudy daemon of this version")
         }
         return list
     }

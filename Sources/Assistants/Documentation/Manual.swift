@@ -42,7 +42,7 @@ enum Manual {
         ])
         if rows.isEmpty {
             answer["advice"] =
-                "no table has it: search_documentation finds it elsewhere, and list_sign_ins says why a request was refused"
+                "no documented error matches: try search_documentation, or list_sign_ins, which says why a request was refused"
         }
         return answer
     }

@@ -22,7 +22,7 @@ extension DaemonTools {
             "write_test", title: "Write a test for a sign-in",
             "Writes a test of the app's sign-in that runs against Understudy.",
             arguments: [
-                .init("what", "What the test is about, such as \"the person cancels\".", isRequired: true),
+                .init("what", "What the test is about, such as \"the user cancels\".", isRequired: true),
                 .init("language", "The test's language or framework; without it, the project's."),
             ]
         ) { given in

@@ -115,7 +115,7 @@ extension DaemonTools {
                 if answer.isSuccess { return .object(JSONObject([("removed", .string(id))])) }
                 refused = answer
             }
-            throw refused.map { DaemonAccess.failure($0) } ?? ToolFailure("there is no order \(id)")
+            throw refused.map { DaemonAccess.failure($0) } ?? ToolFailure("no outcome or fault has the ID \(id)")
         }
     }
 

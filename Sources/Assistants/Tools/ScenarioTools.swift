@@ -26,7 +26,7 @@ extension DaemonTools {
 
         init(_ fields: inout Fields) {
             name = fields("name", .text(.identifier), "The scenario's name.")
-            values = fields.map("parameters", of: .any, "Values of its parameters.")
+            values = fields.map("parameters", of: .any, "The parameters' values.")
             ends = fields("end", .boolean, default: false, "End it: its orders are withdrawn, and the clock goes back.")
             world = WorldChoice.declare(&fields)
         }

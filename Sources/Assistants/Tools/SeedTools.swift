@@ -79,7 +79,7 @@ extension DaemonTools {
             way = fields(
                 "mode", .choice(Way.self), default: .merge,
                 "merge adds to the seed that the world has, and the world goes on; replace begins the world afresh.")
-            checksOnly = fields("check", .boolean, default: false, "Only say what is wrong with it.")
+            checksOnly = fields("check", .boolean, default: false, "Only list the seed's errors.")
             world = WorldChoice.declare(&fields)
         }
     }

@@ -41,7 +41,7 @@ struct Interception {
         isIsolated = isolated || portObstacle != nil
         outside = try Interception.enter(withNetwork: isIsolated, keepingSockets: shares && isIsolated)
         guard understudy_make_mounts_private() == 0 else {
-            throw Failure("mounts can't be made private: \(String(cString: strerror(errno)))")
+            throw Failure("can't make the command's mounts private: \(String(cString: strerror(errno)))")
         }
         let known = (try? File.read("/etc/hosts")) ?? Array("127.0.0.1 localhost\n".utf8)
         let lines = hosts.map { "\(address) \($0)\n" }.joined()
@@ -49,14 +49,17 @@ struct Interception {
         // If a host has several lines, the first one counts.
         try File.write(lines.utf8 + known, to: file, mode: 0o644)
         guard understudy_bind(file, "/etc/hosts") == 0 else {
-            throw Failure("a hosts file can't be put in place: \(String(cString: strerror(errno)))")
+            throw Failure("can't replace /etc/hosts for the command: \(String(cString: strerror(errno)))")
         }
         if let store, understudy_bind(store.path, store.place) != 0 {
-            throw Failure("a certificate store can't be put in place: \(String(cString: strerror(errno)))")
+            throw Failure(
+                "can't replace the browsers' certificate store for the command: \(String(cString: strerror(errno)))")
         }
         for path in TrustBundle.systemPaths where access(path, F_OK) == 0 {
             guard understudy_bind(bundle, path) == 0 else {
-                throw Failure("a trust bundle can't be put at \(path): \(String(cString: strerror(errno)))")
+                throw Failure(
+                    "can't replace the trusted certificates in \(path) for the command: \(String(cString: strerror(errno)))"
+                )
             }
         }
     }
@@ -81,22 +84,23 @@ struct Interception {
         if user != 0 || understudy_unshare(understudy_new_mounts) != 0 {
             guard understudy_unshare(understudy_new_user | understudy_new_mounts) == 0 else {
                 throw Failure(
-                    "user namespaces aren't allowed here (\(String(cString: strerror(errno)))): see the sysctls "
+                    "this system doesn't allow user namespaces (\(String(cString: strerror(errno)))): see the sysctls "
                         + "kernel.unprivileged_userns_clone, user.max_user_namespaces and kernel.apparmor_restrict_unprivileged_userns, "
-                        + "or run it as root")
+                        + "or run understudy as root")
             }
             // The user and the group stay the same.
             _ = write("deny", to: "/proc/self/setgroups")
             guard write("\(user) \(user) 1", to: "/proc/self/uid_map"),
                 write("\(group) \(group) 1", to: "/proc/self/gid_map")
-            else { throw Failure("the user namespace can't be set up: \(String(cString: strerror(errno)))") }
+            else { throw Failure("can't set up the user namespace: \(String(cString: strerror(errno)))") }
         }
         let outside = keepingSockets ? NetworkSockets() : nil
         guard network == 0 || understudy_unshare(network) == 0 else {
-            throw Failure("a network of its own isn't allowed here (\(String(cString: strerror(errno))))")
+            throw Failure("this system doesn't allow an isolated network (\(String(cString: strerror(errno))))")
         }
         if withNetwork, understudy_raise_loopback() != 0 {
-            throw Failure("the loopback device can't be raised: \(String(cString: strerror(errno)))")
+            throw Failure(
+                "can't bring up the loopback device of the isolated network: \(String(cString: strerror(errno)))")
         }
         return outside
     }

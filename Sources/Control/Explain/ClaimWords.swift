@@ -27,7 +27,7 @@ struct ClaimWords {
         case "alg":
             guard kind != .clientSecret else { return [] }
             let isKnown = value.string.map { $0 == "none" || Algorithm(rawValue: $0) != nil } ?? false
-            return isKnown ? [] : [.init(holds: false, "no algorithm that anybody here signs with")]
+            return isKnown ? [] : [.init(holds: false, "no provider here signs with this algorithm")]
         case "typ": return typeWords(value.string?.lowercased() ?? "")
         default: return []
         }
@@ -36,8 +36,8 @@ struct ClaimWords {
     private func typeWords(_ type: String) -> [Finding] {
         let words: String? =
             switch type {
-            case "at+jwt": "an access token (RFC 9068): it isn't for the client to read"
-            case "logout+jwt": "the person was logged out elsewhere (back-channel logout)"
+            case "at+jwt": "an access token (RFC 9068), which clients shouldn't read"
+            case "logout+jwt": "a logout token: the user was logged out elsewhere (back-channel logout)"
             case "oauth-authz-req+jwt": "an authorization request, signed (RFC 9101)"
             default: nil
             }
@@ -73,7 +73,7 @@ struct ClaimWords {
             findings.append(
                 .init(holds: false, comparison.explanation(provider: issuerTitle), exchange: raw.exchange))
         } else if let sent = surroundings.sentNonce {
-            let advice = "nonce is missing, though \(sent.receiver) was sent one: refuse the token"
+            let advice = "nonce is missing, though a nonce was sent to \(sent.receiver): refuse the token"
             findings.append(.init(holds: false, advice, exchange: sent.exchange))
         }
         return findings
@@ -84,47 +84,51 @@ struct ClaimWords {
     private func time(_ name: String, _ value: JSONValue) -> Finding? {
         guard ["exp", "iat", "nbf", "auth_time"].contains(name) else { return nil }
         if value.isInMilliseconds {
-            return .init(holds: false, "that is milliseconds: JWT times are seconds since 1970")
+            return .init(holds: false, "the time is in milliseconds: JWT times are seconds since 1970")
         }
         guard let time = value.numericDate else {
-            return .init(holds: false, "not a whole number of seconds from 1970 to the year 9999")
+            return .init(holds: false, "the time isn't a whole number of seconds from 1970 to the year 9999")
         }
         let span = (time - now).inWords
         let isPast = time <= now
         switch name {
         case "exp":
             return isPast
-                ? .init(holds: false, "expired \(span) ago by the world's clock: get a new one")
-                : .init(holds: true, "expires in \(span), at \(time.text)")
+                ? .init(holds: false, "the token expired \(span) ago by the world's clock: get a new token")
+                : .init(holds: true, "the token expires in \(span), at \(time.text)")
         case "nbf":
             return isPast
-                ? .init(holds: true, "valid since \(span) ago")
-                : .init(holds: false, "not valid before \(span) from now: a clock is wrong")
+                ? .init(holds: true, "the token became valid \(span) ago")
+                : .init(holds: false, "the token becomes valid only in \(span): a clock is wrong")
         case "auth_time":
             return time > now + .minutes(1)
-                ? .init(holds: false, "the person would have signed in \(span) from now: a clock is wrong")
-                : .init(holds: nil, "the person signed in \(span) ago")
+                ? .init(holds: false, "the user's sign-in is \(span) in the future: a clock is wrong")
+                : .init(holds: nil, "the user signed in \(span) ago")
         default:
             return time > now + .minutes(1)
-                ? .init(holds: false, "issued \(span) from now by the world's clock: a clock is wrong")
-                : .init(holds: true, "issued \(span) ago by the world's clock")
+                ? .init(
+                    holds: false,
+                    "the token's issue time is \(span) in the future by the world's clock: a clock is wrong")
+                : .init(holds: true, "the token was issued \(span) ago by the world's clock")
         }
     }
 
     // MARK: - Issuer, subject and audience
 
     private func issuerFinding(_ value: JSONValue) -> Finding {
-        guard let text = value.string else { return .init(holds: false, "it must be a string") }
+        guard let text = value.string else { return .init(holds: false, "the claim must be a string") }
         if kind == .clientSecret {
-            return .init(holds: nil, "the client's own side: \(clientWords(text) ?? "a team or the client")")
+            return .init(holds: nil, "the issuer of a client secret: \(clientWords(text) ?? "a team or the client")")
         }
         if let maker = surroundings.maker, maker.name != issuer?.name {
-            let found = issuer.map { "\(ValueReader.title(of: $0))'s" } ?? "nobody's here"
+            let found = issuer.map { "\(ValueReader.title(of: $0))" } ?? "no provider here"
             return .init(
-                holds: false, "not \(ValueReader.title(of: maker))'s, which made the token, but \(found): refuse it")
+                holds: false,
+                "the issuer isn't \(ValueReader.title(of: maker)), which made the token, but \(found): refuse the token"
+            )
         }
         guard let issuer else {
-            return .init(holds: false, "no provider of this world is called so: refuse the token")
+            return .init(holds: false, "no provider here has this issuer: refuse the token")
         }
         let isReal = [issuer].explainers.contains { $0.isIssuer(text) }
         return .init(holds: true, ValueReader.title(of: issuer) + (isReal ? "" : ", at its address here"))
@@ -132,43 +136,49 @@ struct ClaimWords {
 
     private func audienceFindings(_ value: JSONValue) -> [Finding] {
         let audiences = value.array?.compactMap(\.string) ?? value.string.map { [$0] } ?? []
-        guard !audiences.isEmpty else { return [.init(holds: false, "it must be a string or a list of strings")] }
+        guard !audiences.isEmpty else {
+            return [.init(holds: false, "the claim must be a string or a list of strings")]
+        }
         if kind == .clientSecret {
             let provider = audiences.lazy.compactMap { reader.provider(ofIssuer: $0) }.first
             let words = provider.map { "meant for \(ValueReader.title(of: $0))" }
             return [
-                .init(holds: provider != nil, words ?? "no provider of this world: it must be the provider's issuer")
+                .init(
+                    holds: provider != nil,
+                    words ?? "no provider here has this issuer: aud must be the provider's issuer")
             ]
         }
         if kind == .idToken, let client = surroundings.client, !audiences.contains(client.text) {
-            let advice = "not for this client: it was asked for \(Diagnosis.quote(client.text))"
+            let advice = "the token is for another client than \(Diagnosis.quote(client.text)), which signed in"
             return [.init(holds: false, advice, exchange: client.exchange)]
         }
         let isOurs = kind == .idToken || kind == .logoutToken
         return audiences.prefix(10).map { audience in
             if let words = clientWords(audience) { return .init(holds: isOurs ? true : nil, words) }
-            guard isOurs, surroundings.client == nil, issuer != nil else { return .init(holds: nil, "whom it is for") }
-            return .init(holds: false, "no client of \(issuerTitle)'s in this world's seed is called so")
+            guard isOurs, surroundings.client == nil, issuer != nil else {
+                return .init(holds: nil, "the receiver of the token")
+            }
+            return .init(holds: false, "no client of \(issuerTitle) in the seed has this ID")
         }
     }
 
     /// Describes the seed's client with this `client_id` in words; `nil` if the seed has no such client.
     private func clientWords(_ id: String) -> String? {
         let provider = surroundings.maker ?? issuer
-        return reader.clients(of: provider).first { $0.id == id }.map { "a client of the seed: \($0.kind)" }
+        return reader.clients(of: provider).first { $0.id == id }.map { "a client configured in the seed: \($0.kind)" }
     }
 
     private func subjectFinding(_ value: JSONValue) -> Finding {
-        guard let text = value.string, !text.isEmpty else { return .init(holds: false, "it must be a string") }
+        guard let text = value.string, !text.isEmpty else { return .init(holds: false, "the claim must be a string") }
         guard kind != .clientSecret else { return .init(holds: nil, clientWords(text) ?? "the client_id") }
         let audience = token.claims["aud"]?.string ?? token.claims["aud"]?.array?.first?.string ?? ""
         let minting = (surroundings.maker ?? issuer) as? any MintsIDTokens
         let known = minting?.subject(text, of: audience, in: reader.world)
-        return .init(holds: nil, known?.about ?? "nobody whom this world can name: the person's ID at \(issuerTitle)")
+        return .init(holds: nil, known?.about ?? "a user's ID at \(issuerTitle) that no account in this test world has")
     }
 
     private func emailFindings(_ value: JSONValue) -> [Finding] {
-        guard let email = value.string else { return [.init(holds: false, "it must be a string")] }
+        guard let email = value.string else { return [.init(holds: false, "the claim must be a string")] }
         let kinds = reader.providers.explainers.lazy.compactMap { $0.kind(ofEmail: email) }
         return kinds.first.map { [.init(holds: nil, $0)] } ?? []
     }
@@ -176,17 +186,18 @@ struct ClaimWords {
     private func verifiedFindings(_ value: JSONValue) -> [Finding] {
         let isText = value.string != nil
         switch value.bool ?? value.string.flatMap({ Bool($0) }) {
-        case true?: return isText ? [.init(holds: nil, "verified, as a text: compare \"true\" as well as true")] : []
+        case true?:
+            return isText ? [.init(holds: nil, "email_verified is a string: accept \"true\" as well as true")] : []
         case false?:
-            return [.init(holds: false, "nobody has proved that the address is theirs: link no account by it")]
-        case nil: return [.init(holds: false, "it must be true or false")]
+            return [.init(holds: false, "the e-mail address isn't verified: don't link accounts by it")]
+        case nil: return [.init(holds: false, "the claim must be true or false")]
         }
     }
 
     // MARK: - Nonce and hashes
 
     private func nonceFindings(_ value: JSONValue) -> [Finding] {
-        guard let nonce = value.string else { return [.init(holds: false, "it must be a string")] }
+        guard let nonce = value.string else { return [.init(holds: false, "the claim must be a string")] }
         var findings: [Finding] = []
         if let sent = surroundings.sentNonce {
             let isSame = sent.text == nonce
@@ -194,27 +205,27 @@ struct ClaimWords {
                 .init(
                     holds: isSame ? nil : false,
                     isSame
-                        ? "what \(sent.receiver) was sent"
-                        : "not what \(sent.receiver) was sent, \(Diagnosis.quote(sent.text)): refuse the token",
+                        ? "the nonce that was sent to \(sent.receiver)"
+                        : "the nonce isn't the one that was sent to \(sent.receiver), \(Diagnosis.quote(sent.text)): refuse the token",
                     exchange: sent.exchange))
         }
         if let raw = surroundings.rawNonce {
             let comparison = NonceComparison(tokenNonce: nonce, rawNonce: raw.text)
             let words =
                 comparison == .matches
-                ? "the SHA-256 of the raw nonce that "
-                    + (raw.exchange == nil ? "was given here" : "\(raw.receiver) was handed")
+                ? "the nonce is the SHA-256 of the raw nonce"
+                    + (raw.exchange == nil ? " that was given here" : " that was sent to \(raw.receiver)")
                 : comparison.explanation(provider: issuerTitle)
             findings.append(.init(holds: comparison == .matches, words, exchange: raw.exchange))
         } else if nonce.utf8.count == 64, Hex.decode(nonce) != nil {
-            findings.append(.init(holds: nil, "it looks like a SHA-256: its raw nonce isn't known here"))
+            findings.append(.init(holds: nil, "the nonce looks like the SHA-256 of a raw nonce that isn't known here"))
         }
         return findings
     }
 
     private func hashFinding(_ value: JSONValue, of what: String, among candidates: [String]) -> Finding {
-        guard let hash = value.string else { return .init(holds: false, "it must be a string") }
-        guard !candidates.isEmpty else { return .init(holds: nil, "not checked: there is no \(what) beside the token") }
+        guard let hash = value.string else { return .init(holds: false, "the claim must be a string") }
+        guard !candidates.isEmpty else { return .init(holds: nil, "not checked: no \(what) came with the token") }
         // The hash is that of the token's algorithm (OpenID Connect Core 3.1.3.6). A token that was broken on order has
         // the hash that it was made with.
         let algorithms = [token.algorithm.flatMap { Algorithm(rawValue: $0) } ?? .rs256, .rs256]
@@ -222,8 +233,8 @@ struct ClaimWords {
         return .init(
             holds: holds,
             holds
-                ? "the \(what) beside the token"
-                : "not the hash of the \(what) beside the token: one of them was exchanged")
+                ? "the hash of the \(what) that came with the token"
+                : "not the hash of the \(what) that came with the token: one of the two was replaced")
     }
 }
 
@@ -232,25 +243,26 @@ struct ClaimWords {
 enum ClaimMeanings {
     /// The consequences if a token lacks a claim, by the claim's name.
     static let advice = [
-        "iss": "nobody knows whose the token is", "sub": "nobody knows whom it means",
-        "aud": "nobody knows for whom it is", "exp": "it would be valid for ever", "iat": "nobody knows how old it is",
-        "events": "nobody knows what has happened",
+        "iss": "the issuer of the token is unknown", "sub": "the user of the token is unknown",
+        "aud": "the receiver of the token is unknown", "exp": "the token would be valid forever",
+        "iat": "the age of the token is unknown",
+        "events": "the event that the token reports is unknown",
     ]
 
     private static let words = [
-        "jti": "unique to this token", "sid": "the browser's session at the provider",
-        "acr": "how strongly the person was authenticated", "amr": "by which methods the person was authenticated",
-        "scope": "what was granted", "client_id": "the client that it was given to",
-        "hd": "the organization whose account it is", "act": "who acts for the person",
-        "events": "what has happened", "transfer_sub": "the person's ID while the app moves to another team",
-        "nonce_supported": "whether the device could send a nonce: if so, a nonce that was sent must be here",
+        "jti": "unique to this token", "sid": "the ID of the browser's session at the provider",
+        "acr": "how strongly the user was authenticated", "amr": "the methods by which the user was authenticated",
+        "scope": "what was granted", "client_id": "the client to which the token was issued",
+        "hd": "the organization that the user's account belongs to", "act": "who acts on behalf of the user",
+        "events": "what has happened", "transfer_sub": "the user's ID while the app is transferred to another team",
+        "nonce_supported": "whether the device supports a nonce: if so, a nonce that was sent must be in the token",
         "user_id": "the same as sub", "firebase": "how the user has signed in, and by which providers",
-        "org_id": "the organization", "cnf": "the key that the holder must prove to have",
+        "org_id": "the organization", "cnf": "the key that the token's holder must prove to have",
     ]
 
     /// The meanings of the values 0, 1 and 2 of Apple's claim `real_user_status`.
     private static let userStatus = [
-        "the device can't tell whether this is a person", "whether this is a person isn't known",
+        "the device can't tell whether the user is a real person", "it isn't known whether the user is a real person",
         "likely a real person",
     ]
 
@@ -258,7 +270,7 @@ enum ClaimMeanings {
         switch name {
         case "is_private_email":
             return value.bool ?? value.string.flatMap({ Bool($0) }) ?? false
-                ? "mail to the address is relayed: register whom you send as" : nil
+                ? "mail to the address goes through a relay: register your sender addresses" : nil
         case "real_user_status":
             guard let number = value.integer, userStatus.indices.contains(Int(clamping: number)) else { return nil }
             return userStatus[Int(clamping: number)]

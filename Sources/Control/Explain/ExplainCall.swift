@@ -10,11 +10,11 @@ extension ControlAPI {
         [
             .control(
                 "POST", "explain",
-                "Says what a token, a client secret, a code, a nonce or a callback is, and what is wrong with it, by this world's seed, keys, clock and recording.",
+                "Explains a token, client secret, code, nonce or callback URL, and what is wrong with it, by this world's seed, keys, clock and recording.",
                 reads: .body(ExplainRequest.self),
                 answers: [
                     .json("The explanation.", ControlAPI.explanationSchema),
-                    .refusal(400, "tooLong", "The value is longer than is read."),
+                    .refusal(400, "tooLong", "The value is too long to explain."),
                 ]
             ) { try await explain($0, $1) }
         ]
@@ -24,7 +24,7 @@ extension ControlAPI {
         "Explanation",
         [
             .required("kind", .string, "The kind of value that was recognized."),
-            .required("sound", .boolean, "Whether nothing wrong was found."),
+            .required("sound", .boolean, "Whether no problem was found."),
             .required(
                 "parts",
                 .sequence(
@@ -36,7 +36,7 @@ extension ControlAPI {
                                 of: .members([
                                     .required(
                                         "holds", .nullable(.boolean),
-                                        "Whether the examined thing is as it should be; null for a mere statement."),
+                                        "Whether the value passed this check; null for plain information."),
                                     .required("text", .string, "The finding, in a sentence."),
                                     .optional("request", .string, "The ID of the request that the finding is about."),
                                 ])), "The findings, one sentence each."),
@@ -49,13 +49,14 @@ extension ControlAPI {
 
         init(_ fields: inout Fields) {
             value = fields("value", .text(.token), "A token, a client secret, a code, a nonce or a callback URL.")
-            rawNonce = fields.nullable("rawNonce", .text(.any), "The text whose SHA-256 a token's nonce should be.")
+            rawNonce = fields.nullable("rawNonce", .text(.any), "The text whose SHA-256 the token's nonce must be.")
         }
     }
 
     private func explain(_ exchange: Exchange, _ body: ExplainRequest) async throws -> Response {
         guard body.value.utf8.count <= PastedValue.limit else {
-            let message = "\(body.value.utf8.count) bytes; \(PastedValue.limit) are read at most"
+            let message =
+                "the value has \(body.value.utf8.count) bytes; at most \(PastedValue.limit) bytes are accepted"
             return ControlAnswer.error(400, "tooLong", message, path: "$.value")
         }
         let explained = try await explain(body.value, rawNonce: body.rawNonce, in: exchange.world)
@@ -90,19 +91,19 @@ extension ExplainedPart {
 /// <https://openid.net/specs/openid-connect-core-1_0.html#AuthError>.
 enum ErrorMeanings {
     private static let words = [
-        "access_denied": "the person or the provider said no: offer the sign-in again",
+        "access_denied": "the user or the provider denied the sign-in: offer it again",
         "invalid_request": "a parameter of the authorization request is missing, repeated or malformed",
-        "unauthorized_client": "the client may not ask in this way: look at its registration",
-        "unsupported_response_type": "the response_type isn't one that the provider or this client may use",
+        "unauthorized_client": "the client may not send this kind of request: check the client's registration",
+        "unsupported_response_type": "the provider or this client doesn't support the response_type",
         "invalid_scope": "a scope is unknown, or not allowed for this client",
         "server_error": "the provider failed: try again later",
         "temporarily_unavailable": "the provider is busy: try again later",
-        "interaction_required": "with prompt=none nobody can be asked: ask again without it",
-        "login_required": "with prompt=none nobody is signed in: ask again without it",
-        "account_selection_required": "the person must choose an account: ask again without prompt=none",
-        "consent_required": "the person must consent: ask again without prompt=none",
-        "invalid_grant": "the code or refresh token is used, expired, revoked, or another client's",
-        "invalid_client": "the client's credentials don't fit: its ID, its secret, or how they are sent",
+        "interaction_required": "the user must see a page, which prompt=none forbids: retry without prompt=none",
+        "login_required": "the user isn't signed in, and prompt=none shows no page: retry without prompt=none",
+        "account_selection_required": "the user must choose an account: retry without prompt=none",
+        "consent_required": "the user must consent: retry without prompt=none",
+        "invalid_grant": "the code or refresh token is already used, expired, revoked, or another client's",
+        "invalid_client": "the client's credentials are wrong: the ID, the secret, or how they are sent",
         "redirect_uri_mismatch": "the redirect_uri isn't one that is registered for the client",
     ]
 

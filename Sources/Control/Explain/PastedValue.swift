@@ -36,7 +36,7 @@ extension ValueReader {
         let bare = text.dropFirst(text.lowercased().hasPrefix("bearer ") ? 7 : 0).filter { !$0.isWhitespace }
         if RecordingSearch.isToken(bare), !bare.contains("&") { return try explain(token: bare, rawNonce, search) }
         if let returned = ReturnedValues(text) {
-            let kind = returned.address == nil ? "What a sign-in brought back" : "A callback URL"
+            let kind = returned.address == nil ? "The result of a sign-in" : "A callback URL"
             return PastedValue(kind, try read(returned, in: search))
         }
         if let address = explain(address: text) { return address }
@@ -53,7 +53,8 @@ extension ValueReader {
     private func explain(address: String) -> PastedValue? {
         guard TextRule.email.holds(address) else { return nil }
         let kind = providers.explainers.lazy.compactMap { $0.kind(ofEmail: address.lowercased()) }.first
-        let finding = ExplainedPart.Finding(holds: nil, "it is \(kind ?? "an ordinary address"), no code and no token")
+        let finding = ExplainedPart.Finding(
+            holds: nil, "the text is \(kind ?? "an ordinary address"), not a code or a token")
         return PastedValue("An e-mail address", [ExplainedPart("Address", [finding])])
     }
 
@@ -77,7 +78,7 @@ extension ValueReader {
     private func explain(token text: String, _ rawNonce: String?, _ search: RecordingSearch) throws -> PastedValue {
         let token: JWS
         do { token = try JWS(parsing: text) } catch {
-            let finding = ExplainedPart.Finding(holds: false, "it can't be read: \(error.description)")
+            let finding = ExplainedPart.Finding(holds: false, "the token can't be read: \(error.description)")
             return PastedValue("A JSON Web Token", [ExplainedPart("JSON Web Token", [finding])])
         }
         let maker = search.maker(of: text)?.exchange
@@ -86,10 +87,10 @@ extension ValueReader {
         let read = try read(token, text: text, surroundings(of: text, field: field, in: search, rawNonce: rawNonce))
         var origin: [ExplainedPart.Finding] = []
         if let maker {
-            origin.append(.init(holds: nil, "an exchange of this world's recording made it", exchange: maker.id))
+            origin.append(.init(holds: nil, "a recorded request of this world issued the token", exchange: maker.id))
         }
         origin += search.senders(of: text).suffix(3).map {
-            .init(holds: nil, "it was sent to \($0.exchange.host ?? "this daemon")", exchange: $0.exchange.id)
+            .init(holds: nil, "the token was sent to \($0.exchange.host ?? "this daemon")", exchange: $0.exchange.id)
         }
         let parts = read.parts + (origin.isEmpty ? [] : [ExplainedPart("In the recording", origin)])
         return PastedValue("A JSON Web Token: \(read.title)", parts, token: read)
@@ -111,13 +112,14 @@ extension ValueReader {
             guard comparison != .unrelated else { continue }
             let words =
                 switch comparison {
-                case .matches: "\(receiver) was sent its SHA-256, as it should be"
+                case .matches: "this text's SHA-256 was sent to \(receiver), which is correct"
                 case .hashGivenAsRawNonce:
-                    "\(receiver) was sent this very text, which looks like a SHA-256, as it should"
+                    "this text, which looks like a SHA-256, was sent to \(receiver), which is correct"
                 // Whether that is right depends on the program that compares it, which isn't known here.
                 case .rawNonceSent:
-                    "\(receiver) was sent this text unhashed: right if your backend compares the token's nonce with it; "
-                        + "but with Firebase, send \(receiver) the text's SHA-256, and Firebase the text itself"
+                    "this text was sent to \(receiver) unhashed: right if your backend compares the token's nonce with "
+                        + "the text; but with Firebase, send the text's SHA-256 to \(receiver), and the text itself to "
+                        + "Firebase"
                 default: comparison.explanation(provider: receiver)
                 }
             let holds: Bool? =
@@ -128,10 +130,10 @@ extension ValueReader {
         let isHash = text.utf8.count == 64 && Hex.decode(text) != nil
         let advice = isHash ? [] : providers.explainers.flatMap { $0.explain(rawNonce: text) }
         if found.isEmpty {
-            found = [.init(holds: nil, "no request in this world's recording sent this text or its SHA-256")]
+            found = [.init(holds: nil, "no recorded request of this world sent this text or its SHA-256 as a nonce")]
         }
         return PastedValue(
-            isHash ? "A SHA-256, as of a nonce" : "Perhaps a raw nonce: it has no other form",
+            isHash ? "A SHA-256, as of a nonce" : "Perhaps a raw nonce: the text has no other known form",
             advice + [ExplainedPart("In the recording", Array(found.suffix(10)))])
     }
 }

@@ -42,7 +42,8 @@ package struct TokenExplainer: Sendable {
             // The audience may be a list: OpenID Connect Core section 2.
             let isList = name == "aud" && value?.array?.contains { $0.string != nil } ?? false
             let found = Diagnosis.quote(value.map { $0.string ?? $0.text } ?? "missing")
-            findings.append(.init(value?.string != nil || isList, "\(name) is \(found)", else: "it must be a string"))
+            findings.append(
+                .init(value?.string != nil || isList, "\(name) is \(found)", else: "the claim must be a string"))
         }
         findings += timeFindings(token.claims)
         if let email = token.claims["email"]?.string {
@@ -67,7 +68,7 @@ package struct TokenExplainer: Sendable {
         guard rawNonce != nil || nonce != nil else { return [] }
         let comparison = NonceComparison(tokenNonce: nonce, rawNonce: rawNonce)
         guard comparison != .rawNonceMissing else {
-            let advice = "not checked: give the text that was hashed with --raw-nonce"
+            let advice = "the nonce isn't checked: give the text before hashing with --raw-nonce"
             return [ExplainedPart("Nonce", [.init(holds: nil, advice)])]
         }
         let explanation = comparison.explanation(provider: owner ?? "the provider")
@@ -84,10 +85,10 @@ package struct TokenExplainer: Sendable {
         }
         return [
             .init(
-                issued <= now + .minutes(1), "it was issued \(TokenExplainer.span(now - issued))",
+                issued <= now + .minutes(1), "the token was issued \(TokenExplainer.span(now - issued))",
                 else: "a clock is wrong"
             ),
-            .init(expires > now, "it expires \(TokenExplainer.span(now - expires))", else: "get a new one"),
+            .init(expires > now, "the token expires \(TokenExplainer.span(now - expires))", else: "get a new token"),
         ]
     }
 
@@ -98,24 +99,28 @@ package struct TokenExplainer: Sendable {
     }
 
     private func signatureFinding(_ token: JWS) -> ExplainedPart.Finding {
-        guard let jwks else { return .init(holds: nil, "not checked: give the provider's keys with --jwks") }
+        guard let jwks else {
+            return .init(holds: nil, "the signature isn't checked: give the provider's keys with --jwks")
+        }
         guard let keys = (try? JSONValue(parsing: jwks, limits: .answer))?["keys"]?.array else {
             return .init(holds: false, "the key set isn't a JSON object with \"keys\"")
         }
         guard let algorithm = token.algorithm.flatMap({ Algorithm(rawValue: $0) }) else {
-            return .init(holds: false, "the token's alg can't be checked: \(token.algorithm ?? "missing")")
+            return .init(holds: false, "a signature with this alg can't be checked: \(token.algorithm ?? "missing")")
         }
         let keyID = token.keyID ?? ""
         guard let member = keys.first(where: { $0["kid"]?.string == keyID }) else {
             let known = keys.compactMap { $0["kid"]?.string }.joined(separator: ", ")
             return .init(
                 holds: false,
-                "kid \(Diagnosis.quote(keyID)) isn't in the key set (\(known)): fetch it again, keys rotate")
+                "kid \(Diagnosis.quote(keyID)) isn't in the key set (\(known)): fetch the key set again, because keys rotate"
+            )
         }
         do {
             let verdict = token.verify(with: try Key(jwk: member), algorithm: algorithm)
             return .init(
-                verdict == .valid, "checked with key \(Diagnosis.quote(keyID))", else: "it isn't that key's signature")
+                verdict == .valid, "checked with key \(Diagnosis.quote(keyID))", else: "the signature isn't by that key"
+            )
         } catch {
             return .init(holds: false, "key \(Diagnosis.quote(keyID)) can't be used: \(error)")
         }

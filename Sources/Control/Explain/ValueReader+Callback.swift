@@ -52,14 +52,14 @@ extension ValueReader {
             findings.append(.init(holds: nil, "returned to \(Diagnosis.quote(address, limit: 300))"))
         }
         if returned.isFragment {
-            let advice = "the values are in the fragment: only scripts in the browser see them, no server does"
+            let advice = "the values are in the URL's fragment: scripts in the browser see them, but servers don't"
             findings.append(.init(holds: nil, advice))
         }
         let names = returned.fields.map(\.name)
         for name in Set(names).sorted() where names.filter({ $0 == name }).count > 1 {
             findings.append(
                 .init(
-                    holds: false, "\(Diagnosis.quote(name)) occurs more than once: which one counts is anybody's guess")
+                    holds: false, "\(Diagnosis.quote(name)) occurs more than once: it's undefined which value counts")
             )
         }
         var tokens: [ExplainedPart] = []
@@ -91,12 +91,12 @@ extension ValueReader {
                     named != nil,
                     "iss (RFC 9207) is \(Diagnosis.quote(field.value))"
                         + (named.map { ", \(ValueReader.title(of: $0))" } ?? ""),
-                    else: "no provider of this world is called so")
+                    else: "no provider here has this issuer")
             ]
         case "user":
             return [
                 .init(
-                    holds: nil, "user, the person's name and address: it comes with the first consent only, so keep it")
+                    holds: nil, "user, with the user's name and address: sent only with the first consent, so store it")
             ]
         case "id_token", "idToken", "identityToken":
             return RecordingSearch.isToken(field.value)
@@ -109,13 +109,14 @@ extension ValueReader {
 
     private func stateFinding(_ state: String, _ search: RecordingSearch) -> ExplainedPart.Finding {
         if let sender = search.sender(of: state, as: ["state"]) {
-            let words = "state is what an authorization request sent: compare it with the session's, and use it once"
+            let words =
+                "state is from a recorded authorization request: compare it with the session's state, and accept it once"
             return .init(holds: true, words, exchange: sender.exchange.id)
         }
         return .init(
             holds: false,
-            "state \(Diagnosis.quote(state)) isn't one that a request in this world's recording sent: the sign-in was begun elsewhere, "
-                + "or the state was changed")
+            "state \(Diagnosis.quote(state)) wasn't sent by a recorded request of this world: the sign-in was begun "
+                + "elsewhere, or the state was changed")
     }
 
     private func errorFinding(
@@ -151,16 +152,17 @@ extension ValueReader {
             let redeemer = search.sender(of: text, as: ["code"])?.exchange.id
             let words =
                 made != nil || redeemer != nil
-                ? "\(called) is forgotten: it expired long ago, or its grant was revoked"
-                : "\(called) is none that this world has given out, or it is long gone: is it from another world, or from before a reset?"
+                ? "\(called) is no longer known: it expired long ago, or its grant was revoked"
+                : "\(called) wasn't issued in this test world, or expired long ago: is it from another world, or from before a reset?"
             return [.init(holds: false, words, exchange: made ?? redeemer)]
         }
         let title = ValueReader.title(of: provider)
         var findings: [ExplainedPart.Finding] = [
             .init(
                 holds: nil,
-                "\(called) is \(value.kind == .code ? "an" : value.kind == .accessToken ? "an" : "a") \(value.kind.rawValue) of \(title)'s, "
-                    + "for client \(Diagnosis.quote(value.client)) and \(person(value.account))", exchange: made)
+                "\(called) is known in this world: \(value.kind == .code ? "an" : value.kind == .accessToken ? "an" : "a") \(value.kind.rawValue) "
+                    + "issued by \(title) for client \(Diagnosis.quote(value.client)) and \(person(value.account))",
+                exchange: made)
         ]
         if let usedBy = value.usedBy {
             let uses = search.senders(of: text).filter { $0.exchange.request.method == "POST" }.count
@@ -168,18 +170,20 @@ extension ValueReader {
                 uses > 1
                     ? .init(
                         holds: false,
-                        "it was sent \(uses) times, and a code works once: is the callback handled twice?",
+                        "the code was sent \(uses) times, and works only once: is the callback handled twice?",
                         exchange: usedBy)
                     : .init(
-                        holds: nil, "it was redeemed, as it can be once: sent again, it is refused", exchange: usedBy))
+                        holds: nil, "the code was already redeemed: a code works only once, and is refused from now on",
+                        exchange: usedBy))
         } else if value.kind == .code {
-            findings.append(.init(holds: true, "it wasn't redeemed yet"))
+            findings.append(.init(holds: true, "the code wasn't redeemed yet"))
         }
         if let expires = value.expires, value.usedBy == nil {
             let span = (expires - now).inWords
             findings.append(
                 expires > now
-                    ? .init(holds: true, "it expires in \(span)") : .init(holds: false, "it expired \(span) ago"))
+                    ? .init(holds: true, "\(called) expires in \(span)")
+                    : .init(holds: false, "\(called) expired \(span) ago"))
         }
         if value.kind == .code, value.usedBy == nil { findings += redemptionFindings(value, returnedTo: address) }
         return findings
@@ -196,11 +200,12 @@ extension ValueReader {
                 .init(
                     holds: sent == false ? false : nil,
                     sent == false
-                        ? "it was issued for redirect_uri \(quoted) and came to another address: redeem it with that one"
-                        : "redeem it with redirect_uri \(quoted)"))
+                        ? "the code was issued for redirect_uri \(quoted), but came to another address: redeem it with that redirect_uri"
+                        : "redeem the code with redirect_uri \(quoted)"))
         }
         if value.hasChallenge {
-            findings.append(.init(holds: nil, "redeem it with the code_verifier of the session that began the sign-in"))
+            findings.append(
+                .init(holds: nil, "redeem the code with the code_verifier of the session that began the sign-in"))
         }
         return findings
     }
@@ -209,9 +214,9 @@ extension ValueReader {
 enum ReturnedWords {
     static let meanings = [
         "token_type": "how the access token is sent", "expires_in": "seconds until the access token expires",
-        "scope": "what was granted", "session_state": "the browser's session at the provider",
-        "authuser": "which of the browser's accounts it is", "prompt": "what the person was asked",
-        "hd": "the organization whose account it is",
+        "scope": "what was granted", "session_state": "the state of the browser's session at the provider",
+        "authuser": "which of the browser's signed-in accounts was used", "prompt": "what the user was asked for",
+        "hd": "the organization that the user's account belongs to",
     ]
 
     /// Returns `url` without query and fragment.

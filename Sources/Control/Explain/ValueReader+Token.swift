@@ -34,10 +34,10 @@ extension ValueReader {
         guard meant != nil else {
             return [
                 .init(
-                    holds: nil, "not checked: aud names no provider of this world's, so nobody knows the client's key")
+                    holds: nil, "not checked: aud names no provider of this test world, so the client's key is unknown")
             ]
         }
-        return [.init(holds: nil, "not checked here: the provider does when it is sent")]
+        return [.init(holds: nil, "not checked here: the provider checks the secret when it is sent")]
     }
 
     // MARK: - Signature
@@ -49,7 +49,7 @@ extension ValueReader {
         let name = token.algorithm ?? "missing"
         guard let algorithm = token.algorithm.flatMap({ Algorithm(rawValue: $0) }) else {
             guard name == "none" else {
-                return [.init(holds: false, "alg is \(Diagnosis.quote(name)), which nobody here signs with")]
+                return [.init(holds: false, "alg is \(Diagnosis.quote(name)), which no provider here signs with")]
             }
             let client = token.claims["aud"]?.string ?? ""
             let isMeant =
@@ -60,8 +60,8 @@ extension ValueReader {
                 .init(
                     holds: isMeant ? nil : false,
                     isMeant
-                        ? "it isn't signed, as for SDKs in emulator mode: only those take it"
-                        : "alg is none, and there is no signature: whoever accepts this accepts anything")
+                        ? "the token isn't signed, as for Firebase SDKs in emulator mode: only they accept it"
+                        : "alg is none, and there is no signature: a server that accepts this token accepts any")
             ]
         }
         if algorithm == .hs256 { return [sharedSecretFinding(token)] }
@@ -73,9 +73,9 @@ extension ValueReader {
             return [
                 .init(
                     holds: false,
-                    "the header has no kid"
-                        + (signer.map { ", though the signature is by a key of \($0.title)'s" } ?? "")
-                        + ": no verifier knows which key to take")
+                    "the token's header has no kid"
+                        + (signer.map { ", though the signature is by a key of \($0.title)" } ?? "")
+                        + ": verifiers don't know which key to use")
             ]
         }
         return try keyFindings(token, keyID, owners)
@@ -93,7 +93,7 @@ extension ValueReader {
             return [
                 .init(
                     holds: false,
-                    "no key of this world has the kid \(quoted)"
+                    "no signing key of this test world has the kid \(quoted)"
                         + (published.isEmpty ? "" : " (\(owners.first?.title ?? "") publishes \(published))")
                         + ": the token is from another world, from before a restart, or the real provider's")
             ]
@@ -103,18 +103,18 @@ extension ValueReader {
                 token.algorithm == known.key.algorithm.rawValue
                 ? "the token was changed after it was signed, or made by somebody else"
                 : "that key signs with \(known.key.algorithm.rawValue)"
-            return [.init(holds: false, "it isn't the signature of \(known.owner.title)'s key \(quoted): \(why)")]
+            return [.init(holds: false, "the signature isn't by \(known.owner.title)'s key \(quoted): \(why)")]
         }
         let signed = "signed by \(known.owner.title)'s key \(quoted) (\(known.key.algorithm.rawValue))"
         switch known.state {
         case .published:
             let isCurrent = world.keys[known.owner.owner].signing(at: now, with: known.key.algorithm)?.id == keyID
-            return [.init(holds: true, signed + ", which is published" + (isCurrent ? "" : "; another one signs now"))]
+            return [.init(holds: true, signed + ", which is published" + (isCurrent ? "" : "; another key signs now"))]
         case .withdrawn:
-            let advice = "which was rotated away: a verifier that fetches the key set now doesn't find it"
+            let advice = "but the key was rotated out: a verifier that fetches the key set now doesn't find it"
             return [.init(holds: false, "\(signed), \(advice)")]
         case .neverPublished:
-            let advice = "which is never published: an order made it so, and every verifier must refuse it"
+            let advice = "but the key is never published, as a test ordered: every verifier must refuse the token"
             return [.init(holds: false, "\(signed), \(advice)")]
         }
     }
@@ -131,7 +131,7 @@ extension ValueReader {
                     return .init(
                         holds: false,
                         "HS256 with \(owner.title)'s public key \(Diagnosis.quote(named.id)) as the secret: anybody could have made "
-                            + "it, and a verifier that believes the header's alg accepts it")
+                            + "the token, and a verifier that trusts the header's alg accepts it")
                 }
             }
         }
@@ -141,10 +141,10 @@ extension ValueReader {
             let secrets = world.seed.sections.lazy.compactMap { $0.secret(ofClient: client) }
             guard let secret = secrets.first, let key = try? Key(secret: Array(secret.utf8)) else { continue }
             return token.verify(with: key, algorithm: .hs256) == .valid
-                ? .init(holds: true, "HS256, by the secret of client \(Diagnosis.quote(client))")
-                : .init(holds: false, "HS256, and not by the secret of client \(Diagnosis.quote(client))")
+                ? .init(holds: true, "signed with HS256 and the secret of client \(Diagnosis.quote(client))")
+                : .init(holds: false, "signed with HS256, but not with the secret of client \(Diagnosis.quote(client))")
         }
-        return .init(holds: nil, "HS256, by a secret that both sides know: not checked")
+        return .init(holds: nil, "signed with HS256 and a shared secret: not checked")
     }
 
     /// Returns the owners of all signing keys of this world, each with its provider's name, those of the provider

@@ -181,16 +181,16 @@ package struct Flow: Sendable {
     /// A sentence that says what an unfinished sign-in waits for; `nil` for a sign-in that has ended.
     package var hint: String? {
         guard ending == .unfinished, let last = steps.last(where: { !$0.isInner }) else { return nil }
-        if awaitsRedemption { return "The code was given out, and nobody has redeemed it." }
-        if last.isPending { return "The person hasn't decided yet: the device goes on asking." }
-        if last.step.kind == .deviceCode { return "The device shows its code, and nobody has entered it." }
+        if awaitsRedemption { return "The authorization code was issued, but hasn't been redeemed." }
+        if last.isPending { return "The user hasn't decided yet, and the device keeps polling." }
+        if last.step.kind == .deviceCode { return "The device shows its user code, but no user has entered it." }
         if steps.contains(where: { $0.step.kind == .deviceCode }) {
-            return "The person has opened the page for the device's code, and the device hasn't asked since."
+            return "The user has opened the page for the device's code, and the device hasn't polled since."
         }
         if steps.contains(where: { $0.exchange.notes.given.contains("mfapendingcredential") }) {
-            return "A second factor is wanted, and nobody has given it."
+            return "A second factor is required, and the user hasn't given it."
         }
-        return "The provider's page waits for the person."
+        return "The provider's page waits for the user's input."
     }
 }
 

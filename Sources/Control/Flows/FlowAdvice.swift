@@ -56,7 +56,7 @@ extension FlowReader {
             else { continue }
             return
                 "The address in the ID token isn't verified (email_verified is false): don't link accounts by it, and "
-                + "ask the person to verify it before it counts as theirs."
+                + "ask the user to verify the address first."
         }
         return nil
     }
@@ -67,8 +67,9 @@ extension FlowReader {
         let ahead = exchange.time - machine
         guard ahead.length > .minutes(1) else { return nil }
         return
-            "This world's clock was \(ahead.inWords) \(ahead < .zero ? "behind" : "ahead of") the machine's: what was signed or "
-            + "issued by the machine's clock counts as \(ahead < .zero ? "from the future" : "old") here."
+            "This test world's clock was \(ahead.inWords) \(ahead < .zero ? "behind" : "ahead of") the machine's: "
+            + "tokens that were signed by the machine's clock count as "
+            + "\(ahead < .zero ? "issued in the future" : "old") in this world."
     }
 }
 
@@ -112,15 +113,16 @@ struct SentCode: Sendable {
     func advice(now: Instant) -> String {
         let place = callback.map { " to \(Diagnosis.quote($0))" } ?? ""
         let age = max(.zero, now - exchange.time).inWords
-        let begin = "The code was \(isPosted ? "posted" : "sent")\(place) \(age) ago, and nobody has redeemed it. "
+        let begin = "The code was \(isPosted ? "posted" : "sent")\(place) \(age) ago, and hasn't been redeemed. "
         guard isPosted else {
             return begin
-                + "See whether the browser reached that address, and what the app's callback said there: a state that "
-                + "doesn't match its session is the usual reason."
+                + "Check whether the browser reached the redirect URI, and what the app's callback answered: a state "
+                + "that doesn't match the app's session is the usual reason."
         }
         return begin
             + "If the callback ran: a form post comes from another site, so the browser sends no cookie with it that is "
-            + "SameSite=Lax, as cookies are by default; the app's session is missing then, and its state doesn't match. Set the "
-            + "session's cookie with SameSite=None; Secure, or keep the state in a cookie of its own that is."
+            + "SameSite=Lax, as cookies are by default; the app's session is then missing, and the state doesn't "
+            + "match. Set the session's cookie with SameSite=None; Secure, or keep the state in a separate cookie with "
+            + "SameSite=None; Secure."
     }
 }

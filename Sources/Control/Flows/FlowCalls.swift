@@ -17,10 +17,10 @@ extension ControlAPI {
         init(_ fields: inout Fields) {
             filter = FlowFilter(&fields)
             after = fields.optional(
-                "after", .text(Query.id), "The ID of a request: only sign-ins with a later request are given.")
+                "after", .text(Query.id), "The ID of a request: lists only sign-ins with a later request.")
             limit = fields.optional(
                 "limit", .integer(1...Recording.countLimit),
-                "The greatest number of sign-ins: the latest ones, or with `after` the next ones.")
+                "The maximum number of sign-ins: the latest, or with `after` the next sign-ins.")
             wait = fields.optional("wait", .wait, "The time to wait for further sign-ins.")
             count = fields(
                 "count", .integer(1...Recording.countLimit), default: 1, "The number of sign-ins to wait for.")
@@ -30,16 +30,16 @@ extension ControlAPI {
     var flowCalls: [Endpoint] {
         [
             .control(
-                "GET", "flows", "Shows sign-ins: their steps, the person, the client, how each ended, and why.",
+                "GET", "flows", "Lists sign-ins: the steps, the user, the client, how each ended, and why.",
                 reads: .query(FlowQuery.self),
                 answers: [
                     .json("The sign-ins, the most recently active last.", FlowDocument.listSchema),
-                    .refusal(400, "noSuchProvider", "There is no such provider."),
-                    .refusal(503, "tooManyListeners", "There are too many streams and waiting requests."),
+                    .refusal(400, "noSuchProvider", "No provider has this name."),
+                    .refusal(503, "tooManyListeners", "Too many event streams and waiting requests."),
                 ]
             ) { try await flows($0, $1) },
             .control(
-                "GET", "flows/:id", "Shows one sign-in.", path: ["The ID of its first request, or of any other."],
+                "GET", "flows/:id", "Shows one sign-in.", path: ["The ID of one of the sign-in's requests."],
                 answers: [
                     .json("The sign-in.", FlowDocument.schema),
                     .refusal(404, "noSuchFlow", "The recording has no such sign-in."),
@@ -55,7 +55,7 @@ extension ControlAPI {
         if let name = query.filter.provider, !providers.contains(where: { $0.name == name }) {
             let names = providers.map(\.name).joined(separator: ", ")
             return ControlAnswer.error(
-                400, "noSuchProvider", "there is no provider \(Diagnosis.quote(name)): \(names) are played",
+                400, "noSuchProvider", "there is no provider \(Diagnosis.quote(name)): expected one of \(names)",
                 path: "$.provider")
         }
         let recording = exchange.world.recording
@@ -102,8 +102,8 @@ extension ControlAPI {
         return try await exchange.world.recording.search {
             guard let flow = reader.flow(id) else {
                 let message =
-                    "no sign-in \(Diagnosis.quote(id)) is in this world's recording: it holds the last "
-                    + "\(Recording.countLimit) requests at most"
+                    "no sign-in \(Diagnosis.quote(id)) is in this world's recording, which keeps only the last "
+                    + "\(Recording.countLimit) requests"
                 return ControlAnswer.error(404, "noSuchFlow", message)
             }
             return ControlAnswer.ok(FlowDocument(flow: flow, reader: reader).json)

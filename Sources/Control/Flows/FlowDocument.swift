@@ -74,22 +74,22 @@ struct FlowDocument {
     static let schema = Schema.members(
         "Flow",
         [
-            .required("id", .string, "The sign-in's ID, which is its first request's."),
+            .required("id", .string, "The sign-in's ID: the first request's ID."),
             .required("name", .string, "The name of the sign-in: \"Apple web sign-in\"."),
-            .required("ending", .choice(Flow.Ending.allCases.map(\.rawValue)), "The ending, or the state so far."),
-            .optional("diagnosis", .string, "The reason of the failure: the diagnosis that stopped it."),
+            .required("ending", .choice(Flow.Ending.allCases.map(\.rawValue)), "How it ended, or its state."),
+            .optional("diagnosis", .string, "Why the sign-in failed: the diagnosis of the failure."),
             .optional("stoppedBy", .string, "The ID of the request that failed."),
-            .optional("hint", .string, "A sentence about what an unfinished sign-in waits for."),
-            .required("providers", .strings(), "The providers that took part, by their names in the seed."),
-            .optional("client", .string, "The client ID, where it is known; at Firebase, the project."),
-            .optional("person", personSchema, "The person who signed in, if that is known."),
-            .optional("time", .time, "The time of the beginning, by the world's clock."),
-            .required("durationMilliseconds", .number(0...1e15), "The time from the first request to the last answer."),
+            .optional("hint", .string, "What an unfinished sign-in waits for, in a sentence."),
+            .required("providers", .strings(), "The sign-in's providers, by their names in the seed."),
+            .optional("client", .string, "The client ID, if known; at Firebase, the project ID."),
+            .optional("person", personSchema, "The user who signed in, if known."),
+            .optional("time", .time, "When the sign-in began, by the world's clock."),
+            .required("durationMilliseconds", .number(0...1e15), "The time from first request to last response."),
             .required(
                 "waitingMilliseconds", .number(0...1e15),
-                "The part of the duration in which no request was being answered."),
-            .required("steps", .sequence(of: stepSchema), "The requests, in the order of their answers."),
-            .optional("remarks", .sequence(of: remarkSchema), "Remarks on a sign-in in which nothing was refused."),
+                "The part of the duration with no request in progress."),
+            .required("steps", .sequence(of: stepSchema), "The requests, in the order of responses."),
+            .optional("remarks", .sequence(of: remarkSchema), "Remarks on a sign-in without a refused request."),
         ])
 
     private static let personSchema = Schema.members([
@@ -99,30 +99,30 @@ struct FlowDocument {
 
     private static let stepSchema = Schema.members([
         .required("id", .string, "The request's ID, for `GET requests/ID`."),
-        .optional("parent", .string, "The request that made the daemon send this one, or \"scenario\"."),
+        .optional("parent", .string, "The request that caused this request, or \"scenario\"."),
         .required("time", .time, "The time of the request, by the world's clock."),
-        .required("durationMilliseconds", .number(0...1e15), "The duration of the answer."),
+        .required("durationMilliseconds", .number(0...1e15), "The response time."),
         .required("from", .string, "The sender: \"app\", \"browser\", \"backend\", \"scenario\", or a provider."),
-        .required("to", .string, "The provider that was asked, or \"backend\" or \"understudy\"."),
+        .required("to", .string, "The receiver: a provider, \"backend\" or \"understudy\"."),
         .required("does", .string, "The purpose of the request: \"redeem code\"."),
         .required("method", .string, "The method."), .optional("host", .string, "The provider's host."),
         .required("path", .string, "The path on that host."), .required("status", .integer(0...999), "The status."),
-        .required("answer", .string, "The answer in a few words: \"302 code\", \"400 invalid_grant\"."),
-        .optional("diagnosis", .string, "The reason why it was refused."),
-        .optional("note", .string, "A note on a surprise in a successful answer."),
-        .optional("fault", .string, "The ordered fault that happened here."),
+        .required("answer", .string, "The response in short: \"302 code\", \"400 invalid_grant\"."),
+        .optional("diagnosis", .string, "Why the request failed."),
+        .optional("note", .string, "A warning about a successful response."),
+        .optional("fault", .string, "The injected fault that occurred."),
     ])
 
     private static let remarkSchema = Schema.members([
-        .required("text", .string, "The remark."), .required("request", .string, "The request that it is about."),
-        .required("problem", .boolean, "Whether it is likely why the sign-in isn't finished."),
+        .required("text", .string, "The remark."), .required("request", .string, "The remark's request."),
+        .required("problem", .boolean, "Whether this may be why the sign-in isn't finished."),
     ])
 
     static let listSchema = Schema.members(
         "Flows",
         [
             .required("flows", .sequence(of: schema), "The sign-ins, the most recently active last."),
-            .optional("last", .string, "The ID of the last request here: the next `after`."),
-            .optional("more", .boolean, "Whether there are more: later ones, or with `limit` alone, earlier ones."),
+            .optional("last", .string, "The ID of the last request, to use as `after`."),
+            .optional("more", .boolean, "Whether more sign-ins exist: later, or with `limit` alone, earlier."),
         ])
 }

@@ -149,15 +149,15 @@ package struct FlowFilter: Sendable {
 
     init(_ fields: inout Fields) {
         isRefused = fields.optional(
-            "refused", .boolean, "Whether something stopped it: a refusal, the person or an ordered fault.")
-        isUnfinished = fields.optional("unfinished", .boolean, "Whether it isn't finished.")
+            "refused", .boolean, "Whether a refusal, the user or an injected fault stopped the sign-in.")
+        isUnfinished = fields.optional("unfinished", .boolean, "Whether it is unfinished.")
         provider = fields.optional(
-            "provider", .text(.nonEmpty), "The name of a provider that took part, as in the seed: \"apple\".")
+            "provider", .text(.nonEmpty), "The name of a provider, as in the seed: \"apple\".")
         client = fields.optional("client", .text(.nonEmpty), "A part of the client ID.")
         text = fields.optional(
-            "text", .text(.nonEmpty), "A text, in any case: of the diagnosis, the person, the client or an ID.")
+            "text", .text(.nonEmpty), "Text (in any case) in the diagnosis, user, client or an ID.")
         takesQuiet = fields(
-            "all", .boolean, default: false, "true: also what only asked for a key set or a discovery document.")
+            "all", .boolean, default: false, "true: also list requests for key sets and discovery documents.")
     }
 
     func takes(_ flow: Flow, _ reader: FlowReader) -> Bool {

@@ -7,23 +7,23 @@ import JSON
 
 extension ControlAPI {
     var mailCalls: [Endpoint] {
-        let gone = CallAnswer.refusal(404, "noSuchMessage", "The inbox has no such message.")
-        let isText = CallAnswer.refusal(404, "notMail", "The message is a text message.")
+        let gone = CallAnswer.refusal(404, "noSuchMessage", "No message has this ID.")
+        let isText = CallAnswer.refusal(404, "notMail", "The message isn't an e-mail.")
         let path = ["The message's ID."]
         return [
             .control(
                 "GET", "mail",
-                "Shows what was mailed and texted to people, or would have been: filtered, waited for, or as a stream of events to whoever accepts text/event-stream.",
+                "Lists e-mails and text messages sent to users: filtered, waited for, or as an event stream for clients that accept text/event-stream.",
                 reads: .query(
                     MailQuery.Parameters.self,
                     headers: [
                         .optional(
-                            "Last-Event-ID", .text(MailQuery.id), "Like `after`, to resume an event stream.")
+                            "Last-Event-ID", .text(MailQuery.id), "The ID of the last received event.")
                     ]),
                 answers: [
                     .json("The messages, the oldest first.", MailDocument.listSchema),
-                    .other("An event `message` for each, and `deleted` when messages are.", "text/event-stream"),
-                    .refusal(503, "tooManyListeners", "There are too many streams and waiting requests."),
+                    .other("Events: `message` for each, `deleted` for deletions.", "text/event-stream"),
+                    .refusal(503, "tooManyListeners", "Too many event streams and waiting requests."),
                 ]
             ) { await mail($0, $1) },
             .control(
@@ -42,7 +42,7 @@ extension ControlAPI {
                 answers: [.empty("The message is deleted."), gone]
             ) { try deleteMessage($0) },
             .control(
-                "GET", "mail/:id/raw", "Gives a mail as it was sent, or as a relay has forwarded it.", path: path,
+                "GET", "mail/:id/raw", "Returns a mail as it was sent, or as a relay forwarded it.", path: path,
                 reads: .query(RawQuery.self),
                 answers: [
                     .other("The mail.", "message/rfc822"), gone, isText,
@@ -50,19 +50,19 @@ extension ControlAPI {
                 ]
             ) { await rawMessage($0, $1) },
             .control(
-                "GET", "mail/:id/attachments/:number", "Gives an attachment of a mail.",
+                "GET", "mail/:id/attachments/:number", "Returns a mail attachment.",
                 path: ["The message's ID.", "The number of the attachment, from 1."],
                 answers: [
                     .other("The attachment's content, in its own type if that is safe in a browser.", "*/*"), gone,
-                    .refusal(403, "masked", "The daemon masks secrets, and can't find them in attachments."),
+                    .refusal(403, "masked", "The daemon hides attachments, since it masks secrets."),
                     .refusal(404, "noSuchAttachment", "The mail has no such attachment."),
                 ]
             ) { await attachment($0) },
             .control(
-                "POST", "mail/:id/replies", "Answers a mail, as the person who got it.", path: path,
+                "POST", "mail/:id/replies", "Replies to a mail as its recipient.", path: path,
                 reads: .body(NewReply.self),
                 answers: ControlAPI.submitted + [
-                    gone, isText, .refusal(409, "unanswerable", "Nobody got the mail, or it names no sender."),
+                    gone, isText, .refusal(409, "unanswerable", "The mail has no recipient, or no sender."),
                 ]
             ) { try await reply($0, $1) },
         ]
@@ -79,7 +79,7 @@ extension ControlAPI {
         init(_ fields: inout Fields) {
             form = fields(
                 "as", .choice(Form.self), default: .sent,
-                "The mail in the form in which it was sent, or in which a relay forwarded it.")
+                "The form of the mail: as it was sent, or as a relay forwarded it.")
         }
     }
 
@@ -140,7 +140,7 @@ extension ControlAPI {
         let wantsForwarded = query.form == .forwarded
         guard !wantsForwarded || row.message.relay?.forwardedTo != nil else {
             return ControlAnswer.error(
-                404, "notForwarded", "no relay forwarded \(row.id): it has no other form than the one that was sent")
+                404, "notForwarded", "no relay forwarded the mail \(row.id), so only as=sent is available")
         }
         let body = await exchange.world.searchInbox { [self] in
             let shown = masksSecrets ? shown(row, in: exchange.world).row : row
@@ -153,7 +153,7 @@ extension ControlAPI {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
         guard !masksSecrets else {
             return ControlAnswer.error(
-                403, "masked", "what attachments hold isn't shown, because the daemon runs with --mask-secrets")
+                403, "masked", "attachments aren't shown, because the daemon runs with --mask-secrets")
         }
         let number = exchange.parameters["number"].flatMap { Int($0) } ?? 0
         let found = await exchange.world.searchInbox { row.attachment(number, in: exchange.world) }
@@ -208,14 +208,14 @@ extension ControlAPI {
     }
 
     func notMail(_ row: InboxMessage, _ what: String) -> Response {
-        ControlAnswer.error(404, "notMail", "\(row.id) is a text message: only an e-mail \(what)")
+        ControlAnswer.error(404, "notMail", "the message \(row.id) is a text message: only an e-mail \(what)")
     }
 
     func noSuchMessage(_ exchange: Exchange) -> Response {
         let id = Diagnosis.quote(exchange.parameters["id"] ?? "")
         return ControlAnswer.error(
             404, "noSuchMessage",
-            "no message \(id) is in this world's inbox: it holds the last \(Inbox.countLimit) at most"
+            "no message \(id) is in this world's inbox, which keeps only the last \(Inbox.countLimit) messages"
         )
     }
 }

@@ -125,9 +125,9 @@ extension MailDocument {
             .optional("text", .string, "The plain text."), .optional("html", .string, "The same as HTML."),
             .required("links", .strings(), "The links in it."), .required("codes", .strings(), "The codes in it."),
             .optional("attachments", .sequence(of: attachmentSchema), "The attachments."),
-            .optional("relay", relaySchema, "The treatment of the mail by a relay."),
-            .required("time", .time, "The world's time when the message came."),
-            .optional("request", .string, "The exchange that brought the message."),
+            .optional("relay", relaySchema, "How a relay treated the mail."),
+            .required("time", .time, "The world's time of arrival."),
+            .optional("request", .string, "The request that sent the message."),
             .optional(
                 "headers",
                 .sequence(
@@ -135,16 +135,16 @@ extension MailDocument {
                         .required("name", .string, "The field's name."),
                         .required("value", .string, "The field's value."),
                     ])),
-                "The header fields."), .optional("notes", .strings(), "Notes about irregularities of the mail."),
-            .optional("cut", .boolean, "Whether something was left out of a list: ask for the message itself."),
+                "The header fields."), .optional("notes", .strings(), "Notes on problems of the mail."),
+            .optional("cut", .boolean, "Whether a list omits parts: get the message itself for all."),
         ])
 
     private static let attachmentSchema = Schema.members([
         .optional("name", .string, "The file's name."), .required("type", .string, "The media type."),
         .required("size", .count, "The size in bytes."),
-        .optional("contentId", .string, "The ID by which the HTML refers to it."),
+        .optional("contentId", .string, "The attachment's ID in the HTML."),
         .optional("url", .string, "The URL of the attachment."),
-        .optional("withheld", .boolean, "Whether the content isn't shown, because secrets are masked."),
+        .optional("withheld", .boolean, "Whether masking of secrets hides the content."),
     ])
 
     private static let relaySchema = Schema.members([
@@ -159,8 +159,8 @@ extension MailDocument {
         "Messages",
         [
             .required("messages", .sequence(of: schema), "The messages, the oldest first."),
-            .optional("last", .string, "The ID of the last one here."),
-            .optional("more", .boolean, "Whether there are more: ask for those after `last`."),
+            .optional("last", .string, "The ID of the last message."),
+            .optional("more", .boolean, "Whether more messages follow after `last`."),
             .optional("dropped", .count, "The number of messages that were dropped because the inbox was full."),
         ])
 }

@@ -33,16 +33,16 @@ struct MailQuery: Sendable {
 
         init(_ fields: inout Fields) {
             to = fields.optional(
-                "to", .text(.pattern), "An address or a phone number; \"*\" stands for any characters.")
-            from = fields.optional("from", .text(.pattern), "The same for the sender.")
-            text = fields.optional("text", .text(.nonEmpty), "A text in the mail's text or HTML, in any case.")
-            subject = fields.optional("subject", .text(.nonEmpty), "A text in the subject, in any case.")
+                "to", .text(.pattern), "Recipient's address or number; \"*\" matches any text.")
+            from = fields.optional("from", .text(.pattern), "The sender, likewise.")
+            text = fields.optional("text", .text(.nonEmpty), "Text (in any case) in the mail's body.")
+            subject = fields.optional("subject", .text(.nonEmpty), "Text (in any case) in the subject.")
             kind = fields.optional("kind", .choice(SentMessage.Kind.self), "E-mails or text messages.")
-            after = fields.optional("after", .text(MailQuery.id), "The ID of the message after which to begin.")
+            after = fields.optional("after", .text(MailQuery.id), "List messages after the one with this ID.")
             limit = fields.optional(
                 "limit", .integer(1...Inbox.countLimit),
-                "The greatest number of messages: the latest ones, or with `after` the next ones.")
-            wait = fields.optional("wait", .wait, "The time to wait for a further message.")
+                "The maximum number of messages: the latest, or with `after` the next messages.")
+            wait = fields.optional("wait", .wait, "How long to wait for a message.")
         }
     }
 

@@ -18,9 +18,9 @@ struct NewMail: SchemaObject {
 
     init(_ fields: inout Fields) {
         from = fields("from", .text(.mailAddress), "The sender, in the envelope and in the header.")
-        to = fields.sequence("to", of: .text(.mailAddress), "The recipients; with those of cc at most a hundred.")
+        to = fields.sequence("to", of: .text(.mailAddress), "The recipients: at most 100, including cc.")
         cc = fields.sequence("cc", of: .text(.mailAddress), "The recipients of copies.")
-        replyTo = fields.optional("replyTo", .text(.mailAddress), "The address for answers; by default the sender's.")
+        replyTo = fields.optional("replyTo", .text(.mailAddress), "The reply address; by default the sender's.")
         subject = fields("subject", .text(.any), default: "", "The subject.")
         text = fields.optional("text", .text(.any), "The plain text.")
         html = fields.optional("html", .text(.any), "The HTML.")
@@ -36,9 +36,9 @@ struct NewReply: SchemaObject {
 
     init(_ fields: inout Fields) {
         from = fields.optional(
-            "from", .text(.mailAddress), "The address that answers; by default the mail's recipient.")
-        text = fields.optional("text", .text(.any), "The answer, as plain text.")
-        html = fields.optional("html", .text(.any), "The answer, as HTML.")
+            "from", .text(.mailAddress), "The reply's sender; by default the mail's recipient.")
+        text = fields.optional("text", .text(.any), "The reply, as plain text.")
+        html = fields.optional("html", .text(.any), "The reply, as HTML.")
     }
 }
 
@@ -47,7 +47,7 @@ extension ControlAPI {
 
     /// The answers that the control API can give when a client submits a mail.
     static let submitted = [
-        CallAnswer.json("The reply that an SMTP client would have got.", submissionSchema),
+        CallAnswer.json("The reply that an SMTP client would get.", submissionSchema),
         .refusal(503, "noMail", "The daemon is stopping."),
     ]
 
@@ -62,7 +62,7 @@ extension ControlAPI {
         "SubmittedMail",
         [
             .required("smtp", replySchema, "The reply to the whole mail."),
-            .required("messages", .sequence(of: MailDocument.schema), "The messages in the inbox that came from it."),
+            .required("messages", .sequence(of: MailDocument.schema), "The resulting messages in the inbox."),
             .optional(
                 "refused",
                 .sequence(
@@ -70,7 +70,7 @@ extension ControlAPI {
                         .required("to", .string, "The recipient."),
                         .required("smtp", replySchema, "The reply for that recipient."),
                         .required("reason", .string, "The reason."),
-                    ])), "The recipients who don't get the mail."),
+                    ])), "The recipients who were refused."),
         ])
 
     func sendMail(_ exchange: Exchange, _ order: NewMail) async throws -> Response {
@@ -93,7 +93,7 @@ extension ControlAPI {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
         guard row.message.kind == .mail else { return notMail(row, "is answered") }
         guard order.text != nil || order.html != nil else {
-            return ControlAnswer.error(400, "invalidBody", "an answer needs a text, or HTML", path: "$.text")
+            return ControlAnswer.error(400, "invalidBody", "the reply needs a text, or HTML", path: "$.text")
         }
         let mail = await exchange.world.searchInbox { () -> ComposedMail? in
             guard let (answerer, sender) = row.correspondents(in: exchange.world) else { return nil }
@@ -104,7 +104,8 @@ extension ControlAPI {
         guard let mail else {
             let reason =
                 row.message.isUndelivered
-                ? "nobody got \(row.id), so nobody can answer it" : "\(row.id) doesn't say who it is from"
+                ? "the mail \(row.id) reached no recipient who could reply"
+                : "the mail \(row.id) names no sender to reply to"
             return ControlAnswer.error(409, "unanswerable", reason)
         }
         return try await submit(mail, to: mail.to.map(\.address), exchange)
@@ -112,7 +113,7 @@ extension ControlAPI {
 
     private func submit(_ mail: ComposedMail, to recipients: [String], _ exchange: Exchange) async throws -> Response {
         guard let submission = worlds.budget.mailRoutes.submission else {
-            return ControlAnswer.error(503, "noMail", "the daemon is stopping: it takes no mail any more")
+            return ControlAnswer.error(503, "noMail", "the daemon is stopping, and accepts no more mail")
         }
         let world = exchange.world
         let (response, delay) = try await world.searchInbox { [self] in

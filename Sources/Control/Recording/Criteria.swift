@@ -26,21 +26,21 @@ struct Criteria: SchemaObject {
 
     private init(_ fields: inout Fields, ofQuery isQuery: Bool) {
         host = fields.optional(
-            "host", .text(.pattern), "The provider's host; \"*\" stands for any characters."
+            "host", .text(.pattern), "The provider's host; \"*\" matches any characters."
         ).map { Glob($0.lowercased()) }
-        path = fields.optional("path", .text(.pattern), "The path; \"*\" stands for any characters.").map { Glob($0) }
+        path = fields.optional("path", .text(.pattern), "The path; \"*\" matches any characters.").map { Glob($0) }
         method = fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased()
         client = fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")
         let status = fields.optional(
             "status", .either(.integer(100...599), .text(Criteria.statusRule)),
-            "The status, or a class such as \"4xx\".")
+            "The status, or a class: \"4xx\".")
         switch status {
         case .first(let number): self.status = String(number)
         case .second(let text): self.status = text
         case nil: self.status = nil
         }
-        flow = fields.optional("flow", .text(.nonEmpty), "The ID of the first exchange of a sign-in.")
-        isRefused = fields.optional("refused", .boolean, "Whether it was refused, and so has a diagnosis.")
+        flow = fields.optional("flow", .text(.nonEmpty), "The ID of the first request of a sign-in.")
+        isRefused = fields.optional("refused", .boolean, "Whether the request was refused.")
         self.fields =
             isQuery
             ? [] : fields.optional("fields", .map(of: .text(.any)), "Fields of the query, form or JSON body.") ?? []

@@ -43,7 +43,7 @@ package struct CurlCommand: Sendable {
         }
         let (headers, isComplete) = CurlCommand.headers(document.shown(headers: request.headers))
         parts += headers
-        if !isComplete { remarks.append("The request had more headers than fit here.") }
+        if !isComplete { remarks.append("The request had more headers than are shown here.") }
         // curl adds these by itself, and sends every body as a form: a name with just a colon leaves a header out.
         for name in ["Accept", "User-Agent"] + (request.body.isEmpty ? [] : ["Content-Type"])
         where request.header(name) == nil { parts.append("-H '\(name):'") }
@@ -51,14 +51,14 @@ package struct CurlCommand: Sendable {
         var source = ""
         switch document.shown(body: request.body, type: type) {
         case .withheld:
-            if !request.body.isEmpty { remarks.append("The body isn't shown, since secrets couldn't be masked in it.") }
+            if !request.body.isEmpty { remarks.append("The body isn't shown, because secrets can't be masked in it.") }
         case .text(let text): (source, parts) = CurlCommand.adding(Array(text.utf8), to: parts, file, &remarks)
         case .bytes(let bytes): (source, parts) = CurlCommand.adding(bytes, to: parts, file, &remarks)
         }
         if exchange.requestBodySize > request.body.count {
-            remarks.append("Only the beginning of the body was kept.")
+            remarks.append("Only the beginning of the body was recorded.")
         }
-        if document.isMasked { remarks.append("Secrets are masked: put your own in.") }
+        if document.isMasked { remarks.append("Secrets are masked: insert the real secrets.") }
         text = source + parts.joined(separator: " \\\n  ")
         self.remarks = remarks
     }
@@ -166,12 +166,12 @@ extension CurlCommand {
         if mail.isSecure { parts.append("--ssl-reqd") }
         parts.append("-T \(file)")
         var remarks: [String] = []
-        if server.port == nil { remarks.append("This daemon takes no mail now: start it with --smtp-port 1025.") }
-        if mail.recipients.isEmpty { remarks.append("Nobody was named whom the mail is for: add --mail-rcpt.") }
+        if server.port == nil { remarks.append("This daemon accepts no mail: start the daemon with --smtp-port 1025.") }
+        if mail.recipients.isEmpty { remarks.append("The mail had no recipients: add them with --mail-rcpt.") }
         remarks.append(
             mail.messages.isEmpty
-                ? "Save the mail as \(file) first: the recording has its header only."
-                : "Save the mail as \(file) first: the inbox has it as it came.")
+                ? "Save the mail as \(file) first: the recording has only the mail's header."
+                : "Save the mail as \(file) first: the inbox has the original mail.")
         self.init(parts.joined(separator: " \\\n  "), remarks)
     }
 }

@@ -183,32 +183,32 @@ extension ExchangeDocument {
         "Exchange",
         [
             .required("id", .string, "The exchange's ID in answers, diagnoses and the log."),
-            .required("flow", .string, "The first exchange of the sign-in that it belongs to."),
-            .optional("parent", .string, "The exchange that made the daemon send this one, or \"scenario\"."),
+            .required("flow", .string, "The sign-in's first request."),
+            .optional("parent", .string, "The request that caused this request, or \"scenario\"."),
             .required("time", .time, "The world's time."),
-            .required("durationMilliseconds", .number(0...1e15), "The duration of the answer."),
-            .optional("host", .string, "The provider's host; without it, the daemon's own address."),
+            .required("durationMilliseconds", .number(0...1e15), "The response time."),
+            .optional("host", .string, "The provider's host; if absent, the daemon's own address."),
             .required("path", .string, "The path on that host."), .required("method", .string, "The method."),
             .optional("client", .string, "The client's ID, if it is known."),
             .optional("mail", mailSchema, "The envelope of a mail."),
             .required("status", .integer(0...999), "The answer's status."),
-            .optional("diagnosis", .string, "The reason why it was refused."),
-            .optional("note", .string, "A note on a surprise in a successful answer."),
-            .optional("evidence", evidenceSchema, "The source from which the provider's answer is known."),
-            .optional("fault", .string, "The ordered fault that happened here."),
+            .optional("diagnosis", .string, "Why the request failed."),
+            .optional("note", .string, "A warning about a successful response."),
+            .optional("evidence", evidenceSchema, "The source for the provider's response."),
+            .optional("fault", .string, "The injected fault that occurred."),
             .required("request", requestSchema, "The request."),
             .required("response", responseSchema, "The answer."),
-            .optional("tokens", .sequence(of: tokenSchema), "The JSON Web Tokens in it."),
-            .optional("world", .string, "The name of the world, if several worlds were asked for."),
-            .optional("gone", .boolean, "Whether that world is gone, or was reset since."),
+            .optional("tokens", .sequence(of: tokenSchema), "The JSON Web Tokens."),
+            .optional("world", .string, "The name of the world, if several were queried."),
+            .optional("gone", .boolean, "Whether the world was deleted or reset."),
         ])
 
     private static let evidenceSchema = Schema.members([
         .required(
             "kind", .choice(Evidence.Kind.allCases.map(\.rawValue)),
-            "Whether the provider documents it, a specification says so, somebody has recorded or reported it, or nobody."
+            "How the behaviour is known: from documentation, a specification, a recording, a report, or not at all."
         ),
-        .required("source", .string, "The address of the source, or the reason of a choice."),
+        .required("source", .string, "The source's address, or the reason of a choice."),
         .optional("date", .string, "The year, month or day of the source."),
     ])
 
@@ -216,7 +216,7 @@ extension ExchangeDocument {
         .optional("from", .string, "The envelope's sender."), .required("to", .strings(), "The envelope's recipients."),
         .optional("user", .string, "The user of the SMTP session."),
         .required("tls", .boolean, "Whether the connection is encrypted."),
-        .required("messages", .strings(), "The messages in the inbox that came from it."),
+        .required("messages", .strings(), "The resulting messages in the inbox."),
     ])
 
     private static let headersSchema = Schema.sequence(
@@ -225,10 +225,10 @@ extension ExchangeDocument {
         ]))
 
     private static let bodyFields: [Schema.Field] = [
-        .optional("bodySize", .count, "The size of the whole body in bytes, if not all of it is shown."),
-        .optional("bodyShown", .count, "The number of bytes that are shown."),
+        .optional("bodySize", .count, "The size of the whole body in bytes, if parts are omitted."),
+        .optional("bodyShown", .count, "How many body bytes are shown."),
         .optional("body", .string, "The body, as text."),
-        .optional("bodyBase64", .string, "The body, where it isn't UTF-8."),
+        .optional("bodyBase64", .string, "The body, if it isn't UTF-8."),
     ]
 
     private static let requestSchema = Schema.members(
@@ -241,25 +241,25 @@ extension ExchangeDocument {
         [
             .required("headers", headersSchema, "The header fields."),
             .optional(
-                "disconnected", .choice(["beforeHeaders", "midBody"]), "The moment at which the connection was closed."),
+                "disconnected", .choice(["beforeHeaders", "midBody"]), "When the connection was closed."),
         ] + bodyFields)
 
     private static let tokenSchema = Schema.members([
         .required("place", .string, "The token's position."),
         .required("header", .map(of: .any), "The token's header."),
         .required("claims", .map(of: .any), "The token's claims."),
-        .required("signed", .boolean, "Whether it has a signature."),
+        .required("signed", .boolean, "Whether it is signed."),
     ])
 
     static let listSchema = Schema.members(
         "Exchanges",
         [
-            .required("requests", .sequence(of: schema), "The exchanges, the oldest first."),
-            .optional("last", .string, "The ID of the last one here."),
-            .optional("more", .boolean, "Whether there are more: ask for those after `last`."),
+            .required("requests", .sequence(of: schema), "The requests, the oldest first."),
+            .optional("last", .string, "The ID of the last request."),
+            .optional("more", .boolean, "Whether more requests follow after `last`."),
             .optional(
                 "dropped", .count,
-                "The number of exchanges of the world that were dropped because the recording was full."),
+                "How many of the world's requests were dropped because the recording was full."),
         ])
 
     /// The schema of a HAR file: <http://www.softwareishard.com/blog/har-12-spec/>
@@ -270,8 +270,8 @@ extension ExchangeDocument {
                 "log",
                 .members([
                     .required("version", .choice(["1.2"]), "The format's version."),
-                    .required("creator", .map(of: .string), "The program that wrote the file."),
-                    .optional("pages", .sequence(of: .any), "A page for each world, where several are asked for."),
+                    .required("creator", .map(of: .string), "The HAR file's creator."),
+                    .optional("pages", .sequence(of: .any), "A page for each world, if several are queried."),
                     .optional("_mail", .sequence(of: schema), "Mail, which isn't HTTP's."),
                     .required("entries", .sequence(of: .any), "The exchanges."),
                     .optional("comment", .string, "The value of `after` for the next page, if there is one."),
@@ -347,7 +347,7 @@ extension ExchangeDocument {
                 entry["pageref"] = .string(document.known.exchange.world)
                 return .object(entry)
             })
-        log["comment"] = last.map { .string("there are more: ask for those after=\($0)") }
+        log["comment"] = last.map { .string("more requests follow: get them with after=\($0)") }
         return ["log": .object(log)]
     }
 

@@ -16,7 +16,7 @@ private enum RecordingFormat: String, CaseIterable {
     case json
     case har
 
-    static let about = "The format of the answer: the control API's own, or an HTTP archive."
+    static let about = "The response format: the control API's own, or an HTTP archive."
 }
 
 extension Rule where Self == SpanRule {
@@ -44,16 +44,16 @@ extension ControlAPI {
 
         init(_ fields: inout Fields) {
             criteria = Criteria(query: &fields)
-            after = fields.optional("after", .text(Query.id), "The ID of the exchange after which to begin.")
+            after = fields.optional("after", .text(Query.id), "List requests after the one with this ID.")
             limit = fields.optional(
                 "limit", .integer(1...Recording.countLimit),
-                "The greatest number of exchanges: the latest ones, or with `after` the next ones.")
-            wait = fields.optional("wait", .wait, "The time to wait for further exchanges.")
+                "The maximum number of requests: the latest, or with `after` the next requests.")
+            wait = fields.optional("wait", .wait, "How long to wait for more requests.")
             count = fields(
-                "count", .integer(1...Recording.countLimit), default: 1, "The number of exchanges to wait for.")
+                "count", .integer(1...Recording.countLimit), default: 1, "The number of requests to wait for.")
             isHAR = fields("format", .choice(RecordingFormat.self), default: .json, RecordingFormat.about) == .har
             worlds = fields.optional(
-                "world", .text(.pattern), "Exchanges of all worlds of this name; \"*\" stands for any characters."
+                "world", .text(.pattern), "Requests of all worlds of this name; \"*\" matches any characters."
             ).map { Glob($0) }
         }
 
@@ -94,7 +94,7 @@ extension ControlAPI {
 
         init(_ fields: inout Fields) {
             worlds = fields.optional(
-                "world", .text(.pattern), "The recordings of all worlds of this name; \"*\" stands for any characters."
+                "world", .text(.pattern), "The recordings of all worlds of this name; \"*\" matches any characters."
             ).map { Glob($0) }
         }
     }
@@ -103,18 +103,18 @@ extension ControlAPI {
         [
             .control(
                 "GET", "requests",
-                "Shows what was asked and answered: filtered, waited for, or as a stream of events to whoever accepts text/event-stream.",
+                "Lists recorded requests: filtered, waited for, or as an event stream for clients that accept text/event-stream.",
                 reads: .query(
                     Query.self,
                     headers: [
-                        .optional("Last-Event-ID", .text(Query.id), "Like `after`, to resume an event stream.")
+                        .optional("Last-Event-ID", .text(Query.id), "The ID of the last received event.")
                     ]),
                 answers: [
                     .json(
-                        "The exchanges, the oldest first.",
+                        "The requests, the oldest first.",
                         .either(ExchangeDocument.listSchema, ExchangeDocument.harSchema)),
-                    .other("An event `exchange` for each.", "text/event-stream"),
-                    .refusal(503, "tooManyListeners", "There are too many streams and waiting requests."),
+                    .other("Events: `exchange` for each.", "text/event-stream"),
+                    .refusal(503, "tooManyListeners", "Too many event streams and waiting requests."),
                 ]
             ) { try await requests($0, $1) },
             .control(
@@ -122,11 +122,11 @@ extension ControlAPI {
                 answers: [.empty("The recording is empty.")]
             ) { try removeRequests($0, $1) },
             .control(
-                "GET", "requests/:id", "Shows one exchange.", path: ["The exchange's ID."],
+                "GET", "requests/:id", "Shows one request.", path: ["The request's ID."],
                 reads: .query(OneQuery.self),
                 answers: [
                     .json("The exchange.", .either(ExchangeDocument.schema, ExchangeDocument.harSchema)),
-                    .refusal(404, "noSuchRequest", "The recording has no such exchange."),
+                    .refusal(404, "noSuchRequest", "No recorded request has this ID."),
                 ]
             ) { try await request($0, $1) },
         ]
@@ -139,7 +139,7 @@ extension ControlAPI {
         }
         let isStream = exchange.request.header("Accept")?.contains("text/event-stream") ?? false
         if query.worlds != nil, query.wait != nil || isStream {
-            let message = "only one world's exchanges can be waited for or streamed: ask under the world's address"
+            let message = "requests of several worlds can't be waited for or streamed: use one world's address"
             return ControlAnswer.error(400, "invalidQuery", message, path: "$.world")
         }
         if let worlds = query.worlds {
@@ -170,8 +170,8 @@ extension ControlAPI {
         return try await recording.search { [self] in
             guard let known = recording.known().exchanges.first(where: { $0.exchange.id == id }) else {
                 let message =
-                    "no request \(Diagnosis.quote(id)) is in this world's recording: it holds the last "
-                    + "\(Recording.countLimit) at most"
+                    "no request \(Diagnosis.quote(id)) is in this world's recording, which keeps only the last "
+                    + "\(Recording.countLimit) requests"
                 return ControlAnswer.error(404, "noSuchRequest", message)
             }
             let document = ExchangeDocument(known, masksSecrets: masksSecrets)
@@ -185,7 +185,8 @@ extension ControlAPI {
         let lease = worlds.budget.listeners.take()
         if lease == nil {
             worlds.budget.notices.tell(
-                .listeners, "more than \(worlds.budget.listeners.limit) event streams and waiting requests: refused")
+                .listeners,
+                "more than \(worlds.budget.listeners.limit) event streams and waiting requests: new ones are refused")
         }
         return lease
     }
@@ -193,7 +194,8 @@ extension ControlAPI {
     package func tooManyListeners() -> Response {
         ControlAnswer.error(
             503, "tooManyListeners",
-            "there are \(worlds.budget.listeners.limit) event streams and waiting requests already: close some of them")
+            "there are already \(worlds.budget.listeners.limit) event streams and waiting requests, the maximum: close some first"
+        )
     }
 
     /// Deletes the world's recorded requests. With the parameter `world`, those of all worlds whose names match are

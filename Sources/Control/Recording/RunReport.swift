@@ -15,7 +15,7 @@ package struct RunReport {
     package init(_ worlds: WorldRegistry, masksSecrets: Bool, version: String) {
         do throws(StoreFailure) { try worlds.budget.recordings.refreshAll() } catch {
             worlds.budget.notices.tell(
-                .stores, "the report lacks what other replicas have recorded: \(error.diagnosis.line)")
+                .stores, "the report lacks the requests that other daemons recorded: \(error.diagnosis.line)")
         }
         documents = RecordingAccount(worlds).exchanges.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
         self.version = version
@@ -38,7 +38,7 @@ package struct RunReport {
     package var rehearsal: [String] {
         let surprised = documents.filter(\.isSurprise)
         guard !surprised.isEmpty else {
-            return ["the rehearsal changed no answer: no request came whose answer it can change"]
+            return ["the rehearsal (--rehearse) varied no response: no request came whose response can vary"]
         }
         // The last request of each sign-in. Later ones of the same sign-in take its place.
         var last: [String: ExchangeDocument] = [:]
@@ -55,7 +55,7 @@ package struct RunReport {
         where ends.contains("\(document.known.exchange.world) \(document.known.exchange.id)") {
             losses.append("nothing followed \(document.surprise)")
         }
-        var lines = ["the rehearsal changed \(surprised.count) of \(documents.count) answers"]
+        var lines = ["the rehearsal (--rehearse) varied \(surprised.count) of \(documents.count) responses"]
         lines += losses.suffix(RunReport.shownLosses)
         if losses.count > RunReport.shownLosses {
             lines.append("\(losses.count - RunReport.shownLosses) more like these")

@@ -13,8 +13,8 @@ extension ControlAPI {
                 reads: .unread(.either(Expectations.schema, Expectation.schema)),
                 answers: [
                     .json("All expectations are met.", ControlAPI.verificationSchema),
-                    .json(409, "An expectation isn't met: `unmet`.", ControlAPI.unmetSchema),
-                    .refusal(400, "tooMuch", "There are too many expectations, or fields in them."),
+                    .json(409, "An expectation failed: `unmet`.", ControlAPI.unmetSchema),
+                    .refusal(400, "tooMuch", "Too many expectations, or too many fields in them."),
                 ]
             ) { try await verify($0) }
         ]
@@ -23,18 +23,18 @@ extension ControlAPI {
     private static let resultSchema = Schema.members(
         "VerifiedExpectation",
         [
-            .required("expected", .map(of: .any), "The expectation as it was written."),
+            .required("expected", .map(of: .any), "The expectation as it was sent."),
             .required("met", .boolean, "Whether it is met."),
-            .required("found", .count, "The number of exchanges that match."),
-            .required("matched", .strings(), "The IDs of the exchanges that match."),
-            .optional("message", .string, "The difference, in a sentence."),
+            .required("found", .count, "The number of matching requests."),
+            .required("matched", .strings(), "The IDs of the matching requests."),
+            .optional("message", .string, "Why the expectation failed."),
             .optional(
                 "near",
                 .sequence(
                     of: .members([
                         .required("id", .string, "The exchange's ID."),
                         .required("differences", .strings(), "The differences, a line each."),
-                    ])), "The exchanges that come nearest."),
+                    ])), "The most similar requests."),
         ])
 
     private static let verificationFields: [Schema.Field] = [
@@ -42,7 +42,7 @@ extension ControlAPI {
         .required("expectations", .sequence(of: resultSchema), "The result of each expectation."),
         .optional(
             "dropped", .count,
-            "The number of exchanges that were dropped because the recording was full, and couldn't be examined."),
+            "How many requests couldn't be checked, because the full recording had dropped them."),
     ]
     private static let verificationSchema = Schema.members("Verification", verificationFields)
     private static let unmetSchema = Schema.members("UnmetVerification", CallAnswer.error.fields + verificationFields)
@@ -68,8 +68,8 @@ extension ControlAPI {
             criteria = Criteria(&fields)
             times = fields.optional("times", .integer(0...1_000_000), "Exactly how many.")
             atLeast = fields.optional(
-                "atLeast", .integer(0...1_000_000), "The least number of exchanges; by default 1.")
-            atMost = fields.optional("atMost", .integer(0...1_000_000), "The greatest number of exchanges.")
+                "atLeast", .integer(0...1_000_000), "The minimum number of requests; default: 1.")
+            atMost = fields.optional("atMost", .integer(0...1_000_000), "The maximum number of requests.")
         }
     }
 
@@ -77,7 +77,7 @@ extension ControlAPI {
         let all: [Expectation]
 
         init(_ fields: inout Fields) {
-            all = fields("expectations", .sequence(of: Expectation.self), "The expectations, at most a hundred.")
+            all = fields("expectations", .sequence(of: Expectation.self), "The expectations, at most 100.")
         }
     }
 
@@ -116,12 +116,13 @@ extension ControlAPI {
         }
         guard expectations.count <= ControlAPI.expectationLimit else {
             let message =
-                "\(expectations.count) expectations; at most \(ControlAPI.expectationLimit) are verified at once"
+                "found \(expectations.count) expectations; at most \(ControlAPI.expectationLimit) can be verified at once"
             return ControlAnswer.error(400, "tooMuch", message, path: "$.expectations")
         }
         let fields = expectations.reduce(0) { $0 + $1.criteria.fields.count }
         guard fields <= ControlAPI.fieldLimit else {
-            let message = "\(fields) fields in all expectations; at most \(ControlAPI.fieldLimit) are verified at once"
+            let message =
+                "found \(fields) fields in all expectations; at most \(ControlAPI.fieldLimit) can be verified at once"
             return ControlAnswer.error(400, "tooMuch", message, path: "$.expectations")
         }
         let recording = exchange.world.recording

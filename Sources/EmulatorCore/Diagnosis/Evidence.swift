@@ -44,8 +44,8 @@ package struct Evidence: Sendable, Equatable {
     }
     package static func chosen(_ reason: String) -> Evidence { Evidence(.chosen, reason) }
 
-    package static let ownPage = chosen("the page is our own: the provider's pages aren't copied")
-    package static let ownPicture = chosen("the picture is our own: people's pictures aren't copied")
+    package static let ownPage = chosen("the page is Understudy's own: the provider's pages aren't copied")
+    package static let ownPicture = chosen("the picture is Understudy's own: real users' pictures aren't copied")
 
     /// The evidence as one line for the header `Understudy-Evidence`, such as `recorded 2024-05: https://github.com/…`.
     package var line: String { kind.rawValue + (date.map { " \($0)" } ?? "") + ": " + source }

@@ -63,22 +63,22 @@ package enum NonceComparison: Equatable, Sendable {
             "the ID token carries a nonce but no raw nonce was given: pass the raw nonce along with the token"
         case .tokenHasNone:
             "a raw nonce was given but the ID token carries no nonce: set request.nonce (or the nonce parameter) to the "
-                + "raw nonce's SHA-256 before asking \(provider)"
+                + "raw nonce's SHA-256 in the request to \(provider)"
         case .rawNonceSent:
             "the raw nonce itself was sent to \(provider): send \(provider) its SHA-256 in lower-case hex, and keep the raw nonce"
         case .hashGivenAsRawNonce:
-            "the hash was given where the raw nonce belongs: give the text that was hashed, not its hash"
+            "the nonce's hash was given in place of the raw nonce: give the text that was hashed, not its hash"
         case .base64OfDigest:
-            "\(provider) was sent the SHA-256 in base64: send it in lower-case hex, 64 characters"
+            "\(provider) was sent the nonce's SHA-256 in base64: send it in lower-case hex, 64 characters"
         case .base64URLOfDigest:
-            "\(provider) was sent the SHA-256 in base64url: send it in lower-case hex, 64 characters"
+            "\(provider) was sent the nonce's SHA-256 in base64url: send it in lower-case hex, 64 characters"
         case .upperCaseHex:
-            "\(provider) was sent the SHA-256 in upper-case hex: write the hex digits in lower case"
+            "\(provider) was sent the nonce's SHA-256 in upper-case hex: write the hex digits in lower case"
         case .hashOfHash:
             "the nonce was hashed twice before it was sent to \(provider): hash the raw nonce once"
         case .unrelated:
-            "the nonce in the ID token isn't made from this raw nonce: keep the raw nonce of the very request that the "
-                + "token answers, and make no new one in between"
+            "the nonce in the ID token isn't made from this raw nonce: keep the raw nonce of the authorization "
+                + "request, and don't generate a new raw nonce afterwards"
         }
     }
 }

@@ -24,7 +24,7 @@ package enum ControlAnswer {
     /// Returns the control API's refusal of a request whose body has errors. The refusal has the path and message of
     /// the first error, and a list of the first twenty errors in `faults`.
     package static func error(_ issues: [Issue], code: String = "invalidBody") -> Response {
-        guard let first = issues.first else { return error(400, code, "the body can't be used") }
+        guard let first = issues.first else { return error(400, code, "the request's body is invalid") }
         var response = error(400, code, first.message, path: first.path)
         var list: [JSONValue] = []
         var size = 0
@@ -66,7 +66,7 @@ extension Exchange {
         let value: JSONValue
         do { value = request.body.isEmpty ? [:] : try JSONValue(parsing: request.body, limits: .control) } catch {
             throw ControlRefusal(
-                ControlAnswer.error(400, "notJSON", "the body can't be read as JSON: \(error)", path: "$"))
+                ControlAnswer.error(400, "notJSON", "the request's body can't be read as JSON: \(error)", path: "$"))
         }
         let json = LocatedJSON(value, file: "body")
         let issues = schema.issues(in: json)

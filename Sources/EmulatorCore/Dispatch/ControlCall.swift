@@ -24,7 +24,7 @@ package struct ControlCall: Sendable {
     ) {
         self.about = about
         let parameters = path.split(separator: "/").filter { $0.hasPrefix(":") }.map { String($0.dropFirst()) }
-        precondition(parameters.count == names.count, "each parameter of \(path) has a meaning")
+        precondition(parameters.count == names.count, "each path parameter of \(path) needs a description")
         pathParameters = zip(parameters, names).map { (name: $0, about: $1) }
         makeQuery = input.query
         makeHeaders = input.headers
@@ -177,11 +177,11 @@ package struct CallAnswer: Sendable {
     }
 
     static let unsuitableQuery = [
-        refusal(400, "invalidQuery", "The query has an unknown parameter, or one with an unusable value.")
+        refusal(400, "invalidQuery", "The query has an unknown parameter or an invalid value.")
     ]
     static let unsuitableBody = [
-        refusal(400, "notJSON", "The body can't be read as JSON."),
-        refusal(400, "invalidBody", "The body doesn't suit its schema, or contradicts itself."),
+        refusal(400, "notJSON", "The request's body can't be read as JSON."),
+        refusal(400, "invalidBody", "The request's body doesn't match its schema, or contradicts itself."),
     ]
 
     /// The JSON schema of all error responses of the control API.
@@ -191,41 +191,42 @@ package struct CallAnswer: Sendable {
             .required(
                 "error",
                 .members([
-                    .required("code", .string, "The error's code, for programs."),
-                    .required("message", .string, "The error in a sentence, for people."),
-                    .optional("path", .string, "The place in the body or the query, such as `$.times`."),
+                    .required("code", .string, "The error's code, for programs to compare."),
+                    .required("message", .string, "The error in a sentence, for people to read."),
+                    .optional("path", .string, "The error's place in the body or the query, such as `$.times`."),
                     .optional(
                         "faults",
                         .sequence(
                             of: .members([
-                                .required("path", .string, "The place in the body."),
-                                .required("message", .string, "The error at this place."),
-                            ])), "Everything that is wrong with the body, twenty at most."),
-                    .optional("more", .string, "The number of errors that aren't listed, in words."),
-                ]), "The reason why the call is refused.")
+                                .required("path", .string, "The error's place in the body."),
+                                .required("message", .string, "The error at this place of the request's body."),
+                            ])), "All errors in the request's body, twenty at most."),
+                    .optional("more", .string, "The number of further errors that aren't listed, in words."),
+                ]), "The reason why the API call is refused.")
         ])
 
     /// The refusals with which any call of the control API may answer.
     package static let common: [CallAnswer] =
         [
-            .refusal(400, "badHost", "The header `Host` is no host name or address."),
-            .refusal(400, "twoWorlds", "The address names two worlds."),
-            .refusal(400, "tooMuch", "The request has too many fields, or texts that are too long."),
+            .refusal(400, "badHost", "The header `Host` isn't a valid host name or IP address."),
+            .refusal(400, "twoWorlds", "The request's address names two different test worlds."),
+            .refusal(400, "tooMuch", "The request has too many fields, or values that are too long."),
             .refusal(400, "badRequest", "The request can't be read as HTTP/1.1."),
-            .refusal(401, "noToken", "The daemon has a control token, and none was sent."),
-            .refusal(401, "wrongToken", "The token that was sent isn't the daemon's control token."),
+            .refusal(401, "noToken", "The daemon requires a control token, but the request has none."),
+            .refusal(401, "wrongToken", "The token in the request isn't the daemon's control token."),
             .refusal(403, "foreignHost", "The control API isn't served at this host name: see `--control-host`."),
-            .refusal(403, "foreignOrigin", "The request comes from a web page of another origin."),
-            .refusal(403, "foreignSite", "The request comes from a web page of another site."),
-            .refusal(403, "ownMessage", "The request is a message that a daemon sends to a client's server."),
-            .refusal(404, "badWorldName", "The address names a world by an invalid name."),
-            .refusal(404, "noSuchHost", "The header `Host` names neither a world nor a provider's host."),
-            .refusal(413, "bodyTooLarge", "The request's body is larger than the call takes."),
-            .refusal(431, "headerTooLarge", "The request's header is larger than the server takes."),
-            .refusal(503, "busy", "Other requests use all connections or all memory that the server allows."),
-            .refusal(503, "tooManyWorlds", "There are too many worlds, all in use."),
+            .refusal(403, "foreignOrigin", "The request comes from a web page of another origin than the daemon's."),
+            .refusal(403, "foreignSite", "The request comes from a web page of another site than the daemon's."),
+            .refusal(
+                403, "ownMessage", "The request is a notification that a daemon sent: it can't call the control API."),
+            .refusal(404, "badWorldName", "The name of the test world in the request's address is invalid."),
+            .refusal(404, "noSuchHost", "The header `Host` names neither a test world nor a provider's host."),
+            .refusal(413, "bodyTooLarge", "The request's body is larger than the API call allows."),
+            .refusal(431, "headerTooLarge", "The request's header is larger than the server allows."),
+            .refusal(503, "busy", "The server is busy: other requests use all its connections or memory."),
+            .refusal(503, "tooManyWorlds", "There are too many test worlds, and all are in use."),
         ]
-        + StoreFailure.Kind.allCases.map { .refusal(503, $0.code, "The worlds' store has failed.") }
+        + StoreFailure.Kind.allCases.map { .refusal(503, $0.code, "The store of the test worlds has failed.") }
 }
 
 // The control API's calls, each with its input and answers.

@@ -8,7 +8,8 @@ extension Dispatcher {
     func notAllowed(_ request: Request, _ methods: [String], cors: Endpoint.CORS) -> Response {
         let allow = (name: "Allow", value: methods.joined(separator: ", "))
         guard request.method == "OPTIONS" else {
-            let diagnosis = Diagnosis(received: "\(request.method)", expected: allow.value, "use one of these methods")
+            let diagnosis = Diagnosis(
+                received: "\(request.method)", expected: allow.value, "use one of the expected HTTP methods")
             var response = Dispatcher.problem(405, "methodNotAllowed", diagnosis)
             response.headers.append(allow)
             return response
@@ -72,12 +73,12 @@ extension Dispatcher {
     static func noWorld(_ name: String) -> Response {
         let received = "world \(Diagnosis.quote(name))"
         guard WorldName.isValid(name) else {
-            let advice = "\(WorldName.rule); \"understudy world-name TEXT\" makes one of any text"
+            let advice = "\(WorldName.rule); \"understudy world-name TEXT\" makes a valid name from any text"
             return problem(404, "badWorldName", Diagnosis(received: received, advice))
         }
         let advice =
-            "there are \(WorldRegistry.limit) worlds, all used within the last \(WorldRegistry.evictionLimit) seconds: "
-            + "delete some (DELETE /_understudy/v1/worlds/NAME)"
+            "there are already \(WorldRegistry.limit) test worlds, all used within the last "
+            + "\(WorldRegistry.evictionLimit) seconds: delete some worlds (DELETE /_understudy/v1/worlds/NAME)"
         return problem(503, "tooManyWorlds", Diagnosis(received: received, advice))
     }
 
@@ -85,16 +86,17 @@ extension Dispatcher {
         switch refusal {
         case .contradiction(let first, let second):
             let diagnosis = Diagnosis(
-                received: "a request for the worlds \(Diagnosis.quote(first)) and \(Diagnosis.quote(second))",
-                "the host name, the port or the proxy's user leads to \(Diagnosis.quote(first)) alone: leave the other name "
-                    + "out, or send the request to an address of the default world")
+                received:
+                    "a request that names two test worlds, \(Diagnosis.quote(first)) and \(Diagnosis.quote(second))",
+                "its host name, port or proxy user always leads to \(Diagnosis.quote(first)): leave out the other "
+                    + "name, or send the request to an address of the default world")
             return Dispatcher.problem(400, "twoWorlds", diagnosis)
         case .unknownHost(let name):
             let diagnosis = Diagnosis(
                 received: "host \(Diagnosis.quote("\(name).localhost"))",
                 expected: "HOST.localhost, HOST.WORLD.localhost or WORLD.localhost",
-                "the daemon serves no host of this name, and a world whose name has a dot is reached only by the "
-                    + "path /~\(name)/"
+                "the daemon serves no host of this name; a test world whose name has a dot is only reached by "
+                    + "the path /~\(name)/"
                     + (endpoints.nearestHost(to: name).map { "; did you mean \"\($0).localhost\"?" } ?? ""))
             return Dispatcher.problem(404, "noSuchHost", diagnosis)
         }

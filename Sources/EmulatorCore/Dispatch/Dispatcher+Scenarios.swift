@@ -60,7 +60,7 @@ extension Dispatcher {
             do {
                 try await chosen.scenario.play(in: world, with: chosen.values, by: self)
             } catch let error as Scenario.Failure {
-                failures.append("the scenario \"\(chosen.scenario.name)\" can't be played: \(error.description)")
+                failures.append("the scenario \"\(chosen.scenario.name)\" can't be run: \(error.description)")
             }
         }
         return failures.isEmpty ? nil : failures.joined(separator: "\n")

@@ -49,16 +49,17 @@ package struct Exchange: Sendable {
     package func reason(againstUnknown text: String, called name: String) -> String {
         if text.isEmpty { return "\(name) is missing" }
         if isPlaceholder(text) {
-            return "\(name) is the text \(Diagnosis.quote(text)): the client has put in a variable that held nothing"
+            return "\(name) is the text \(Diagnosis.quote(text)): the client inserted a variable that has no value"
         }
         if let other = network.world(thatIssued: text, besides: world) {
             return
-                "\(name) was given out in the world \(Diagnosis.quote(other)), and this is \(Diagnosis.quote(world.name)): send "
-                + "it to the world in which the sign-in began"
+                "\(name) was issued in the test world \(Diagnosis.quote(other)), but this request went to the world "
+                + "\(Diagnosis.quote(world.name)): send it to the world in which the sign-in began"
         }
         let kind = name.hasPrefix("the ") ? String(name.dropFirst(4)) : name
         return
-            "this world has given out no such \(kind) since it began or was reset, or has forgotten it: begin a new sign-in"
+            "this test world has issued no such \(kind) since it started or was reset, or has discarded the \(kind): "
+            + "start a new sign-in"
     }
 
     /// Returns whether a text is one that programs write in place of a missing value, such as "undefined".

@@ -69,9 +69,11 @@ package enum RequestBudget {
             // Decoding never makes a text longer.
             guard count <= fields, pair.count > unnamed else { continue }
             let mark = pair.firstPlace(of: UInt8(ascii: "=")) ?? pair.endIndex
-            guard mark - pair.startIndex <= 3 * name else { return tooLong("the name of a field", name, what) }
+            guard mark - pair.startIndex <= 3 * name else {
+                return tooLong("a field name that is too long", name, what)
+            }
             let label = PercentCoding.decode(pair[..<mark], plusIsSpace: true)
-            guard label.count <= name else { return tooLong("the name of a field", name, what) }
+            guard label.count <= name else { return tooLong("a field name that is too long", name, what) }
             let text = String(decoding: label, as: UTF8.self)
             let limit = limit(of: text)
             let value = PercentCoding.decode(pair[mark...].dropFirst(), plusIsSpace: true)
@@ -83,16 +85,16 @@ package enum RequestBudget {
         }
         guard count > fields else { return nil }
         return Diagnosis(
-            received: "a \(what) of \(count) fields", expected: "at most \(fields)",
-            "leave out what the endpoint doesn't know"
+            received: "a \(what) of \(count) fields", expected: "at most \(fields) fields",
+            "leave out the fields that the endpoint doesn't know"
         )
     }
 
     private static let endlessMarks = Diagnosis(
-        received: "more than 30 combining marks in a row", "send a text that people write")
+        received: "more than 30 Unicode combining marks in a row", "send an ordinary text")
 
     private static func tooLong(_ text: String, _ limit: Int, _ what: String) -> Diagnosis {
         Diagnosis(
-            received: "\(text) in the \(what)", expected: "at most \(limit) bytes", "shorten it")
+            received: "\(text) in the \(what)", expected: "at most \(limit) bytes", "shorten the text")
     }
 }

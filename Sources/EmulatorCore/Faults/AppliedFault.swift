@@ -264,6 +264,8 @@ extension AppliedFault {
             return
         }
         exchange.world.budget.notices.tell(
-            .keys, "an ordered rotation was left out: \(KeyGenerator.waitingLimit) wait for a key already")
+            .keys,
+            "a key rotation that a test ordered was skipped: \(KeyGenerator.waitingLimit) rotations already wait for a new key"
+        )
     }
 }

@@ -81,7 +81,7 @@ package struct EndpointCatalog: Sendable {
             return [
                 Issue(
                     file: first.file, path: "$.\(name)",
-                    message: "a world has \(limit) \(name) at most, and these are \(list.count)")
+                    message: "a seed can have at most \(limit) entries in \"\(name)\"; this seed has \(list.count)")
             ]
         }
         let patterns = seed.writtenFaults.compactMap { $0["match"]?["path"]?.string }.map { Glob($0) }
@@ -96,7 +96,7 @@ package struct EndpointCatalog: Sendable {
                 Issue(
                     file: file, path: "$.faults",
                     message:
-                        "these are too many faults for a seed with \(entries.count) endpoints: give fewer, or shorter patterns"
+                        "the seed has too many faults for its \(entries.count) endpoints: use fewer faults, or shorter patterns"
                 )
             ]
         }
@@ -162,8 +162,8 @@ package struct EndpointCatalog: Sendable {
         else { return nil }
         let hint = Spelling.hint(name, among: Array(Set(ofSignIns.flatMap { $0.names + $0.others })).sorted())
         let known = Set(ofSignIns.flatMap(\.names)).sorted().joined(separator: ", ")
-        return "no sign-in at \(provider) ends with the error \(Diagnosis.quote(name))"
-            + (hint.isEmpty ? "; there are: \(known), and those of OAuth" : hint)
+        return "no sign-in at \(provider) can end with the error \(Diagnosis.quote(name))"
+            + (hint.isEmpty ? "; possible errors: \(known), and those of OAuth" : hint)
     }
 
     /// Returns the reasons why the fault in `node`, which is well-formed, can't be carried out in a world with the
@@ -176,7 +176,7 @@ package struct EndpointCatalog: Sendable {
         let place = node["match"] ?? node
         if let step = match.smtp { return EndpointCatalog.issues(at: step, match, place, effect) }
         if let name = ["from", "to"].first(where: { place[$0] != nil }) {
-            return [Issue(place[name] ?? place, "\(name) is for mail only: add smtp, which is missing")]
+            return [Issue(place[name] ?? place, "\(name) matches only mail: add smtp to the match, too")]
         }
         let atHost = entries.filter { match.takes(host: $0.hostPattern) }
         guard !atHost.isEmpty else {
@@ -185,7 +185,7 @@ package struct EndpointCatalog: Sendable {
             return [
                 Issue(
                     place["host"] ?? place,
-                    "the daemon serves no such host: \(Diagnosis.quote(match.host?.text ?? ""))"
+                    "the daemon serves no host of the name \(Diagnosis.quote(match.host?.text ?? ""))"
                         + (hint.isEmpty ? "; it serves: \(hosts.joined(separator: ", "))" : hint))
             ]
         }
@@ -214,8 +214,9 @@ package struct EndpointCatalog: Sendable {
             return [
                 Issue(
                     place["tokensOf"] ?? place,
-                    "none of these endpoints gives out such tokens"
-                        + (hint.isEmpty && !owners.isEmpty ? ": \(owners.joined(separator: ", "))" : hint))
+                    "none of the matching endpoints issues ID tokens of this issuer"
+                        + (hint.isEmpty && !owners.isEmpty
+                            ? "; expected one of: \(owners.joined(separator: ", "))" : hint))
             ]
         }
         if let client = match.client,
@@ -261,7 +262,8 @@ package struct EndpointCatalog: Sendable {
         return [
             Issue(
                 node[member] ?? node,
-                "\(member) doesn't fit \(entry.name)\(hint(entry)); what fits there: \(entry.traits.fitting)")
+                "the effect \(member) isn't valid for \(entry.name)\(hint(entry)); valid effects: \(entry.traits.fitting)"
+            )
         ]
     }
 }
@@ -270,10 +272,10 @@ extension EndpointCatalog {
     /// The HTTP headers that the server writes itself, each with the reason why a fault can't set it.
     private static let serverHeaders: [String: String] = {
         let length =
-            "the server writes the length that it sends; for a body that breaks off, order \"disconnect\": \"midBody\""
+            "the server sets this header itself; to cut the body off, use \"disconnect\": \"midBody\""
         return [
             "content-length": length, "transfer-encoding": length,
-            "connection": "the server decides; to close the connection, order \"disconnect\"",
+            "connection": "the server sets this header itself; to close the connection, use \"disconnect\"",
         ]
     }()
 
@@ -284,12 +286,12 @@ extension EndpointCatalog {
         for (name, node) in effect["headers"]?.members ?? [] {
             let isName =
                 !name.isEmpty && name.utf8.allSatisfy { (0x21..<0x7F).contains($0) && !separators.contains($0) }
-            guard isName else { return Issue(node, "\(Diagnosis.quote(name)) can't be a header's name") }
+            guard isName else { return Issue(node, "\(Diagnosis.quote(name)) isn't a valid name of an HTTP header") }
             if let reason = serverHeaders[name.lowercased()] {
-                return Issue(node, "\(name) can't be ordered: \(reason)")
+                return Issue(node, "a fault can't set \(name): \(reason)")
             }
             let isValue = (node.string ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-            guard isValue else { return Issue(node, "a header's value can't hold control characters") }
+            guard isValue else { return Issue(node, "the value of an HTTP header can't contain control characters") }
         }
         return nil
     }
@@ -300,7 +302,7 @@ extension EndpointCatalog {
         func has(_ name: String) -> Bool { effect[name] != nil }
         for (part, whole) in [("headers", "status"), ("body", "status"), ("description", "error")]
         where has(part) && !has(whole) {
-            return [Issue(effect[part] ?? effect, "\(part) goes with \(whole), which is missing")]
+            return [Issue(effect[part] ?? effect, "the effect \(part) requires \(whole), which is missing")]
         }
         if let issue = headerIssue(in: effect) { return [issue] }
         let replacing =
@@ -310,7 +312,7 @@ extension EndpointCatalog {
             return [
                 Issue(
                     effect[replacing[1]] ?? effect,
-                    "only one of these can replace the answer: give \(replacing.joined(separator: " or "))")
+                    "only one effect can replace the response: give \(replacing.joined(separator: " or "))")
             ]
         }
         let isNothing =
@@ -320,7 +322,7 @@ extension EndpointCatalog {
             && value.state == nil && value.issuer == nil && !value.isCodeUsed && value.reply == nil && !value.isLost
         guard isNothing, case .object(let members) = FaultEffect.schema else { return [] }
         let names = members.fields.map(\.name).filter { !["headers", "body", "description"].contains($0) }
-        return [Issue(effect, "nothing would happen: give one of \(names.joined(separator: ", "))")]
+        return [Issue(effect, "the fault has no effect: give one of \(names.joined(separator: ", "))")]
     }
 }
 
@@ -331,19 +333,27 @@ extension EndpointCatalog {
     ) -> [Issue] {
         for name in ["host", "path", "method", "client", "tokensOf", "fields"] {
             guard let node = place[name] else { continue }
-            return [Issue(node, "\(name) is for HTTP requests, but smtp is for mail: give from and to instead")]
+            return [Issue(node, "\(name) matches HTTP requests, but smtp matches mail: use from and to instead")]
         }
         if match.from != nil, !step.knowsSender {
-            return [Issue(place["from"] ?? place, "the sender isn't known at \(step.rawValue), but from MAIL on")]
+            return [
+                Issue(
+                    place["from"] ?? place,
+                    "the mail's sender isn't known yet at \(step.rawValue), but only from MAIL on")
+            ]
         }
         if match.to != nil, !step.knowsRecipient {
-            return [Issue(place["to"] ?? place, "the recipient isn't known at \(step.rawValue), but from RCPT on")]
+            return [
+                Issue(
+                    place["to"] ?? place,
+                    "the mail's recipient isn't known yet at \(step.rawValue), but only from RCPT on")
+            ]
         }
         guard let member = step.misfit(FaultEffect(reading: effect.value)) else { return [] }
         return [
             Issue(
                 effect[member] ?? effect,
-                "\(member) doesn't fit \(step.rawValue) of SMTP; what fits there: \(step.fitting)")
+                "the effect \(member) isn't valid for the SMTP step \(step.rawValue); valid effects: \(step.fitting)")
         ]
     }
 }

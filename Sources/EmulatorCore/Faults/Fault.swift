@@ -22,16 +22,16 @@ package struct Fault: SchemaObject {
     package fileprivate(set) var done = 0
 
     package init(_ fields: inout Fields) {
-        match = fields.object("match", FaultMatch.self, "The matching requests; all by default.")
+        match = fields.object("match", FaultMatch.self, "The requests affected; all by default.")
         after = fields(
             "after", .integer(0...1_000_000), default: 0, "The number of matching requests to skip first.")
         times = fields(
             "times", .nullable(.integer(1...1_000_000)), default: 1,
-            "The number of times; null is for ever.")
+            "The number of requests affected; null: all.")
         probability = fields(
             "probability", .number(0...1), default: 1,
-            "The probability at each request, drawn from the world's generator.")
-        effect = fields("effect", .object(FaultEffect.self), "The effect on the answer.")
+            "The probability that a matching request is affected.")
+        effect = fields("effect", .object(FaultEffect.self), "The effect on the response.")
         size = JSONValue.object(fields.written).text.utf8.count
     }
 

@@ -74,43 +74,44 @@ package struct FaultEffect: SchemaObject {
         var document = fields.written
         answer = Answer(&fields)
         delay = fields.optional(
-            "delay", .delay, "Answer this much later, at most an hour. The endpoint does its work at once.")
+            "delay", .delay, "Delay the response, by at most an hour. The request takes effect at once.")
         disconnect = FaultEffect.choice(
             fields.optional(
                 "disconnect", .either(.boolean, .choice(Disconnect.self)),
-                "Close the connection: before the header, or in the middle of the body."), whenTrue: .beforeHeaders)
+                "Close the connection before the response, or in the middle of its body."), whenTrue: .beforeHeaders)
         error = fields.optional(
-            "error", .text(.nonEmpty), "The endpoint's own error, by name, in the endpoint's own form.")
+            "error", .text(.nonEmpty), "Respond with this error of the endpoint, in its own format.")
         description = fields.optional(
-            "description", .text(.any), "With `error`: its description in place of the usual one.")
-        token = fields.optional("token", .object(Tampering.self), "Break the tokens that are minted.")
+            "description", .text(.any), "With `error`: the error description to send.")
+        token = fields.optional("token", .object(Tampering.self), "Break the tokens that are issued.")
         if let token { document["token"] = token.document }
         response =
             fields.optional(
                 "response", .map(of: .any),
-                "Change these members of the JSON answer, or of the form that answers; `null` takes one out. It waits for an answer that refuses nothing."
+                "Change these members of the next successful JSON or form response; `null` removes a member."
             ) ?? []
         shufflesMembers =
-            fields.optional("shuffle", .boolean, "Answer JSON members in another order.") ?? false
+            fields.optional("shuffle", .boolean, "Reorder the members of the JSON response.") ?? false
         rotation = FaultEffect.choice(
             fields.optional(
                 "rotateKeys", .either(.boolean, .choice(Rotation.self)),
-                "Sign with a new key from now on; keep publishing the last two of the old ones (`true`), or drop all."),
+                "Sign with a new key from now on; keep publishing the last two old keys (`true`), or drop all old keys."
+            ),
             whenTrue: .keep)
         keySet = fields.optional(
-            "jwks", .choice(KeySet.self), "Publish no keys, or those from before the one that signs.")
+            "jwks", .choice(KeySet.self), "Publish no keys, or only keys older than the signing key.")
         isMalformed =
-            fields.optional("malformedJSON", .boolean, "Break the JSON of the body off in the middle.") ?? false
-        state = fields.optional("state", .choice(State.self), "Redirect without `state`, or with another one.")
+            fields.optional("malformedJSON", .boolean, "Cut the JSON body off in the middle.") ?? false
+        state = fields.optional("state", .choice(State.self), "Redirect without `state`, or with a wrong one.")
         issuer = fields.optional(
             "iss", .choice(RedirectIssuer.self), "Redirect without `iss`, or with a wrong one (RFC 9207).")
         let code = fields.optional(
-            "code", .choice(["used"]), "Give out an authorization code that has been used already.")
+            "code", .choice(["used"]), "Issue an authorization code that is used already.")
         isCodeUsed = code != nil
         reply = fields.optional(
-            "reply", .object(SMTPAnswer.self), "With a match of \"smtp\": answer so in place of the server's own.")
+            "reply", .object(SMTPAnswer.self), "With a match of \"smtp\": the SMTP reply to send.")
         isLost =
-            fields.optional("lose", .boolean, "With \"smtp\": \"MESSAGE\": take the mail, and let it go astray.")
+            fields.optional("lose", .boolean, "With \"smtp\": \"MESSAGE\": accept the mail, but lose it.")
             ?? false
         self.document = .object(document)
     }
@@ -138,9 +139,10 @@ package struct FaultEffect: SchemaObject {
 extension FaultEffect.Answer {
     /// Reads the HTTP response that a fault sends in place of the endpoint's; `nil` when it gives no `status`.
     fileprivate init?(_ fields: inout Fields) {
-        let status = fields.optional("status", .integer(200...599), "Answer with this status in place of the endpoint.")
-        let given = fields.optional("headers", .map(of: .text(.any)), "With `status`: the answer's headers.") ?? []
-        let content = fields.optional("body", .any, "With `status`: a text, or JSON.")
+        let status = fields.optional(
+            "status", .integer(200...599), "Respond with this HTTP status, skipping the endpoint.")
+        let given = fields.optional("headers", .map(of: .text(.any)), "With `status`: the response headers.") ?? []
+        let content = fields.optional("body", .any, "With `status`: the body, text or JSON.")
         guard let status else { return nil }
         var headers = given
         let body: [UInt8]

@@ -31,7 +31,7 @@ package struct FaultMatch: SchemaObject {
             "The path at `host`, or without `host` a path such as \"/oidc/corp/token\"; \"*\" stands for any characters."
         ).map { Glob($0) }
         method = fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased()
-        client = fields.optional("client", .text(.nonEmpty), "The client ID; at Firebase, the project.")
+        client = fields.optional("client", .text(.nonEmpty), "The client ID, or the Firebase project.")
         tokensOf = fields.optional(
             "tokensOf", .text(.nonEmpty),
             "The issuer of the endpoint's ID tokens: a provider, or \"openid.\" and an issuer's id.")
@@ -40,7 +40,7 @@ package struct FaultMatch: SchemaObject {
                 "fields", .map(of: .text(.any)), "Fields of the query, form or JSON body, such as \"grant_type\".")
             ?? []
         smtp = fields.optional(
-            "smtp", .choice(SMTPStep.self), "Mail in place of requests: at which command, or at the end of a message.")
+            "smtp", .choice(SMTPStep.self), "Match mail, not requests: the SMTP command, or the end of a message.")
         from = fields.optional(
             "from", .text(FaultMatch.address),
             "With \"smtp\": the envelope's sender; \"*\" stands for any characters."
@@ -51,7 +51,7 @@ package struct FaultMatch: SchemaObject {
     }
 
     private static let address = TextRule(
-        about: "an address or a pattern, of at most 320 bytes, with at most 16 \"*\"", pattern: ".*"
+        about: "an e-mail address or a pattern, of at most 320 bytes, with at most 16 \"*\"", pattern: ".*"
     ) {
         $0.utf8.count <= 320 && TextRule.hasFewStars($0)
     }
@@ -59,14 +59,14 @@ package struct FaultMatch: SchemaObject {
     /// The rule for path patterns of faults. They are short because each is compared with the path of every endpoint.
     private static let path = TextRule(
         about:
-            "a path that begins with \"/\" or \"*\", of at most 1,024 bytes, or 256 with \"*\", of which it may have 16",
+            "a path that begins with \"/\" or \"*\", of at most 1,024 bytes, or with up to 16 \"*\" and at most 256 bytes",
         pattern: "^[/*]"
     ) {
         ($0.hasPrefix("/") || $0.hasPrefix("*")) && TextRule.hasFewStars($0)
             && $0.utf8.count <= ($0.utf8.contains(UInt8(ascii: "*")) ? 256 : 1_024)
     }
     private static let host = TextRule(
-        about: "a host's name, of at most 253 bytes, with at most 16 \"*\"", pattern: ".+"
+        about: "a host name or a pattern, of at most 253 bytes, with at most 16 \"*\"", pattern: ".+"
     ) {
         !$0.isEmpty && $0.utf8.count <= 253 && TextRule.hasFewStars($0)
     }

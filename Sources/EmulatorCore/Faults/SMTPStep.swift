@@ -54,7 +54,8 @@ extension FaultEffect {
 
         package init(_ fields: inout Fields) {
             code = fields("code", .integer(400...599), "4xx for now, 5xx for good.")
-            status = fields.optional("status", .text(.enhancedStatus), "The enhanced status code, such as \"4.2.1\".")
+            status = fields.optional(
+                "status", .text(.enhancedStatus), "The enhanced SMTP status code, such as \"4.2.1\".")
             text = fields("text", .text(.smtpLine), default: "ordered", "The reply's text.")
         }
     }
@@ -63,7 +64,7 @@ extension FaultEffect {
 extension TextRule {
     /// The rule for enhanced status codes of SMTP: <https://www.rfc-editor.org/rfc/rfc3463#section-2>
     fileprivate static let enhancedStatus = TextRule(
-        about: "an enhanced status code such as \"5.1.1\"", pattern: "^[245]\\.[0-9]{1,3}\\.[0-9]{1,3}$"
+        about: "an enhanced SMTP status code such as \"5.1.1\"", pattern: "^[245]\\.[0-9]{1,3}\\.[0-9]{1,3}$"
     ) { text in
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 3 && ["2", "4", "5"].contains(parts[0])

@@ -34,7 +34,7 @@ package struct Tampering: SchemaObject {
                 "Claims to set; null removes one. Times may be relative to now: \"exp\": \"-1h\" or \"+1h\". In a text, {nonce} stands for the "
                     + "claim of that name as it would have been."))
         header = Tampering.object(
-            fields.optional("header", .map(of: .any), "Members of the header to set; null removes one."))
+            fields.optional("header", .map(of: .any), "Token header members to set; null removes one."))
         signature = fields(
             "signature", .choice(Signature.self), default: .valid, "The kind of signature.")
         document["signature"] = .string(signature.rawValue)
@@ -94,7 +94,7 @@ extension KeyRing {
     /// Returns a signing key that isn't published, so that verifiers can't know it.
     private func unknown(_ algorithm: Algorithm?) throws(KeyError) -> KeyGenerator.NamedKey {
         if algorithm == .hs256 { return .shared(try Key.generate(for: .hs256)) }
-        guard let key = unpublished(algorithm) else { throw KeyError("no unpublished key is ready") }
+        guard let key = unpublished(algorithm) else { throw KeyError("no unpublished signing key is ready yet") }
         return key
     }
 

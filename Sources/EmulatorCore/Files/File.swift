@@ -71,7 +71,7 @@ package enum File {
             if isPipe {
                 var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 guard poll(&entry, 1, patience) != 0 else {
-                    throw Failure(path, what, "nobody has written to it for \(patience / 1000) s")
+                    throw Failure(path, what, "no data was written to the pipe for \(patience / 1000) s")
                 }
             }
             let count = Platform.read(descriptor, &chunk, chunk.count)

@@ -16,10 +16,10 @@ extension File {
         }
         switch (status.st_mode & S_IFMT, kind) {
         case (S_IFREG, .file), (S_IFDIR, .folder): return true
-        case (S_IFLNK, _): throw Failure(path, what, "it is a symbolic link")
-        case (S_IFDIR, .file): throw Failure(path, what, "it is a directory")
-        case (_, .file): throw Failure(path, what, "it isn't a regular file")
-        case (_, .folder): throw Failure(path, what, "it isn't a directory")
+        case (S_IFLNK, _): throw Failure(path, what, "the path is a symbolic link")
+        case (S_IFDIR, .file): throw Failure(path, what, "the path is a directory")
+        case (_, .file): throw Failure(path, what, "the path isn't a regular file")
+        case (_, .folder): throw Failure(path, what, "the path isn't a directory")
         }
     }
 }

@@ -48,7 +48,9 @@ package enum Page {
             let query = PercentCoding.encode(Array(seed.indented().utf8))
             links += [
                 .text(" · "),
-                .tag("a", [("href", "\(inspectorMark)worlds/seed?merge=\(query)")], "Register it in this world"),
+                .tag(
+                    "a", [("href", "\(inspectorMark)worlds/seed?merge=\(query)")],
+                    "Register the missing entry in this world"),
             ]
         }
         return .group([

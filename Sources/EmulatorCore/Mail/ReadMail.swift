@@ -63,7 +63,7 @@ package struct ReadMail: Sendable {
         cc = whole.mailboxes("Cc")
         var left = ReadMail.limit.parts
         take(whole, depth: 0, left: &left)
-        if left == 0 { notes.append("The mail has more parts: the first \(ReadMail.limit.parts) are shown.") }
+        if left == 0 { notes.append("Only the first \(ReadMail.limit.parts) MIME parts of the mail are shown.") }
     }
 
     /// Returns the value of the mail's first header field of this name, in upper or lower case.
@@ -111,7 +111,7 @@ package struct ReadMail: Sendable {
         let content = part.content
         if !Charset.isKnown(charset) {
             notes.append(
-                "The character set \(Diagnosis.quote(charset)) isn't known here: what isn't ASCII is shown as UTF-8, or as Latin-1."
+                "The character set \(Diagnosis.quote(charset)) isn't supported: non-ASCII text is shown as UTF-8 or Latin-1."
             )
         }
         return Charset.text(content, charset)

@@ -75,11 +75,11 @@ package struct OutgoingMessage: Sendable {
         package static func schema(beside others: [Schema.Field]) -> Schema {
             .members(
                 [
-                    .required("delivered", .boolean, "Whether the server took it."),
+                    .required("delivered", .boolean, "Whether the server accepted the message."),
                     .optional("url", .string, "The server's address."),
                     .optional("attempts", .count, "The number of attempts."),
                     .optional("status", .integer(0...999), "The last answer's status."),
-                    .optional("failure", .string, "The reason of the failure."),
+                    .optional("failure", .string, "The reason why delivery failed."),
                 ] + others)
         }
 
@@ -168,7 +168,8 @@ extension Exchange {
         guard let lease = world.budget.messages.take() else {
             return world.budget.notices.tell(
                 .messages,
-                "\(world.budget.messages.limit) notifications wait for clients' servers: further ones are dropped")
+                "\(world.budget.messages.limit) notifications already wait for clients' servers: further notifications are dropped"
+            )
         }
         attempt(message, number: 1, pauses) { _ in _ = lease }
     }

@@ -32,12 +32,12 @@ package struct Scenario: Sendable {
             body = fields.optional("body", .any, "The body, as JSON.")
             accepted = fields(
                 "accept", .set(of: .text(.nonEmpty)), default: [],
-                "Names of errors that don't matter, such as that something is there already.")
+                "The call's errors to ignore, such as that something already exists.")
         }
 
         private static let rule = TextRule(
             about:
-                "a method and a call, such as \"POST faults\" or \"GET //api.github.com/user\", other than a scenario's",
+                "an HTTP method and a path outside scenarios/, such as \"POST faults\" or \"GET //api.github.com/user\"",
             pattern: "^(GET|POST|PATCH|DELETE) (?!scenarios/)\\S+$"
         ) { text in
             let words = text.split(separator: " ", omittingEmptySubsequences: false)
@@ -55,7 +55,7 @@ package struct Scenario: Sendable {
 
             init(_ fields: inout Fields) {
                 fallback = fields("default", .text(.any), "The default value.")
-                about = fields("about", .text(.nonEmpty), "The meaning of the parameter.")
+                about = fields("about", .text(.nonEmpty), "The meaning of the scenario's parameter.")
             }
         }
 
@@ -68,11 +68,11 @@ package struct Scenario: Sendable {
 
         init(_ fields: inout Fields) {
             title = fields("title", .text(.nonEmpty), "The scenario's title.")
-            happens = fields("happens", .text(.nonEmpty), "The situation that a client meets.")
-            advice = fields("advice", .text(.nonEmpty), "The behaviour of a correct client.")
+            happens = fields("happens", .text(.nonEmpty), "The situation that the client has to handle.")
+            advice = fields("advice", .text(.nonEmpty), "How a correct client reacts to the situation.")
             startsWorlds = fields(
                 "startsWorlds", .boolean, default: true,
-                "Whether a world can begin with it. One that is about what people did before can't.")
+                "Whether a test world can start with this scenario. Some need earlier sign-ins.")
             parameters = fields.map(
                 "parameters", of: .object(Parameter.self), "Values that the orders refer to as {name}.")
             calls = fields("orders", .sequence(of: Call.self), "The calls, in order.")
@@ -161,7 +161,7 @@ package struct Scenario: Sendable {
                 let hint = Spelling.hint(member.key, among: parameters.map(\.name))
                 throw Failure(
                     description: member.value.string == nil
-                        ? "the parameter \(Diagnosis.quote(member.key)) isn't a string"
+                        ? "the scenario's parameter \(Diagnosis.quote(member.key)) isn't a string"
                         : "there is no parameter \(Diagnosis.quote(member.key))\(hint)", response: nil)
             }
         }

@@ -84,19 +84,19 @@ extension Account {
     /// Reads a person's account from a seed. By default, the name and the e-mail address are derived from the ID, as
     /// are the providers' numbers for the person, so that they are the same in every run.
     init(_ fields: inout Fields, profiles types: [any AccountProfile.Type]) {
-        let id = fields("id", .text(.identifier), "The person's ID in this file and in the control API.")
+        let id = fields("id", .text(.identifier), "The user's ID in the seed file and the control API.")
         self.id = id
         name = fields.object("name", "The person's name.") { fields in
-            let given = fields.optional("given", .text(.name), "Given name; the id, capitalized, by default.")
+            let given = fields.optional("given", .text(.name), "The given name; by default the id, capitalized.")
             return Name(
                 given: given ?? id.prefix(1).uppercased() + id.dropFirst(),
                 family: fields("family", .text(.name), default: "Example", "Family name."))
         }
         email =
-            fields.optional("email", .text(.email), "The primary address; the id at example.com by default.")
+            fields.optional("email", .text(.email), "The e-mail address; the id at example.com by default.")
             ?? "\(id)@example.com"
         emailVerified = fields(
-            "emailVerified", .boolean, default: true, "Whether the primary address is verified.")
+            "emailVerified", .boolean, default: true, "Whether the e-mail address is verified.")
         phoneNumber = fields.nullable("phoneNumber", .text(.phoneNumber), "Phone number in E.164.")
         self.types = types
         for type in types { read(type, &fields) }
@@ -150,7 +150,8 @@ extension Account: Codable {
         let known = CodingUserInfoKey.accountProfiles.flatMap { decoder.userInfo[$0] }
         guard let types = known as? [any AccountProfile.Type] else {
             let context = DecodingError.Context(
-                codingPath: decoder.codingPath, debugDescription: "the types of the profiles aren't known")
+                codingPath: decoder.codingPath,
+                debugDescription: "the decoder lacks the types of the account's profiles")
             throw DecodingError.dataCorrupted(context)
         }
         id = try container.decode(String.self, forKey: Member("id"))

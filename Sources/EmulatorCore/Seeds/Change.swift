@@ -90,7 +90,7 @@ extension Seed {
 
 extension TextRule {
     package static let day = TextRule(
-        about: "a day such as \"2026-04-01\", or \"next\" for what is announced",
+        about: "a day such as \"2026-04-01\", or \"next\" for announced changes",
         pattern: "^([0-9]{4}-[0-9]{2}-[0-9]{2}|next)$"
     ) { Day($0) != nil }
 }

@@ -67,7 +67,7 @@ struct KeyFiles {
             let hasOther = name == "publicKey" && (json["privateKeyFile"] ?? json["privateKey"]) != nil
             let needing = name == "publicKey" ? "keys" : "signingKeys"
             if list == needing, json["kty"] == nil, !hasOther {
-                issues.append(Issue(json, "the key \"\(name)File\" (or \"\(name)\") is missing"))
+                issues.append(Issue(json, "the member \"\(name)File\" (or \"\(name)\") is missing"))
             }
             return nil
         }

@@ -34,8 +34,8 @@ package struct Seed: Sendable {
         package let freeze: Bool
 
         package init(_ fields: inout Fields) {
-            set = fields.nullable("set", .timestamp, "The time at which the world begins.")
-            freeze = fields("freeze", .boolean, default: false, "Whether time stands still until it is moved.")
+            set = fields.nullable("set", .timestamp, "The time at which the world's clock starts.")
+            freeze = fields("freeze", .boolean, default: false, "Whether the clock stands still until a test moves it.")
         }
     }
 
@@ -108,9 +108,9 @@ extension Seed {
         let asked = sections.filter { providers.contains(type(of: $0).name) }
         guard !asked.isEmpty, !asked.contains(where: { $0.knows(client: id) }) else { return nil }
         let place = providers.count == 1 ? " at \(providers.first ?? "")" : ""
-        let message = "no client \(Diagnosis.quote(id))\(place) in this world's seed"
+        let message = "there is no client \(Diagnosis.quote(id))\(place) in this test world's seed"
         if let owner = sections.first(where: { $0.seededClients.contains { $0.id == id } }) {
-            return "\(message): it is a client at \(type(of: owner).name)"
+            return "\(message): this ID belongs to a client at \(type(of: owner).name)"
         }
         let known = asked.flatMap(\.seededClients).map(\.id)
         let hint = Spelling.hint(id, among: known)
@@ -137,7 +137,7 @@ package struct Interaction: SchemaObject {
     package init(_ fields: inout Fields) {
         mode = fields(
             "mode", .choice(Mode.self), default: .page,
-            "\"page\" shows the sign-in page; \"auto\" answers at once.")
+            "\"page\" shows the sign-in page; \"auto\" signs in without a page.")
         account = fields.nullable(
             "account", .text(.identifier), "Who signs in when the mode is \"auto\"; the first account by default.")
         outcome = fields("outcome", .choice(Outcome.Kind.self), default: .approve, "What mode \"auto\" answers.")
@@ -155,7 +155,7 @@ package struct Interaction: SchemaObject {
 extension Fields {
     /// Reads a client's own `interaction` setting, which decides whether the client's sign-ins show a page.
     package mutating func clientInteraction() -> Interaction? {
-        nullable("interaction", .object(Interaction.self), "Overrides the file's `interaction` for this client.")
+        nullable("interaction", .object(Interaction.self), "Overrides the seed file's `interaction` for this client.")
     }
 }
 

@@ -86,7 +86,7 @@ package struct SeedFormat: Sendable {
     package var jsonSchema: JSONValue {
         schema.jsonSchema(
             title: "Understudy seed file",
-            description: "People, clients and projects that the stand-in identity provider knows. For tests only.")
+            description: "The users, clients and projects of the stand-in identity provider. For tests only.")
     }
 }
 
@@ -111,19 +111,21 @@ struct SeedContents: Sendable {
         for type in types { sections.append(SeedContents.section(type, &fields)) }
         self.sections = sections
         interaction = fields.object(
-            "interaction", Interaction.self, "The way in which authorizations are answered: by a page, or without one.")
-        clock = fields.object("clock", Seed.Clock.self, "The world's time; the machine's own by default.")
+            "interaction", Interaction.self,
+            "Whether authorization requests show a sign-in page, or are answered without a page.")
+        clock = fields.object("clock", Seed.Clock.self, "The test world's clock; the machine's clock by default.")
         randomSeed = fields.nullable(
-            "randomSeed", .text(.nonEmpty), "With a seed, codes, tokens and identifiers are the same in every run.")
+            "randomSeed", .text(.nonEmpty),
+            "With a random seed, codes, tokens and identifiers are the same in every run.")
         asOf = fields.nullable(
             "asOf", .text(.day),
-            "The day whose behaviour the providers have, such as `2026-04-01`, or `next` for what is announced; today's by "
-                + "default. It is independent of the clock. `understudy changes` lists what differs."
+            "The day whose provider behaviour is imitated, such as `2026-04-01`, or `next` for announced changes; by "
+                + "default today. It is independent of the clock. `understudy changes` lists the differences."
         ).flatMap { Day($0) }
         outcomes = fields.sequence(
-            "outcomes", of: outcome, "The outcomes of the first authorizations, which show no page."
+            "outcomes", of: outcome, "How the first authorization requests end, without showing a page."
         ).enumerated().map { $1.named("seed-outcome-\($0 + 1)") }
-        faults = fields.sequence("faults", of: Fault.self, "The faults with which the world begins.")
+        faults = fields.sequence("faults", of: Fault.self, "The simulated faults that the world starts with.")
             .enumerated().map { $1.named("seed-fault-\($0 + 1)") }
     }
 

@@ -132,7 +132,7 @@ package struct SeedSource: Sendable {
             }
             // The committed JSON Schema is in the same directory, but isn't a seed.
             paths = names.filter { $0.hasSuffix(".json") && $0 != "schema.json" }.map { "\(path)/\($0)" }
-            if paths.isEmpty { throw Issues(file: path, "no *.json in this directory") }
+            if paths.isEmpty { throw Issues(file: path, "the directory has no *.json file") }
         }
         var sources: [SeedSource] = []
         for path in paths {

@@ -59,7 +59,7 @@ package struct SeedReferences {
         guard let interaction else { return }
         expectAccount(interaction["account"])
         if interaction["outcome"]?.string == Outcome.Kind.error.rawValue, interaction["error"]?.string == nil {
-            add(interaction, "the outcome \"error\" needs the error's name, in \"error\"")
+            add(interaction, "the outcome \"error\" needs the error's name in the member \"error\"")
         }
     }
 
@@ -72,7 +72,7 @@ package struct SeedReferences {
             if let earlier = first[text] {
                 add(
                     json,
-                    "\(text) is already the \(key) of another \(what), at \(SeedReferences.place(of: earlier, from: json))"
+                    "\(text) is already used as the \(key) of another \(what), at \(SeedReferences.place(of: earlier, from: json))"
                 )
             } else {
                 first[text] = json
@@ -85,9 +85,9 @@ package struct SeedReferences {
         if !HostName.isValid(name) {
             add(json, "\"\(name)\" can't be a host: expected a host name in lower case, such as \"login.corp.example\"")
         } else if reserved.hosts.contains(name) || reserved.hosts.contains("*\(name.drop { $0 != "." })") {
-            add(json, "the host \"\(name)\" is another provider's")
+            add(json, "the host \"\(name)\" already belongs to another provider")
         } else if name == "localhost" || name.hasSuffix(".localhost") || reserved.segments.contains(name) {
-            add(json, "the host \"\(name)\" is the daemon's own")
+            add(json, "the host \"\(name)\" is reserved for the daemon itself")
         }
     }
 

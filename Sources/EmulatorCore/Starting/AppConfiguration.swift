@@ -42,7 +42,7 @@ package struct AppConfiguration: Sendable {
     /// Reads an app's configuration file from its bytes: see ``init(name:text:)``.
     package init(name: String, bytes: [UInt8]) throws(Malformed) {
         if bytes.starts(with: "bplist".utf8) {
-            throw Malformed("a binary property list: convert it with \"plutil -convert xml1\"")
+            throw Malformed("the file is a binary property list: convert it with \"plutil -convert xml1\"")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw Malformed("it isn't UTF-8") }
         try self.init(name: name, text: text)

@@ -24,8 +24,10 @@ enum PropertyList {
             default: break
             }
         }
-        guard isPropertyList else { throw AppConfiguration.Malformed("it isn't a property list") }
-        guard depth == 0 else { throw AppConfiguration.Malformed(line: reader.line, "it ends within a dict or array") }
+        guard isPropertyList else { throw AppConfiguration.Malformed("the file isn't a property list") }
+        guard depth == 0 else {
+            throw AppConfiguration.Malformed(line: reader.line, "the file ends within a dict or array")
+        }
         return strings
     }
 

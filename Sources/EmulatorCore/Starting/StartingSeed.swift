@@ -66,7 +66,7 @@ package struct StartingSeed: Sendable {
         parts = [
             (
                 "accounts",
-                "The people who can sign in: `ada`, `grace`, and `linus`, whose address nobody has verified."
+                "The users who can sign in: `ada`, `grace`, and `linus`, whose e-mail address isn't verified."
             )
         ]
     }

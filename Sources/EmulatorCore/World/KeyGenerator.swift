@@ -223,7 +223,7 @@ package final class KeyGenerator: Sendable {
         guard let due else { return }
         DispatchQueue.global(qos: .utility).async { [self] in
             do throws(StoreFailure) { add(try made(due.kind, due.algorithm), as: due.kind, due.algorithm) } catch {
-                warn("signing keys can't be shared with other replicas: \(error.diagnosis.line)")
+                warn("signing keys can't be shared with the other daemons: \(error.diagnosis.line)")
                 tryAgain(due.kind, due.algorithm, error)
             }
         }

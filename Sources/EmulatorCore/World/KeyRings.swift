@@ -223,7 +223,7 @@ extension KeyRing {
     }
 
     private static func noKey(_ algorithm: Algorithm?) -> KeyError {
-        KeyError(algorithm.map { "no signing key is ready for \($0.rawValue)" } ?? "no signing key is ready")
+        KeyError(algorithm.map { "no signing key is ready yet for \($0.rawValue)" } ?? "no signing key is ready yet")
     }
 
     static func header(_ named: KeyGenerator.NamedKey, type: String?) -> JSONObject {

@@ -22,10 +22,10 @@ package struct Outcome: Codable, Sendable, Equatable {
         package init() {}
 
         package init(_ fields: inout Fields) {
-            error = fields.nullable("error", .text(.nonEmpty), "The error's name, for \"error\".")
-            shareEmail = fields.nullable("shareEmail", .boolean, "Share the address or hide it.")
-            name = fields.nullable("name", .object(EditedName.self), "The name as the person edits it.")?.name
-            scopes = fields.nullable("scopes", .set(of: .text(.nonEmpty)), "The scopes that are granted.")
+            error = fields.nullable("error", .text(.nonEmpty), "With outcome \"error\": the error's name.")
+            shareEmail = fields.nullable("shareEmail", .boolean, "Whether to share the e-mail address.")
+            name = fields.nullable("name", .object(EditedName.self), "The name that the user enters.")?.name
+            scopes = fields.nullable("scopes", .set(of: .text(.nonEmpty)), "The scopes that the user grants.")
         }
     }
 
@@ -70,13 +70,13 @@ package struct Outcome: Codable, Sendable, Equatable {
     init(_ fields: inout Fields, providers: [String]) {
         id = ""
         provider = fields("provider", .choice(providers), "The provider.")
-        client = fields.nullable("client", .text(.nonEmpty), "The client's ID; by default any.")
+        client = fields.nullable("client", .text(.nonEmpty), "The client's ID; any by default.")
         account = fields.nullable("account", .text(.nonEmpty), "The account that signs in.")
         kind = fields("outcome", .choice(Kind.self), "The person's decision.")
         details = Details(&fields)
         times = fields(
             "times", .nullable(.integer(1...1_000_000)), default: 1,
-            "The number of times; null is for ever.")
+            "The number of sign-ins affected; null: all.")
     }
 
     /// The number of bytes that the texts of an ordered outcome have together.

@@ -48,7 +48,7 @@ struct StoredSeed: WorldValue {
     }
 
     private func source(_ text: String, of world: String) -> SeedSource {
-        SeedSource(name: "the seed of the world \(world)", sent: Array(text.utf8), isChecked: true)
+        SeedSource(name: "the seed of the test world \(world)", sent: Array(text.utf8), isChecked: true)
     }
 }
 
@@ -137,7 +137,7 @@ extension SharedTexts {
         _ name: String, orKeep keys: [KeyGenerator.NamedKey]
     ) throws(StoreFailure) -> [KeyGenerator.NamedKey] {
         let stored = keys.compactMap { StoredKey($0) }
-        guard stored.count == keys.count else { throw StoreFailure(.undeclared, "a key can't be written") }
+        guard stored.count == keys.count else { throw StoreFailure(.undeclared, "a signing key can't be stored") }
         let text = try StoredCoder().encode(stored)
         let kept = try self.text(name, orKeep: text)
         return kept == text ? keys : try read(kept)
@@ -146,7 +146,7 @@ extension SharedTexts {
     private func read(_ text: String) throws(StoreFailure) -> [KeyGenerator.NamedKey] {
         let stored = try StoredCoder().decode([StoredKey].self, from: text)
         let keys = stored.compactMap(\.named)
-        guard keys.count == stored.count else { throw StoreFailure(.unreadable, "a key can't be read") }
+        guard keys.count == stored.count else { throw StoreFailure(.unreadable, "a stored signing key can't be read") }
         return keys
     }
 }

@@ -217,7 +217,7 @@ package final class World: Sendable {
         do throws(StoreFailure) {
             try update { $0.faults.finish(applied.fault.id, isUsed: applied.isUsed) }
         } catch {
-            budget.notices.tell(.stores, "the use of an ordered fault can't be counted: \(error.diagnosis.line)")
+            budget.notices.tell(.stores, "the use of a simulated fault can't be counted: \(error.diagnosis.line)")
         }
     }
 }

@@ -12,7 +12,7 @@ package enum WorldName {
     private static let digestLength = 12
 
     /// The rule for the names of worlds, as a part of a sentence.
-    package static let rule = "a world's name is 1 to 64 letters, digits, \"-\", \"_\" and \".\""
+    package static let rule = "a test world's name is 1 to 64 letters, digits, \"-\", \"_\" and \".\""
 
     /// Returns whether a world can have this name. Upper and lower case make different names. A host name, which is
     /// always in lower case, can only lead to a world whose name is in lower case.

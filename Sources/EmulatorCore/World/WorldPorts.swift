@@ -76,8 +76,8 @@ package final class WorldPorts: Sendable {
         guard let listen = state.withLock({ $0.listen }) else {
             throw ListenError(
                 description: kind == .http
-                    ? "a world's own port serves HTTP, but the daemon serves only HTTPS"
-                    : "the daemon accepts no mail: give --smtp-port")
+                    ? "a test world's own port serves HTTP, but this daemon serves only HTTPS"
+                    : "the daemon accepts no mail: start it with --smtp-port")
         }
         let opened = try listen(port, world)
         state.withLock { $0.fixed[world] = opened }

@@ -247,7 +247,7 @@ package final class WorldRegistry: Sendable {
     private func remove(_ worlds: [World], from state: inout State) -> [World] {
         worlds.filter { world in
             do throws(StoreFailure) { try world.state.store.remove() } catch {
-                budget.notices.tell(.stores, "a world can't be removed: \(error.diagnosis.line)")
+                budget.notices.tell(.stores, "a test world can't be removed from the store: \(error.diagnosis.line)")
                 return false
             }
             state.worlds[world.name] = nil
@@ -294,13 +294,16 @@ package final class WorldRegistry: Sendable {
         if counts.changed > before.changed {
             budget.notices.tell(
                 .worlds,
-                "there are \(WorldRegistry.limit) worlds: \(counts.changed - before.changed) that held something, but that "
-                    + "nobody has used for \(WorldRegistry.evictionLimit) seconds, were dropped")
+                "the limit of \(WorldRegistry.limit) test worlds is reached: \(counts.changed - before.changed) worlds "
+                    + "with data, unused for \(WorldRegistry.evictionLimit) seconds, were removed")
         } else if counts.refused > before.refused {
-            budget.notices.tell(.worlds, "there are \(WorldRegistry.limit) worlds, all in use: no more are made")
+            budget.notices.tell(
+                .worlds,
+                "the limit of \(WorldRegistry.limit) test worlds is reached, all in use: new worlds are refused")
         } else if counts.untouched > before.untouched {
             budget.notices.tell(
-                .worlds, "there are \(WorldRegistry.limit) worlds: unchanged ones are removed to make room for new ones"
+                .worlds,
+                "the limit of \(WorldRegistry.limit) test worlds is reached: unchanged worlds are removed for new ones"
             )
         }
     }

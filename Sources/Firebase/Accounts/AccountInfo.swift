@@ -56,15 +56,15 @@ extension FirebaseProvider {
         /// out `linkProviderUserInfo`.
         private static func refuseForeign(_ call: FirebaseCall) throws(FirebaseError) {
             if call.has("customAttributes") {
-                throw FirebaseError("INSUFFICIENT_PERMISSION", because: "only administrators set customAttributes")
+                throw FirebaseError("INSUFFICIENT_PERMISSION", because: "only administrators may set customAttributes")
             }
             if call.has("disableUser") {
-                throw FirebaseError("OPERATION_NOT_ALLOWED", because: "only administrators set disableUser")
+                throw FirebaseError("OPERATION_NOT_ALLOWED", because: "only administrators may set disableUser")
             }
             if call.has("linkProviderUserInfo") {
                 throw FirebaseError(
                     "UNEXPECTED_PARAMETER", "link_provider_user_info is not allowed with ID token.",
-                    because: "only administrators link an identity without its credential")
+                    because: "only administrators may link an identity without its credential")
             }
         }
 
@@ -101,8 +101,8 @@ extension FirebaseProvider {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", "Please verify the new email before changing email.",
                 because:
-                    "email enumeration protection is on: verify the new address first, or seed emailEnumerationProtection "
-                    + "false")
+                    "email enumeration protection is on: verify the new address first, or set "
+                    + "emailEnumerationProtection to false in the seed")
         }
         // Recorded as `tenant/settings#password-off-update-password`: a password can be changed even if nobody may sign
         // in with one.
@@ -117,7 +117,7 @@ extension FirebaseProvider {
             if let email = change.email, email.lowercased() != user.email,
                 tables.user(email: email, in: call.pool) != nil
             {
-                throw FirebaseError("EMAIL_EXISTS", because: "another user has this address")
+                throw FirebaseError("EMAIL_EXISTS", because: "another user already has this e-mail address")
             }
             try change.apply(to: &user, hash, isAnonymous: signedIn.provider == "anonymous", tables)
             if !user.delete(passkeys: change.deletedPasskeys), let error = call.missingPasskey() { throw error }

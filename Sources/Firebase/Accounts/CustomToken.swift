@@ -73,8 +73,8 @@ extension FirebaseProvider {
                 "CREDENTIAL_MISMATCH",
                 diagnosis: Diagnosis(
                     received: "a service account of project \(Diagnosis.quote(String(project)))",
-                    expected: "one of \(Diagnosis.quote(call.project.id))",
-                    "the Admin SDK has another project's credentials than the app's API key"))
+                    expected: "a service account of project \(Diagnosis.quote(call.project.id))",
+                    "the Admin SDK's credentials and the app's API key are from different projects"))
         }
     }
 
@@ -88,19 +88,19 @@ extension FirebaseProvider {
                 diagnosis: Diagnosis(
                     received: "aud \(Diagnosis.quote(claims["aud"]?.string ?? "missing"))",
                     expected: FirebaseProvider.audience,
-                    "is this an ID token? A custom token is what the Admin SDK makes"))
+                    "the token isn't a custom token, which the Admin SDK creates: is it an ID token?"))
         }
         guard let expires = claims["exp"]?.numericDate, expires + FirebaseCall.leeway > call.exchange.world.now else {
-            throw FirebaseError("INVALID_CUSTOM_TOKEN", because: "exp is missing or past")
+            throw FirebaseError("INVALID_CUSTOM_TOKEN", because: "exp is missing in the custom token, or has passed")
         }
         guard let uid = claims["uid"]?.string ?? claims["user_id"]?.string ?? claims["uid"]?.integer.map(String.init)
         else {
-            throw FirebaseError("MISSING_IDENTIFIER", because: "the token has no uid")
+            throw FirebaseError("MISSING_IDENTIFIER", because: "the custom token has no uid")
         }
         guard (1...128).contains(uid.utf16.count) else {
             throw FirebaseError(
                 "INVALID_IDENTIFIER", "Invalid user ID length. Expect to have length between 1 and 128.",
-                because: "uid has \(uid.utf16.count) characters")
+                because: "uid has \(uid.utf16.count) characters: 1 to 128 are allowed")
         }
         guard claims["tenant_id"]?.string == call.tenant else {
             let reason = "the token's tenant_id isn't the request's tenant"
@@ -113,10 +113,11 @@ extension FirebaseProvider {
         }
         let extra = claims["claims"]
         guard extra == nil || extra?.object != nil else {
-            throw FirebaseError("INVALID_CLAIMS", because: "claims isn't an object")
+            throw FirebaseError("INVALID_CLAIMS", because: "claims of the custom token must be a JSON object")
         }
         if let name = extra?.object?.keys.first(where: { FirebaseProvider.reservedClaims.contains($0) }) {
-            throw FirebaseError("FORBIDDEN_CLAIM", name, because: "the claim \"\(name)\" is reserved")
+            throw FirebaseError(
+                "FORBIDDEN_CLAIM", name, because: "the custom claim \"\(name)\" is reserved: choose another name")
         }
         return (uid: uid, custom: extra?.object ?? JSONObject())
     }
@@ -132,19 +133,22 @@ extension FirebaseProvider {
         guard text.split(separator: ".", omittingEmptySubsequences: false).count == 3 else {
             throw FirebaseError(
                 "INVALID_CUSTOM_TOKEN", "Invalid assertion format. 3 dot separated segments required.",
-                because: "the token isn't a JWT")
+                because: "the custom token isn't a JWT")
         }
         let token: JWS
         do { token = try JWS(parsing: text) } catch {
-            throw FirebaseError("INVALID_CUSTOM_TOKEN", because: "the token can't be read: \(error.description)")
+            throw FirebaseError(
+                "INVALID_CUSTOM_TOKEN", because: "the custom token can't be parsed: \(error.description)")
         }
         guard !isHosted || token.algorithm != "none" else {
-            throw FirebaseError("INVALID_CUSTOM_TOKEN", because: "alg is none: unsigned tokens are for emulator mode")
+            throw FirebaseError(
+                "INVALID_CUSTOM_TOKEN",
+                because: "alg is none: unsigned custom tokens are accepted only in emulator mode")
         }
         guard !isHosted || !token.signature.isEmpty else {
             throw FirebaseError(
                 "INVALID_CUSTOM_TOKEN", "Missing signature.",
-                because: "unsigned custom tokens are for SDKs in emulator mode")
+                because: "the custom token isn't signed: such tokens are accepted only in emulator mode")
         }
         return token.claims
     }
@@ -176,7 +180,7 @@ extension FirebaseProvider {
         guard source.isEnabled else {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
-                because: "the provider \(Diagnosis.quote(providerId)) is configured with \"enabled\": false")
+                because: "the identity provider \(Diagnosis.quote(providerId)) is disabled (\"enabled\": false)")
         }
         guard let token = try call.text("token") else {
             // Production's message isn't documented.

@@ -85,7 +85,7 @@ struct PasswordPolicy: Sendable {
         guard minimum == nil, password.utf16.count < Password.minimumLength else { return }
         throw FirebaseError(
             "WEAK_PASSWORD", "Password should be at least \(Password.minimumLength) characters",
-            because: "the password has \(password.utf16.count) characters")
+            because: "the password is too short: it has \(password.utf16.count) characters")
     }
 
     /// Checks the password with which a user signs in against the password policy.
@@ -104,8 +104,8 @@ struct PasswordPolicy: Sendable {
         throw FirebaseError(
             "PASSWORD_DOES_NOT_MEET_REQUIREMENTS", "Missing password requirements: [\(list)]",
             because:
-                "passwordPolicyConfig of the project or tenant is enforced: choose a password that meets it, or set "
-                + "passwordPolicyEnforcementState to OFF")
+                "the password doesn't meet passwordPolicyConfig of the project or tenant: choose another password, or "
+                + "set passwordPolicyEnforcementState to OFF")
     }
 
     /// The password policy in the form in which apps read it. The policy of a new project requires 6 to 4,096

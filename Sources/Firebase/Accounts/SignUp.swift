@@ -15,7 +15,7 @@ extension FirebaseProvider {
         let password = try call.text("password")
         let idToken = try call.text("idToken")
         guard !call.has("localId") else {
-            throw FirebaseError("UNEXPECTED_PARAMETER", "User ID", because: "only administrators choose localId")
+            throw FirebaseError("UNEXPECTED_PARAMETER", "User ID", because: "only administrators may choose localId")
         }
         // The official emulator takes factors from every caller.
         let factors = try call.project.takesFakes ? FactorRequest.list(call.list("mfaInfo"), .made, in: call) : []
@@ -40,7 +40,8 @@ extension FirebaseProvider {
             tables, creation -> User in
             let owner = tables.user(email: email, in: call.pool)
             guard owner == nil || owner?.localId == signedIn?.user.localId else {
-                throw FirebaseError("EMAIL_EXISTS", because: "another user has the address \(Diagnosis.quote(email))")
+                throw FirebaseError(
+                    "EMAIL_EXISTS", because: "another user already has the e-mail address \(Diagnosis.quote(email))")
             }
             let known = try signedIn.map { (signedIn) throws(FirebaseError) in try signedIn.user(in: tables) }
             var user = known ?? creation.user(in: call.pool, &tables)
@@ -92,11 +93,13 @@ extension FirebaseProvider {
         let password = try call.required("password")
         let user = call.read { $0.user(email: email, in: call.pool) }
         if user?.password?.scheme?.isBroken ?? false, !call.isInEmulatorMode {
-            throw FirebaseError.internalError(because: "the user was imported with HMAC_SHA512 and no signerKey")
+            throw FirebaseError.internalError(
+                because:
+                    "the user's password can't be checked: its hash was imported as HMAC_SHA512 without a signerKey")
         }
         let mismatch: String? =
             if user == nil {
-                "nobody has the address \(Diagnosis.quote(email))"
+                "no user has the e-mail address \(Diagnosis.quote(email))"
             } else if let known = user?.password {
                 // An imported hash may take a second to compare.
                 known.isForeign
@@ -166,7 +169,7 @@ extension FirebaseCall {
         guard project.otherSettings["client"]?["permissions"]?[name]?.bool ?? false else { return }
         throw FirebaseError(
             "ADMIN_ONLY_OPERATION",
-            because: "client.permissions.\(name) of the \(tenant == nil ? "project" : "tenant") is true: ask as an "
-                + "administrator, or set it to false")
+            because: "client.permissions.\(name) of the \(tenant == nil ? "project" : "tenant") is true, so only "
+                + "administrators may send this request: do so as one, or set the permission to false")
     }
 }

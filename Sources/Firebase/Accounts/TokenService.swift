@@ -51,7 +51,8 @@ extension FirebaseProvider {
             throw FirebaseError(
                 "INVALID_GRANT_TYPE",
                 diagnosis: Diagnosis(
-                    received: "grant_type \(Diagnosis.quote(grantType))", expected: "refresh_token", "send this one"))
+                    received: "grant_type \(Diagnosis.quote(grantType))", expected: "refresh_token",
+                    "send grant_type=refresh_token"))
         }
         guard let refreshToken = try call.text("refreshToken") else {
             throw FirebaseError("MISSING_REFRESH_TOKEN", because: "refresh_token is missing")
@@ -68,7 +69,8 @@ extension FirebaseProvider {
         guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
         guard !user.hasEnded(sessionOf: session.authTime) else {
             throw FirebaseError(
-                "TOKEN_EXPIRED", because: "the session began before validSince: it was revoked, or the password changed"
+                "TOKEN_EXPIRED",
+                because: "the session is older than the user's validSince: it was revoked, or the password changed"
             )
         }
         let tokens = try call.tokens(session, user, now: now)
@@ -86,7 +88,7 @@ extension TableReading where Self: ~Copyable {
         guard let ended = find(EndedSession.self, token), ended.user.pool == call.pool else {
             return FirebaseError(
                 "INVALID_REFRESH_TOKEN",
-                because: "the refresh token is unknown: was the world reset, or the user signed out?")
+                because: "the refresh token is unknown: was the test world reset, or was the user signed out?")
         }
         let localId = Diagnosis.quote(ended.user.localId)
         // SDKs don't know the official emulator's code: only production's makes them sign out.
@@ -97,7 +99,8 @@ extension TableReading where Self: ~Copyable {
             return FirebaseError("USER_NOT_FOUND", because: "the user \(localId) was deleted")
         }
         return FirebaseError(
-            "TOKEN_EXPIRED", because: "the session was that of an earlier user with the ID \(localId), who was deleted")
+            "TOKEN_EXPIRED",
+            because: "the refresh token belongs to an earlier user with the ID \(localId), who was deleted")
     }
 }
 

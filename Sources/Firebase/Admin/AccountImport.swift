@@ -14,7 +14,9 @@ import Worlds
 extension FirebaseProvider {
     func batchCreate(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let list = try call.list("users")
-        guard !list.isEmpty else { throw FirebaseError("MISSING_USER_ACCOUNT", because: "users is missing or empty") }
+        guard !list.isEmpty else {
+            throw FirebaseError("MISSING_USER_ACCOUNT", because: "users is missing or empty: send at least one user")
+        }
         // The limit of 1,000 accounts is checked by the Admin SDKs, not by the service:
         // https://firebase.google.com/docs/auth/admin/import-users. The official emulator ignores the parameters of the
         // hashes, and keeps the hashes.
@@ -75,7 +77,8 @@ private struct AccountImport: Sendable {
         for item in list {
             if isChecked, oneAccountPerEmail, let email = try item.text("email") {
                 guard emails.insert(email.lowercased()).inserted else {
-                    throw FirebaseError("DUPLICATE_EMAIL", email, because: "two of the accounts have this address")
+                    throw FirebaseError(
+                        "DUPLICATE_EMAIL", email, because: "two of the imported users have this e-mail address")
                 }
             }
             for info in try isChecked ? item.list("providerUserInfo") : [] {
@@ -83,14 +86,14 @@ private struct AccountImport: Sendable {
                 guard identities.insert([provider, rawId]).inserted else {
                     throw FirebaseError(
                         "DUPLICATE_RAW_ID", "Provider id(\(provider)), Raw id(\(rawId))",
-                        because: "two of the accounts have this identity")
+                        because: "two of the imported users have this identity at a provider")
                 }
             }
             let localId = try item.text("localId") ?? ""
             guard overwrites || ids.insert(localId).inserted else {
                 throw FirebaseError(
                     "DUPLICATE_LOCAL_ID", localId,
-                    because: "two of the accounts have this localId: send allowOverwrite for the last one to stay")
+                    because: "two of the imported users have this localId: send allowOverwrite to keep the last user")
             }
         }
     }
@@ -102,14 +105,14 @@ private struct AccountImport: Sendable {
                 guard let owner = tables.user(identity), owner.key != user.key else { continue }
                 throw FirebaseError(
                     "raw id exists in other account in database",
-                    because: "the user \"\(owner.localId)\" has this identity already")
+                    because: "the user \"\(owner.localId)\" already has this identity at the provider")
             }
             if oneAccountPerEmail, let email = user.email, let owner = tables.user(email: email, in: user.pool),
                 owner.key != user.key
             {
                 throw FirebaseError(
                     "email exists in other account in database",
-                    because: "the user \"\(owner.localId)\" has this address already")
+                    because: "the user \"\(owner.localId)\" already has this e-mail address")
             }
         }
         guard overwrites || tables.find(User.self, user.key) == nil else {
@@ -150,13 +153,13 @@ extension User {
         hashed scheme: ImportedHash? = nil, _ random: inout Randomness
     ) throws(FirebaseError) {
         guard let localId = try item.text("localId") else {
-            throw FirebaseError("localId is missing", because: "each user needs a localId")
+            throw FirebaseError("localId is missing", because: "each imported user needs a localId")
         }
         self.init(localId: localId, in: pool, now: try item.instant("createdAt") { Instant(milliseconds: $0) } ?? now)
         if let tenant = try item.text("tenantId"), tenant != pool.tenant {
             throw FirebaseError(
                 "Tenant id in userInfo does not match the tenant id in request.",
-                because: "the account is of tenant \(Diagnosis.quote(tenant))")
+                because: "the imported user belongs to another tenant, \(Diagnosis.quote(tenant))")
         }
         try readContacts(item, origin)
         displayName = try item.text("displayName")
@@ -194,7 +197,8 @@ extension User {
             let lax = origin != .production && text.hasPrefix("+") ? text : nil
             guard let number = PhoneNumber.normalized(text) ?? lax else {
                 throw FirebaseError(
-                    "phone number format is invalid", because: "\(Diagnosis.quote(text)) isn't in E.164")
+                    "phone number format is invalid",
+                    because: "\(Diagnosis.quote(text)) isn't a phone number in E.164 format")
             }
             phoneNumber = number
         }
@@ -212,12 +216,12 @@ extension User {
                 guard try info.text("federatedId") != nil else {
                     throw FirebaseError(
                         "federatedId or (providerId & rawId) is required",
-                        because: "an identity needs providerId and rawId")
+                        because: "each item of providerUserInfo needs providerId and rawId")
                 }
                 // Production reads it. The message is the official emulator's, which doesn't read it, either.
                 throw FirebaseError(
                     "((Parsing federatedId is not implemented in Auth Emulator; please specify providerId AND rawId as a "
-                        + "workaround.))", because: "an identity needs providerId and rawId")
+                        + "workaround.))", because: "each item of providerUserInfo needs providerId and rawId")
             }
             links.append(try Link(info, providerId: provider, rawId: rawId))
         }
@@ -231,17 +235,21 @@ extension User {
         guard list.count <= User.factorLimit else { throw .tooManyFactors(list.count) }
         guard email != nil || origin == .export else {
             throw FirebaseError(
-                "Second factor account requires email to be presented.", because: "mfaInfo needs an email")
+                "Second factor account requires email to be presented.",
+                because: "a user with second factors (mfaInfo) needs an email")
         }
         guard emailVerified || origin == .export else {
             throw FirebaseError(
-                "Second factor account requires email to be verified.", because: "mfaInfo needs emailVerified")
+                "Second factor account requires email to be verified.",
+                because: "a user with second factors (mfaInfo) needs emailVerified: true")
         }
         var ids: Set<String> = []
         for info in list {
             let id = try info.text("mfaEnrollmentId") ?? User.randomID(&random)
             guard ids.insert(id).inserted else {
-                throw FirebaseError("Enrollment id already exists.", because: "two factors have the ID \"\(id)\"")
+                throw FirebaseError(
+                    "Enrollment id already exists.",
+                    because: "two second factors have the ID \"\(id)\" (mfaEnrollmentId)")
             }
             factors.append(try SecondFactor(importing: info, id: id, origin, now: now))
         }
@@ -260,7 +268,7 @@ extension User {
             else {
                 throw FirebaseError(
                     "Second factor not supported.",
-                    because: "an authenticator app needs a mfaEnrollmentId of its own and a sharedSecretKey in base32")
+                    because: "each authenticator app needs a unique mfaEnrollmentId and a sharedSecretKey in base32")
             }
             factors.append(
                 SecondFactor(
@@ -280,10 +288,11 @@ extension SecondFactor {
             let isApp = origin == .production && info.has("totpInfo")
             throw FirebaseError(
                 isApp ? "Importing TOTP MFA is not supported." : "Second factor not supported.",
-                because: "a factor needs phoneInfo")
+                because: "each second factor in mfaInfo needs phoneInfo")
         }
         guard TextRule.phoneNumber.holds(number) || origin == .export && number.hasPrefix("+") else {
-            throw FirebaseError("Phone number format is invalid", because: "phoneInfo isn't a number in E.164")
+            throw FirebaseError(
+                "Phone number format is invalid", because: "phoneInfo isn't a phone number in E.164 format")
         }
         self.init(
             id: id, kind: .phone(number), displayName: try info.text("displayName"),

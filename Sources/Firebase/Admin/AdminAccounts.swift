@@ -19,7 +19,7 @@ extension FirebaseProvider {
         let change = try AdminChange(call)
         let user = try call.update { tables -> User in
             if let wanted, tables.user(wanted, in: call.pool) != nil {
-                throw FirebaseError("DUPLICATE_LOCAL_ID", because: "a user has the ID \"\(wanted)\" already")
+                throw FirebaseError("DUPLICATE_LOCAL_ID", because: "a user with the ID \"\(wanted)\" already exists")
             }
             try tables.checkRoom(in: call.exchange.world)
             var user = User(localId: wanted ?? User.randomID(&tables.random), in: call.pool, now: tables.now)
@@ -53,7 +53,7 @@ extension FirebaseProvider {
         guard !isEmpty || call.isInEmulatorMode else {
             throw FirebaseError(
                 "MISSING_ID_TOKEN",
-                because: "neither idToken nor localId, email, phoneNumber or federatedUserId is there")
+                because: "name a user: send idToken, localId, email, phoneNumber or federatedUserId")
         }
         let wanted = identities
         let users = call.read { tables in
@@ -187,7 +187,8 @@ struct AdminChange: Sendable {
         guard let text else { return nil }
         guard text.utf8.count <= 1000 else {
             throw FirebaseError(
-                "CLAIMS_TOO_LARGE", because: "customAttributes has \(text.utf8.count) characters; 1,000 are allowed")
+                "CLAIMS_TOO_LARGE",
+                because: "customAttributes has \(text.utf8.count) characters: at most 1,000 are allowed")
         }
         guard !text.isEmpty else { return CustomClaims() }
         guard let claims = CustomClaims(parsing: text) else {
@@ -195,10 +196,11 @@ struct AdminChange: Sendable {
             let value = try? JSONValue(parsing: text)
             throw FirebaseError(
                 "INVALID_CLAIMS", explains ? value.map { "Not a JSON Object: \($0.text)" } : nil,
-                because: "customAttributes isn't a JSON object")
+                because: "customAttributes must be a JSON object")
         }
         if let name = claims.object.keys.first(where: { FirebaseProvider.reservedClaims.contains($0) }) {
-            throw FirebaseError("FORBIDDEN_CLAIM", name, because: "the claim \"\(name)\" is reserved")
+            throw FirebaseError(
+                "FORBIDDEN_CLAIM", name, because: "the custom claim \"\(name)\" is reserved: choose another name")
         }
         return claims
     }
@@ -209,7 +211,7 @@ struct AdminChange: Sendable {
         if let email, email != user.email {
             // This holds even if users may share addresses: shared ones come from providers and imports.
             if let owner = tables.user(email: email, in: user.pool), owner.key != user.key {
-                throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
+                throw FirebaseError("EMAIL_EXISTS", because: "another user already has this e-mail address")
             }
             user.email = email
             // Production leaves the new address verified, on the administrator's word.
@@ -219,7 +221,7 @@ struct AdminChange: Sendable {
         }
         if let phoneNumber {
             if let owner = tables.user(phoneNumber: phoneNumber, in: user.pool), owner.key != user.key {
-                throw FirebaseError("PHONE_NUMBER_EXISTS", because: "another user has the number")
+                throw FirebaseError("PHONE_NUMBER_EXISTS", because: "another user already has this phone number")
             }
             user.phoneNumber = phoneNumber
         }
@@ -274,7 +276,9 @@ extension FirebaseCall {
             // These follow from the user's address and number.
             guard !["password", "phone"].contains(provider) else {
                 throw FirebaseError(
-                    "INVALID_PROVIDER_ID", because: "no identity of \(Diagnosis.quote(provider)) can be linked")
+                    "INVALID_PROVIDER_ID",
+                    because: "\(Diagnosis.quote(provider)) isn't an identity provider: set email or phoneNumber instead"
+                )
             }
             return try User.Link(info, providerId: provider, rawId: rawId)
         }
@@ -306,7 +310,8 @@ extension User {
     mutating func add(_ link: Link, _ tables: borrowing Transaction) throws(FirebaseError) {
         let identity = Identity(pool: pool, providerId: link.providerId, rawId: link.rawId)
         if let owner = tables.user(identity), owner.key != key {
-            throw FirebaseError("FEDERATED_USER_ID_ALREADY_LINKED", because: "another user has this identity")
+            throw FirebaseError(
+                "FEDERATED_USER_ID_ALREADY_LINKED", because: "another user already has this identity at the provider")
         }
         links.removeAll { $0.providerId == link.providerId }
         guard links.count < User.linkLimit else { throw .tooManyLinks }
@@ -329,6 +334,6 @@ extension FirebaseError {
     static func tooManyFactors(_ count: Int) -> FirebaseError {
         FirebaseError(
             "SECOND_FACTOR_LIMIT_EXCEEDED",
-            because: "there are \(count) second factors; a user has at most \(User.factorLimit)")
+            because: "the request has \(count) second factors: a user may have at most \(User.factorLimit)")
     }
 }

@@ -33,7 +33,7 @@ extension FirebaseProvider {
     func batchDelete(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let ids = try call.texts("localIds")
         guard (1...1000).contains(ids.count) else {
-            throw FirebaseError("LOCAL_ID_LIST_EXCEEDS_LIMIT", because: "localIds must hold 1 to 1,000 IDs")
+            throw FirebaseError("LOCAL_ID_LIST_EXCEEDS_LIMIT", because: "localIds must contain 1 to 1,000 IDs")
         }
         let isForced = try call.flag("force") ?? false
         let (refused, deleted) = try call.update { tables in
@@ -142,7 +142,7 @@ private struct AccountQuery: Sendable {
     private static func count(_ call: FirebaseCall, _ name: String) throws(FirebaseError) -> Int64? {
         let number = try call.integer(name)
         guard let number, number < 0 else { return number }
-        throw .internalError(because: "\(name) is \(number): send 0 or more")
+        throw .internalError(because: "\(name) must be 0 or more, not \(number)")
     }
 
     // MARK: - Answering

@@ -76,7 +76,7 @@ struct OtherSettings: Codable, Sendable {
             throw .invalidField(
                 place,
                 "Invalid value at '\(place)' (oneof), oneof field '\(union.name)' is already set. Cannot set '\(set[1].key)'",
-                because: "\(field) has \(set.map(\.key).joined(separator: " and ")): send one of them")
+                because: "\(field) has \(set.map(\.key).joined(separator: " and ")): send only one of these fields")
         }
     }
 

@@ -199,14 +199,17 @@ extension FirebaseProvider {
         if let origin = call.exchange.request.header("Origin"), WebAddress(origin)?.isLoopback != true {
             throw FirebaseError(
                 "Pages of other machines can't change blockingFunctions.", status: 403, named: "PERMISSION_DENIED",
-                because: "Origin is \(Diagnosis.quote(origin)): send it from a test, or from a page of this machine")
+                because:
+                    "blockingFunctions was sent by a page of \(Diagnosis.quote(origin)): send it from a test, or from a page of this machine"
+            )
         }
         guard call.exchange.mayChooseAddresses else {
             throw FirebaseError(
                 "This client can't change blockingFunctions.", status: 403, named: "PERMISSION_DENIED",
                 because:
-                    "only clients on the daemon's machine, or clients with the control token, may set the addresses to which it "
-                    + "posts: send Authorization: Bearer with the token, or set blockingFunctions in the seed")
+                    "only clients on the server's machine, or clients with the control token, may set the URLs that "
+                    + "the server calls: send Authorization: Bearer with the control token, or set blockingFunctions in the seed"
+            )
         }
         return try project.blockingFunctions.changed(by: given, at: now) { mask.names($0) }
     }

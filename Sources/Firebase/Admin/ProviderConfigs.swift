@@ -87,7 +87,8 @@ struct ProviderConfig: PoolRow {
     /// Checks that the settings of an administrator are complete and valid for the provider.
     private static func check<Source: KnownSource>(_ type: Source.Type, _ config: JSONObject) throws(FirebaseError) {
         guard let issue = Source.schema.issues(in: seed(type, config)).first else { return }
-        throw FirebaseError("INVALID_CONFIG", because: "the settings aren't valid: \(issue.description)")
+        throw FirebaseError(
+            "INVALID_CONFIG", because: "the settings of the identity provider are invalid: \(issue.description)")
     }
 
     fileprivate func document(in call: FirebaseCall) throws -> JSONObject {
@@ -137,12 +138,14 @@ extension Transaction {
         guard !isTaken else {
             throw FirebaseError(
                 "CONFIGURATION_EXISTS", detail, status: 409, named: "ALREADY_EXISTS",
-                because: "there is a provider \(Diagnosis.quote(id)) already")
+                because: "the identity provider \(Diagnosis.quote(id)) already exists")
         }
         guard count(Config.byPool, config.pool) < FirebaseCall.configLimit else {
             throw .quotaExceeded(
                 "Exceeded quota for \(kinds).",
-                Diagnosis("the project or tenant has \(FirebaseCall.configLimit) providers already: delete some"))
+                Diagnosis(
+                    "the project or tenant already has \(FirebaseCall.configLimit) identity providers, the limit: delete some"
+                ))
         }
         put(config)
     }
@@ -251,7 +254,7 @@ extension FirebaseProvider {
                 "INVALID_CONFIG_ID",
                 diagnosis: Diagnosis(
                     received: "idpId \(Diagnosis.quote(id))",
-                    expected: ProviderConfig.knownIDs.joined(separator: ", "), "send one of these"))
+                    expected: ProviderConfig.knownIDs.joined(separator: ", "), "send the ID of a supported provider"))
         case .saml:
             let prefix = ProviderConfig.samlPrefix
             let isID =
@@ -259,7 +262,7 @@ extension FirebaseProvider {
             guard !isID else { return }
             throw FirebaseError(
                 "INVALID_CONFIG_ID",
-                because: "inboundSamlConfigId is \(Diagnosis.quote(id)): send an ID such as \"saml.corp\"")
+                because: "inboundSamlConfigId \(Diagnosis.quote(id)) is invalid: send an ID such as \"saml.corp\"")
         }
     }
 
@@ -392,7 +395,9 @@ extension OAuthIdpConfig {
                         + (code && idToken
                             ? " Setting both types to be true ('{code: true, idToken: true}') is not yet supported."
                             : ""),
-                    because: "responseType has code \(code) and idToken \(idToken): set one of them, and never token")
+                    because:
+                        "responseType has code \(code) and idToken \(idToken): set exactly one of the two, and never token"
+                )
             }
             usesCode = code
         }
@@ -417,7 +422,7 @@ extension OAuthIdpConfig {
         guard !usesCode || clientSecret != nil else {
             throw FirebaseError(
                 "INVALID_CONFIG", "client_secret cannot be empty for code flow.",
-                because: "the code flow (responseType.code) needs a clientSecret")
+                because: "clientSecret is missing: the code flow (responseType.code) needs one")
         }
     }
 }
@@ -434,7 +439,7 @@ extension FirebaseProvider {
     static func noConfig(_ id: String) -> FirebaseError {
         FirebaseError(
             "CONFIGURATION_NOT_FOUND", status: 404, named: "NOT_FOUND",
-            because: "the project or tenant has no provider \(Diagnosis.quote(id))")
+            because: "the project or tenant has no identity provider \(Diagnosis.quote(id))")
     }
 
     func createOAuthIdpConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
@@ -446,7 +451,7 @@ extension FirebaseProvider {
                 "Oauth_idp_config_id must start with 'oidc.' and can only have alphanumeric characters, hyphens, underscores "
                     + "or periods. The part after 'oidc.' must also start with a lowercase letter, end with an alphanumeric "
                     + "character, and have at least 2 characters.",
-                because: "oauthIdpConfigId is \(Diagnosis.quote(id)): send an ID such as \"oidc.corp\"")
+                because: "oauthIdpConfigId \(Diagnosis.quote(id)) is invalid: send an ID such as \"oidc.corp\"")
         }
         var config = OAuthIdpConfig(pool: call.pool, id: id)
         try config.change(call) { _ in true }

@@ -16,7 +16,7 @@ extension FirebaseProvider {
                 because: "validDuration is \(duration) seconds: five minutes to two weeks are allowed")
         }
         guard let token = idToken.flatMap({ try? JWS(parsing: $0) }) else {
-            throw FirebaseError("INVALID_ID_TOKEN", because: "idToken can't be read")
+            throw FirebaseError("INVALID_ID_TOKEN", because: "idToken can't be parsed as a JWT")
         }
         let now = call.exchange.world.now
         var claims = token.claims

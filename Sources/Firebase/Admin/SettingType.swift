@@ -34,7 +34,8 @@ enum SettingType: Sendable {
             throw .invalidField(
                 place,
                 "Invalid JSON payload received. Unknown name \"\(names.last ?? "")\" at '\(place)': Proto field is not "
-                    + "repeating, cannot start list.", because: "\(MessageFields.camelCase(field)) isn't a list")
+                    + "repeating, cannot start list.",
+                because: "\(MessageFields.camelCase(field)) can't be a list: send a single value")
         }
         switch self {
         case .flag:

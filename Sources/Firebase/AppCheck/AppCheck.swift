@@ -183,7 +183,7 @@ extension FirebaseProvider {
             guard app.debugTokens.contains(where: { constantTimeEquals(Array($0.utf8), Array(token.utf8)) }) else {
                 // The token is a secret, which the log doesn't quote.
                 throw FirebaseError.notAttested(
-                    because: "appCheck.apps[].debugTokens of the seed doesn't list this token for the app")
+                    because: "the seed doesn't list this debug token for the app (appCheck.apps[].debugTokens)")
             }
         case "exchangeRecaptchaEnterpriseToken": try call.attest(byRecaptcha: call.required("recaptchaEnterpriseToken"))
         case "exchangeRecaptchaV3Token": try call.attest(byRecaptcha: call.required("recaptchaV3Token"))
@@ -204,7 +204,8 @@ extension FirebaseProvider {
             guard call.isAdmin else { throw FirebaseError.notAdministrator(call.exchange) }
             let token = try? JWS(parsing: call.required("customToken"))
             guard token?.claims["app_id"]?.string == id else {
-                throw FirebaseError.notAttested(because: "customToken isn't a JWT with this app_id")
+                throw FirebaseError.notAttested(
+                    because: "customToken must be a JWT whose app_id is the app of the request")
             }
         default:
             throw FirebaseError(
@@ -290,7 +291,9 @@ extension FirebaseCall {
         let score = found.map { $0.expires > now ? $0.score ?? project.recaptchaScore : 0 }
         guard let score = project.recaptchaTokens[token] ?? score else {
             throw FirebaseError.notAttested(
-                because: "the reCAPTCHA token is unknown or was used already: the daemon's own script makes tokens")
+                because:
+                    "the reCAPTCHA token is unknown or was used already: get a new one from this server's reCAPTCHA script"
+            )
         }
         guard score >= AppCheck.leastScore else {
             throw FirebaseError.notAttested(
@@ -317,7 +320,7 @@ extension FirebaseCall {
         }
         guard found != nil else {
             throw FirebaseError.notAttested(
-                because: "the challenge is unknown, was used already, or is older than five minutes")
+                because: "the App Check challenge is unknown, was used already, or is older than five minutes")
         }
     }
 }

@@ -34,19 +34,25 @@ extension TableReading where Self: ~Copyable {
     ) throws(FirebaseError) -> OutOfBandCode {
         let found = find(OutOfBandCode.self, code)
         guard let mail = found, mail.pool == pool else {
-            throw FirebaseError("INVALID_OOB_CODE", because: "no mail has this code, or the world was reset")
+            throw FirebaseError(
+                "INVALID_OOB_CODE", because: "no mail with this code was sent since the test world was last reset")
         }
         guard kinds.contains(mail.kind) else {
-            throw FirebaseError("INVALID_OOB_CODE", because: "the code is for \(mail.kind.rawValue)")
+            throw FirebaseError(
+                "INVALID_OOB_CODE", because: "the code from the mail is for another action, \(mail.kind.rawValue)")
         }
-        guard !mail.isUsed else { throw FirebaseError("INVALID_OOB_CODE", because: "the code was used already") }
+        guard !mail.isUsed else {
+            throw FirebaseError("INVALID_OOB_CODE", because: "the code from the mail was used already")
+        }
         guard mail.localId.map({ user($0, in: pool) != nil }) ?? true else {
-            throw FirebaseError("INVALID_OOB_CODE", because: "the user was deleted")
+            throw FirebaseError("INVALID_OOB_CODE", because: "the user to whom the code was sent was deleted")
         }
         guard mail.expires > now else {
             throw FirebaseError(
                 "EXPIRED_OOB_CODE",
-                because: "the code expired \((now - mail.expires).inWords) ago: advance the clock less")
+                because:
+                    "the code expired \((now - mail.expires).inWords) ago: request a new mail, or advance the clock less"
+            )
         }
         return mail
     }
@@ -134,7 +140,8 @@ extension FirebaseProvider {
                 let wanted = mail.kind == .recoverEmail ? mail.email : mail.newEmail ?? mail.email
                 let other = tables.user(email: wanted, in: call.pool)
                 guard other == nil || other?.key == user.key else {
-                    throw FirebaseError("EMAIL_EXISTS", because: "another user has the address by now")
+                    throw FirebaseError(
+                        "EMAIL_EXISTS", because: "another user has taken the e-mail address in the meantime")
                 }
                 if mail.kind == .verifyAndChangeEmail, user.initialEmail == nil { user.initialEmail = user.email }
                 user.email = wanted
@@ -157,14 +164,14 @@ extension FirebaseProvider {
         try call.update { tables in try tables.use(mail.code, mail.kind, in: call.pool) }
         return try call.update { tables -> User in
             guard var user = mail.localId.flatMap({ tables.user($0, in: call.pool) }) else {
-                throw FirebaseError("INVALID_OOB_CODE", because: "the user was deleted")
+                throw FirebaseError("INVALID_OOB_CODE", because: "the user to whom the code was sent was deleted")
             }
             // The official emulator applies the code even then.
             guard !user.disabled || call.isInEmulatorMode else { throw FirebaseError.userIsDisabled(user) }
             if let code = mail.kind.errorAfterMove, user.email != mail.email {
                 throw FirebaseError(
                     call.isInEmulatorMode ? "INVALID_OOB_CODE" : code,
-                    because: "the user has another address than the one to which the code was sent")
+                    because: "the user's e-mail address has changed since the code was sent")
             }
             try change(&user, tables)
             tables.put(user)
@@ -207,7 +214,7 @@ extension FirebaseProvider {
         guard mail.email == email else {
             throw FirebaseError(
                 "INVALID_EMAIL", "The email provided does not match the sign-in email address.",
-                because: "the link was sent to \(Diagnosis.quote(mail.email))")
+                because: "the sign-in link was sent to another e-mail address, \(Diagnosis.quote(mail.email))")
         }
         let signedIn = try call.signedInIfGiven()
         // If a function refuses, the link can be used again; what production does isn't documented.
@@ -216,7 +223,7 @@ extension FirebaseProvider {
             try tables.use(mail.code, mail.kind, in: call.pool)
             let owner = tables.user(email: email, in: call.pool)
             if let signedIn, let owner, owner.localId != signedIn.user.localId {
-                throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
+                throw FirebaseError("EMAIL_EXISTS", because: "another user already has this e-mail address")
             }
             if let owner, owner.disabled { throw FirebaseError.userIsDisabled(owner) }
             let linked = try signedIn.map { (signedIn) throws(FirebaseError) in try signedIn.user(in: tables) }

@@ -39,7 +39,7 @@ extension FirebaseProvider {
                     "INVALID_MODE",
                     diagnosis: Diagnosis(
                         received: "mode \(Diagnosis.quote(mode ?? ""))", expected: "the mode of a link that was sent",
-                        "take the link from the outbox"))
+                        "open the link from a mail in the outbox"))
             }
         } catch let error as FirebaseError {
             return refused(exchange, error)
@@ -57,7 +57,8 @@ extension FirebaseProvider {
     private func goOn(_ call: FirebaseCall, _ code: String?, _ form: Form) throws(FirebaseError) -> Response {
         _ = try call.mail(code, [.emailSignIn])
         guard let target = form["continueUrl"] else {
-            throw FirebaseError("MISSING_CONTINUE_URI", because: "the link has no continueUrl")
+            throw FirebaseError(
+                "MISSING_CONTINUE_URI", because: "the sign-in link has no continueUrl to which to redirect")
         }
         let own = form.fields.filter { ["mode", "lang", "oobCode", "apiKey", "tenantId"].contains($0.name) }
         return .redirect(to: target + (target.contains("?") ? "&" : "?") + Form(fields: own).encoded)
@@ -108,7 +109,7 @@ extension FirebaseProvider {
                 "urlTemplate": .string("\(mail.link)&newPassword=\(FirebaseProvider.placeholder)"),
             ]
         ]
-        return FirebaseProvider.json(body, status: 400).diagnosed(Diagnosis("newPassword is missing in the query"))
+        return FirebaseProvider.json(body, status: 400).diagnosed(Diagnosis("newPassword is missing from the query"))
             .known(by: FirebaseProvider.inEmulator)
     }
 

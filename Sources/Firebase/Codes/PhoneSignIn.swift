@@ -76,7 +76,8 @@ extension FirebaseCall {
         return try update { tables -> String in
             guard var sent = tables.find(PhoneCode.self, session), sent.pool == pool else {
                 throw FirebaseError(
-                    "INVALID_SESSION_INFO", because: "no text message has this sessionInfo, or the world was reset")
+                    "INVALID_SESSION_INFO",
+                    because: "no text message with this sessionInfo was sent since the test world was last reset")
             }
             guard !sent.isUsed, sent.expires > tables.now else {
                 let reason =
@@ -85,7 +86,8 @@ extension FirebaseCall {
                 throw FirebaseError("SESSION_EXPIRED", because: reason)
             }
             guard sent.code == code else {
-                throw FirebaseError("INVALID_CODE", because: "the code isn't the one in the outbox")
+                throw FirebaseError(
+                    "INVALID_CODE", because: "the code isn't the one in the text message (see the outbox)")
             }
             let isTest = project.providers.phone?.testNumbers[sent.phoneNumber] != nil
             guard !isSecondFactor || !isTest else { return sent.phoneNumber }
@@ -101,7 +103,8 @@ extension FirebaseProvider {
         try call.requireNoTenant("signing in by phone")
         guard call.project.isEnabled("phone") == true else {
             throw FirebaseError(
-                "OPERATION_NOT_ALLOWED", because: "the project's provider \"phone\" isn't enabled in the seed")
+                "OPERATION_NOT_ALLOWED",
+                because: "sign-in by phone isn't enabled: enable the project's provider \"phone\" in the seed")
         }
     }
 
@@ -127,7 +130,8 @@ extension FirebaseProvider {
             let known = call.read { $0.valid(TemporaryProof.self, proof, in: call.pool)?.phoneNumber }
             guard let known, known == given else {
                 throw FirebaseError(
-                    "INVALID_TEMPORARY_PROOF", because: "the proof is unknown, expired or another number's")
+                    "INVALID_TEMPORARY_PROOF",
+                    because: "temporaryProof is unknown, has expired, or is for another phone number")
             }
             phoneNumber = known
         } else {
@@ -147,7 +151,7 @@ extension FirebaseProvider {
         case .numberIsTaken(let proof):
             return FirebaseAnswer(
                 ["temporaryProof": proof, "temporaryProofExpiresIn": "3600", "phoneNumber": phoneNumber],
-                diagnosis: Diagnosis("another user has this number: sign in with the temporary proof instead"))
+                diagnosis: Diagnosis("another user has this phone number: sign in with temporaryProof instead"))
         case .done(let user, let isNew):
             let result = try call.signIn(
                 agreed?.user ?? user, provider: "phone", customClaims: agreed?.claims ?? JSONObject())
@@ -173,16 +177,17 @@ private struct PhoneSignIn: Sendable {
     let isReauthentication: Bool
 
     func decide(_ tables: inout Transaction, _ creation: Creation, _ pool: UserPool) throws(FirebaseError) -> Decision {
-        let unknown = FirebaseError("USER_NOT_FOUND", because: "no user has this number, and none is to be made")
+        let unknown = FirebaseError(
+            "USER_NOT_FOUND", because: "no user has this phone number, and reauthentication doesn't create one")
         let owner = tables.user(phoneNumber: phoneNumber, in: pool)
         if let owner, owner.disabled {
-            throw FirebaseError("USER_DISABLED", because: "the user with this number is disabled")
+            throw FirebaseError("USER_DISABLED", because: "the user with this phone number is disabled")
         }
         try PhoneSignIn.check(owner)
         if let signedIn, !isReauthentication {
             if let owner, owner.localId != signedIn.user.localId {
                 guard !hasProof else {
-                    throw FirebaseError("PHONE_NUMBER_EXISTS", because: "another user has the number")
+                    throw FirebaseError("PHONE_NUMBER_EXISTS", because: "another user already has this phone number")
                 }
                 let proof = TemporaryProof(
                     token: Base64URL.encode(tables.random.bytes(48)), pool: pool, phoneNumber: phoneNumber,
@@ -212,7 +217,9 @@ private struct PhoneSignIn: Sendable {
         guard let user, user.factors.contains(where: { $0.claim == "phone" }) else { return }
         throw FirebaseError(
             "UNSUPPORTED_FIRST_FACTOR", "A phone number cannot be set as a first factor on an SMS based MFA user.",
-            because: "the user \"\(user.localId)\" has a phone number as a second factor")
+            because:
+                "the user \"\(user.localId)\" has a phone number as a second factor, so can't use one as the first factor"
+        )
     }
 }
 
@@ -238,7 +245,7 @@ enum PhoneNumber {
         guard let number = normalized(text) else {
             throw FirebaseError(
                 "INVALID_PHONE_NUMBER", "Invalid format.",
-                because: "\(Diagnosis.quote(text)) isn't a number in E.164: a plus sign and digits")
+                because: "\(Diagnosis.quote(text)) isn't a phone number in E.164 format: a plus sign and digits")
         }
         return number
     }
@@ -290,8 +297,8 @@ struct SMSRegions: Sendable {
         throw FirebaseError(
             "OPERATION_NOT_ALLOWED", "SMS unable to be sent until this region enabled by the app developer.",
             because:
-                "the number's region is \(region ?? "unknown"), which smsRegionConfig of the project or tenant doesn't "
-                + "allow")
+                "the phone number's region is \(region ?? "unknown"), which smsRegionConfig of the project or tenant "
+                + "doesn't allow")
     }
 }
 

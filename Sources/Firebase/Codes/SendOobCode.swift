@@ -18,7 +18,7 @@ extension FirebaseProvider {
         let kind = try kind(call)
         let returnsLink = try call.flag("returnOobLink") ?? false
         guard !returnsLink || call.isAdmin else {
-            throw FirebaseError("INSUFFICIENT_PERMISSION", because: "returnOobLink is for administrators")
+            throw FirebaseError("INSUFFICIENT_PERMISSION", because: "only administrators may send returnOobLink")
         }
         if kind == .emailSignIn { try call.require("emailLink", or: "OPERATION_NOT_ALLOWED") }
         let newEmail = try kind == .verifyAndChangeEmail ? newAddress(call) : nil
@@ -37,7 +37,7 @@ extension FirebaseProvider {
         if let newEmail, call.read({ $0.user(email: newEmail, in: call.pool) != nil }) {
             // With email enumeration protection, the answer doesn't tell that the address is taken.
             guard call.project.hidesEmails, !call.isInEmulatorMode else {
-                throw FirebaseError("EMAIL_EXISTS", because: "another user has the address")
+                throw FirebaseError("EMAIL_EXISTS", because: "another user already has this e-mail address")
             }
             return FirebaseAnswer(
                 body: body,
@@ -81,13 +81,16 @@ extension FirebaseProvider {
                 throw .wrongType(
                     "req_type", "type.googleapis.com/google.cloud.identitytoolkit.v1.OobReqType", .string(text))
             }
-            throw FirebaseError("INVALID_REQ_TYPE", because: "requestType is unspecified: send a kind of mail")
+            throw FirebaseError(
+                "INVALID_REQ_TYPE", because: "requestType is unspecified: send the kind of mail, such as PASSWORD_RESET"
+            )
         }
         throw FirebaseError(
             "MISSING_REQ_TYPE",
             diagnosis: Diagnosis(
                 received: "requestType \(Diagnosis.quote(text))",
-                expected: OutOfBandCode.Kind.requested.map(\.rawValue).joined(separator: ", "), "send one of these"))
+                expected: OutOfBandCode.Kind.requested.map(\.rawValue).joined(separator: ", "),
+                "send one of the allowed values"))
     }
 
     private func newAddress(_ call: FirebaseCall) throws(FirebaseError) -> String {
@@ -109,7 +112,8 @@ extension FirebaseProvider {
             let missing = kind == .verifyEmail ? "INVALID_ID_TOKEN" : "MISSING_ID_TOKEN"
             let signedIn = try call.signedIn(call.text("idToken"), missing: missing)
             guard let email = signedIn.user.email else {
-                throw FirebaseError("MISSING_EMAIL", because: "the user has no address")
+                throw FirebaseError(
+                    "MISSING_EMAIL", because: "the user has no e-mail address: set one first, or sign in another way")
             }
             return Recipient(email: email, user: signedIn.user)
         }
@@ -130,7 +134,8 @@ extension FirebaseProvider {
         // To verify an address, an administrator names a user; to reset a password, only an address.
         let namesUser = call.isAdmin && kind != .passwordReset
         guard call.project.hidesEmails, !namesUser else {
-            throw FirebaseError(namesUser ? "USER_NOT_FOUND" : "EMAIL_NOT_FOUND", because: "nobody has this address")
+            throw FirebaseError(
+                namesUser ? "USER_NOT_FOUND" : "EMAIL_NOT_FOUND", because: "no user has this e-mail address")
         }
         return Recipient(email: email, user: nil, isKnown: false)
     }
@@ -143,7 +148,8 @@ extension FirebaseProvider {
             let isTenants = call.isAdmin && call.tenant != nil
             let leadsThere = kind == .emailSignIn && !isTenants || opensInApp
             guard leadsThere, !call.project.takesFakes else { return nil }
-            throw FirebaseError("MISSING_CONTINUE_URI", because: "continueUrl is missing: the link leads there")
+            throw FirebaseError(
+                "MISSING_CONTINUE_URI", because: "continueUrl is missing: send the URL to which the link leads")
         }
         guard !call.isInEmulatorMode else {
             _ = try call.project.checkedReturnURL(text)
@@ -157,7 +163,9 @@ extension FirebaseProvider {
         guard call.project.returnDomains.contains(address.host) else {
             throw FirebaseError(
                 "UNAUTHORIZED_DOMAIN", "Domain not allowlisted by project",
-                because: "add \(Diagnosis.quote(address.host)) to authorizedDomains of the project in the seed")
+                because:
+                    "the domain isn't authorized: add \(Diagnosis.quote(address.host)) to authorizedDomains of the project in the seed"
+            )
         }
         _ = try call.project.checkedReturnURL(text)
         return text
@@ -227,13 +235,13 @@ struct MobileLink {
                 "INVALID_HOSTING_LINK_DOMAIN",
                 "The provided hosting link domain is not configured in Firebase Hosting or is not owned by the current "
                     + "project. This cannot be a default hosting domain (web.app or firebaseapp.com).",
-                because: "\(Diagnosis.quote(domain)) isn't among linkDomains of the project in the seed")
+                because: "linkDomain \(Diagnosis.quote(domain)) isn't in linkDomains of the project in the seed")
         }
         let kind = call.project.otherSettings["mobileLinksConfig"]?["domain"]?.string
         guard !hasApp || kind != "FIREBASE_DYNAMIC_LINK_DOMAIN" else {
             throw FirebaseError(
                 "DYNAMIC_LINK_NOT_ACTIVATED", "FDL domain is not configured",
-                because: "mobileLinksConfig.domain is FIREBASE_DYNAMIC_LINK_DOMAIN, and Dynamic Links have ended")
+                because: "mobileLinksConfig.domain is FIREBASE_DYNAMIC_LINK_DOMAIN, but Dynamic Links were shut down")
         }
     }
 

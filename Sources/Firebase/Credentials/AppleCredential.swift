@@ -99,7 +99,7 @@ struct AppleSource: KnownSource {
         if credential.fields["access_token"] == "" {
             throw FirebaseError.invalidIdP(
                 "Invalid OAuth response from apple.com",
-                Diagnosis("access_token came without a value: leave it out, or pass the authorization code"))
+                Diagnosis("access_token is empty: leave it out, or send the authorization code in it"))
         }
         var text = credential["id_token"]
         var answer = JSONObject()
@@ -167,7 +167,7 @@ struct AppleSource: KnownSource {
             throw .invalidIdP(
                 "Error getting access token from Apple. OAuth2 redirect uri is \(call.project.handler)",
                 Diagnosis(
-                    "the project's apple.com provider needs teamID, keyID and privateKeyFile for this: add them to the seed"
+                    "a client secret for Apple needs teamID, keyID and privateKeyFile: add them to the project's apple.com provider in the seed"
                 ))
         }
         let now = call.exchange.world.now

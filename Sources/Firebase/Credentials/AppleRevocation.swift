@@ -32,7 +32,8 @@ extension AppleSource: RevokingSource {
         // The last client is the one that apps on a device have, so its reason is the most likely to help.
         let reason =
             failures.last?.diagnosis
-            ?? Diagnosis("the project's apple.com provider has neither servicesID nor bundleIDs in the seed")
+            ?? Diagnosis(
+                "the project's apple.com provider has neither servicesID nor bundleIDs in the seed: add a client ID")
         let message =
             failures.first?.message
             ?? "INVALID_IDP_RESPONSE : Error getting access token from \(phrase) \(call.project.handler)"
@@ -53,6 +54,6 @@ extension AppleSource: RevokingSource {
         guard answer.status != 200 else { return }
         throw .invalidIdP(
             "Error revoking token at Apple: \(answer.text)",
-            Diagnosis("Apple refused the revocation\(answer.becauseOfDiagnosis)"))
+            Diagnosis("Apple refused to revoke the token\(answer.becauseOfDiagnosis)"))
     }
 }

@@ -51,7 +51,9 @@ struct CodeRedemption: Sendable {
             "Error getting access token from \(phrase) \(redirectURI), response: "
                 + "OAuth2TokenResponse{params: error=\(error), httpMetadata: HttpMetadata{status=\(answer.status), "
                 + "cachePolicy=NO_CACHE, cacheDuration=java.util.Optional[], staleWhileRevalidate=java.util.Optional[]}}",
-            Diagnosis("the token endpoint refused the code for \"\(client)\"\(answer.becauseOfDiagnosis)"))
+            Diagnosis(
+                "the token endpoint refused the authorization code for client \"\(client)\"\(answer.becauseOfDiagnosis)"
+            ))
     }
 }
 

@@ -76,7 +76,7 @@ struct FacebookSource: ClientSource {
                 ?? check.text
             throw FirebaseError.invalidIdP(
                 "Unsuccessful debug_token response from Facebook: \(body)",
-                Diagnosis("Facebook doesn't take the access token for app \"\(appID)\"\(check.becauseOfDiagnosis)"))
+                Diagnosis("Facebook doesn't accept the access token for app \"\(appID)\"\(check.becauseOfDiagnosis)"))
         }
         let details = ["age_range", "birthday", "gender", "location"]
         let fields = (["id,name,email,first_name,last_name,picture.type(normal)"] + details).joined(separator: ",")
@@ -90,7 +90,7 @@ struct FacebookSource: ClientSource {
             throw FirebaseError.invalidIdP(
                 "Unable to retrieve user's identity from facebook.com response, JSON response does not contain id: "
                     + answer.text,
-                Diagnosis("Facebook answered \(answer.status) to /me"))
+                Diagnosis("Facebook answered GET /me with status \(answer.status) and no user ID"))
         }
         var identity = FederatedIdentity(providerId: "facebook.com", rawId: id)
         identity.keep(redeemed)

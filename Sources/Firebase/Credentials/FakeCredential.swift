@@ -25,7 +25,7 @@ extension FirebaseProvider {
                 guard let object = (try? JSONValue(parsing: text))?.object else {
                     throw .invalidIdP(
                         "Unable to parse id_token: \(text) ((Auth Emulator failed to parse fake id_token as strict JSON.))",
-                        Diagnosis("the fake credential isn't JSON"))
+                        Diagnosis("the fake credential isn't valid JSON"))
                 }
                 claims = object
             } else if let token = try? JWS(parsing: takesSigned ? withoutSignature(text) : text) {
@@ -35,18 +35,20 @@ extension FirebaseProvider {
                 // credential.
                 throw .invalidIdP(
                     "Unable to parse id_token: \(text) ((Auth Emulator only accepts strict JSON or JWTs as fake id_tokens.))",
-                    Diagnosis("the project has no such provider, and the fake credential is neither JSON nor a JWT"))
+                    Diagnosis(
+                        "the project has no such identity provider, and id_token is no fake credential: those are JSON or a JWT"
+                    ))
             }
         }
         guard let claims else { return nil }
         guard let subject = claims["sub"] else {
             throw .invalidIdP(
                 "Invalid Idp Response: id_token missing required fields. ((Missing \"sub\" field. This field is required and "
-                    + "must be a unique identifier.))", Diagnosis("the fake credential has no sub"))
+                    + "must be a unique identifier.))", Diagnosis("the fake credential has no sub (user ID)"))
         }
         guard let rawId = subject.string, !rawId.isEmpty else {
             throw .invalidIdP(
-                "((The \"sub\" field must be a string.))", Diagnosis("the fake credential's sub isn't a string"))
+                "((The \"sub\" field must be a string.))", Diagnosis("sub in the fake credential must be a string"))
         }
         var identity = FederatedIdentity(providerId: credential.providerId, rawId: rawId)
         identity.isFake = true
@@ -89,7 +91,7 @@ extension FederatedIdentity {
     fileprivate mutating func readSAML(_ credential: Credential) throws(FirebaseError) {
         guard let text = credential["SAMLResponse"] else { return }
         guard let response = (try? JSONValue(parsing: text))?.object else {
-            throw .invalidIdP("Unable to parse SAMLResponse.", Diagnosis("a fake SAMLResponse is a JSON object"))
+            throw .invalidIdP("Unable to parse SAMLResponse.", Diagnosis("a fake SAMLResponse must be a JSON object"))
         }
         func missing(_ name: String) -> FirebaseError {
             FirebaseError(

@@ -71,14 +71,16 @@ struct GitHubSource: ClientSource {
         guard check.status == 200 else {
             throw .invalidIdP(
                 "Unsuccessful check authorization response from Github: \(check.text)",
-                Diagnosis("GitHub doesn't know the access token as one of \"\(clientID)\"\(check.becauseOfDiagnosis)"))
+                Diagnosis(
+                    "GitHub doesn't accept the access token as one of client \"\(clientID)\"\(check.becauseOfDiagnosis)"
+                ))
         }
         let bearer = (name: "Authorization", value: "Bearer \(text)")
         let answer = await call.exchange.fetch("GET", "api.github.com", "/user", headers: [bearer])
         guard let user = answer.document, let id = user["id"]?.integer else {
             throw .invalidIdP(
                 "Unsuccessful response from Github: \(answer.text)",
-                Diagnosis("GitHub answered \(answer.status) to GET /user"))
+                Diagnosis("GitHub answered GET /user with status \(answer.status) and no user ID"))
         }
         var identity = FederatedIdentity(providerId: "github.com", rawId: String(id))
         identity.screenName = user["login"]?.string

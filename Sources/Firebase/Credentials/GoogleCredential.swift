@@ -75,7 +75,7 @@ struct GoogleSource: KnownSource {
             throw FirebaseProvider.noCredential(credential)
         }
         guard let subject = info["sub"]?.string, !subject.isEmpty else {
-            throw .invalidIdP("Invalid Idp Response: no user ID", Diagnosis("Google's answer has no sub"))
+            throw .invalidIdP("Invalid Idp Response: no user ID", Diagnosis("Google's response has no sub (user ID)"))
         }
         var identity = FederatedIdentity(providerId: "google.com", rawId: subject)
         identity.keep(answer)
@@ -107,8 +107,8 @@ struct GoogleSource: KnownSource {
                 "Unable to parse Google id_token: \(idToken.prefix(2000))",
                 Diagnosis(
                     idToken.hasPrefix("{")
-                        ? "this is the Emulator Suite's fake ID token, which the project takes with \"acceptFakeCredentials\": true, "
-                            + "as every project does that no seed has (serve --project ID)"
+                        ? "this is a fake ID token of the Emulator Suite: set \"acceptFakeCredentials\": true for the "
+                            + "project in the seed, or use a project outside the seed (serve --project ID)"
                         : "the ID token isn't a JWT"))
         }
         let query = Form(fields: [Form.Field(name: "id_token", value: idToken)]).encoded
@@ -128,7 +128,7 @@ struct GoogleSource: KnownSource {
         guard info.status == 200 else {
             throw .invalidIdP(
                 "Invalid Idp Response: access_token is invalid",
-                Diagnosis("Google doesn't know the access token: it is unknown, expired or revoked"))
+                Diagnosis("Google doesn't accept the access token: it is unknown, expired or revoked"))
         }
         let audience = info.document?["aud"]?.string ?? ""
         try checkAudience(audience, "access_token", call)

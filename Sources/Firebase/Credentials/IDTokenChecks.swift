@@ -49,7 +49,7 @@ extension FirebaseCall {
         let token: JWS
         do { token = try JWS(parsing: text) } catch {
             throw .invalidIdP(
-                "Unable to parse the ID Token.", Diagnosis("the ID token can't be read: \(error.description)"))
+                "Unable to parse the ID Token.", Diagnosis("the ID token can't be parsed: \(error.description)"))
         }
         let answer = await exchange.fetch("GET", rule.keys.host, rule.keys.path)
         let keys = exchange.world.caches[KeySetCache.self].keys("\(rule.keys.host)\(rule.keys.path)", answer.body)
@@ -66,7 +66,7 @@ extension FirebaseCall {
                 }
             throw .invalidIdP(
                 "Unable to verify the ID Token signature.",
-                Diagnosis("the ID token's signature doesn't hold: \(reason)"))
+                Diagnosis("the ID token's signature is invalid: \(reason)"))
         }
         try checkClaims(token.claims, rule)
         return token
@@ -77,7 +77,7 @@ extension FirebaseCall {
         guard rule.issuers.contains(issuer) else {
             throw .invalidIdP(
                 "The issuer in ID Token \(issuer) does not match the expected one in config: \(rule.issuers[0]).",
-                Diagnosis(received: "iss \(Diagnosis.quote(issuer))", "the token isn't this provider's"))
+                Diagnosis(received: "iss \(Diagnosis.quote(issuer))", "the ID token wasn't issued by this provider"))
         }
         let audiences = claims["aud"]?.array?.compactMap(\.string) ?? [claims["aud"]?.string ?? ""]
         guard audiences.contains(where: { rule.audiences.contains($0) }) else {
@@ -88,13 +88,13 @@ extension FirebaseCall {
                 Diagnosis(
                     received: "aud \(Diagnosis.quote(audiences.joined(separator: ", ")))",
                     expected: known.isEmpty ? nil : known,
-                    "the token was made for another app: add it to the project's provider in the seed, or sign in with the right one"
+                    "the ID token was issued to another client ID: add it to the project's provider in the seed, or sign in with the right one"
                 ))
         }
         guard claims["sub"]?.string.map({ !$0.isEmpty }) ?? false else {
             throw .invalidIdP(
                 "ID Token does not contain user's identity in 'sub' claim: \(JSONValue.object(claims).text)",
-                Diagnosis("the ID token has no sub"))
+                Diagnosis("the ID token has no sub (user ID)"))
         }
         let now = exchange.world.now
         guard let reason = staleness(claims, now) else { return }

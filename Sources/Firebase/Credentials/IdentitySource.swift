@@ -137,7 +137,7 @@ extension FirebaseProvider {
         guard source.isEnabled else {
             throw FirebaseError(
                 "OPERATION_NOT_ALLOWED", "The identity provider configuration is disabled.",
-                because: "the provider \(Diagnosis.quote(id)) is configured with \"enabled\": false")
+                because: "the identity provider \(Diagnosis.quote(id)) is disabled (\"enabled\": false)")
         }
         return source
     }

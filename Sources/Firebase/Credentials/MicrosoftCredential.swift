@@ -72,7 +72,9 @@ struct MicrosoftSource: ClientSource {
         guard let user = answer.document, let id = user["id"]?.string else {
             throw .invalidIdP(
                 "Unsuccessful response from Microsoft: \(answer.text)",
-                Diagnosis("Microsoft Graph answered \(answer.status) to GET /v1.0/me\(answer.becauseOfDiagnosis)"))
+                Diagnosis(
+                    "Microsoft Graph answered GET /v1.0/me with status \(answer.status) and no user ID\(answer.becauseOfDiagnosis)"
+                ))
         }
         var identity = FederatedIdentity(providerId: MicrosoftSource.id, rawId: id)
         identity.keep(redeemed)

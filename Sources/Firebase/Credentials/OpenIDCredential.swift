@@ -41,7 +41,7 @@ struct OpenIDSource: IdentitySource {
         let answer = await exchange.fetch("GET", address.host, "\(root)/.well-known/openid-configuration")
         guard answer.status == 200 else {
             throw unreachable(
-                "its discovery document was answered with \(answer.status): is the issuer played here, under the section "
+                "its discovery document was answered with \(answer.status): is the issuer configured in the section "
                     + "openid of the seed?")
         }
         guard let metadata = answer.document?.object else {
@@ -56,7 +56,7 @@ struct OpenIDSource: IdentitySource {
     private func unreachable(_ reason: String) -> FirebaseError {
         .invalidIdP(
             "Error connecting to the given credential's issuer.",
-            Diagnosis("the issuer \(Diagnosis.quote(config.issuer)) of \(config.id) can't be used: \(reason)"))
+            Diagnosis("the issuer \(Diagnosis.quote(config.issuer)) of provider \(config.id) can't be used: \(reason)"))
     }
 
     // MARK: - The web flow
@@ -92,7 +92,7 @@ struct OpenIDSource: IdentitySource {
         guard body["id_token"]?.string != nil else {
             throw .invalidIdP(
                 "Remote site returned malformed response that cannot be parsed for \(config.id) for CODE_EXCHANGE",
-                Diagnosis("the token endpoint's answer has no id_token"))
+                Diagnosis("the token endpoint's response has no id_token"))
         }
         return body
     }
@@ -159,7 +159,7 @@ struct OpenIDSource: IdentitySource {
             throw FirebaseError(
                 "MISSING_OR_INVALID_NONCE", "The nonce in ID Token does not match the one in the request.",
                 because:
-                    "the ID token's nonce is \(token.claims["nonce"]?.text ?? "missing"), and the issuer was sent \(sent)"
+                    "the ID token's nonce is \(token.claims["nonce"]?.text ?? "missing"), but the authorization request had \(sent)"
             )
         }
         return sent

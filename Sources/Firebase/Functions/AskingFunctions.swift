@@ -71,7 +71,8 @@ extension FirebaseCall {
             let decision = try body(&tables, approved)
             guard expected == nil || expected?.localId == who(decision)?.user.localId else {
                 throw FirebaseError(
-                    "USER_NOT_FOUND", because: "other requests changed who signs in while the function was called")
+                    "USER_NOT_FOUND",
+                    because: "other requests changed which user signs in while the blocking function ran")
             }
             if who(decision)?.isNew ?? false {
                 try requireSignUp()
@@ -175,8 +176,8 @@ extension FirebaseCall {
             return FirebaseError(
                 "Error code: 47", status: 503, reason: "backendError",
                 because:
-                    "the function \(uri) failed with status \(answer.status): the app sees a function's own message only for "
-                    + "a status from 400 to 499, and not for 429")
+                    "the blocking function \(uri) failed with status \(answer.status): the app sees a function's own "
+                    + "message only for a status from 400 to 499, and not for 429")
         }
         let text = String(decoding: answer.body, as: UTF8.self)
         let detail =

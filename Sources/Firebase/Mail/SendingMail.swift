@@ -44,7 +44,7 @@ extension FirebaseCall {
                 refusal: relayed.refusal, reason: relayed.reason)
             guard relayed.forwardedTo == nil else { return (relay, nil) }
             let diagnosis = Diagnosis(
-                "\(source.title)'s relay refused the message: \(relayed.outcome): \(relayed.reason ?? "no reason is given")"
+                "\(source.title)'s mail relay refused the message: \(relayed.outcome): \(relayed.reason ?? "no reason is given")"
             )
             return (relay, diagnosis)
         }

@@ -58,7 +58,8 @@ extension FirebaseProvider {
             guard tables.user(passkey: passkey.id, in: call.pool) == nil else { throw call.passkeyExists() }
             guard user.passkeys.count < Passkey.limit else {
                 throw FirebaseError(
-                    "PASSKEY_LIMIT_EXCEEDED", because: "a user has at most \(Passkey.limit) passkeys here")
+                    "PASSKEY_LIMIT_EXCEEDED",
+                    because: "the user already has \(Passkey.limit) passkeys, which is the limit")
             }
             user.passkeys.append(passkey)
             tables.put(user)

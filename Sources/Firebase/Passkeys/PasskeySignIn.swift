@@ -88,7 +88,7 @@ struct PasskeyResponse: Sendable {
         let credentialID = try fields.text("credentialId")
         guard let text = try fields.text("id") ?? credentialID, text.utf8.count <= Passkey.longestID else {
             throw FirebaseError(
-                "INVALID_CREDENTIAL_ID", because: "the credential's id is missing or longer than 1,023 bytes")
+                "INVALID_CREDENTIAL_ID", because: "the passkey's credential ID is missing or longer than 1,023 bytes")
         }
         id = Passkey.id(text)
         let attestation = try fields.nested("authenticatorAttestationResponse")
@@ -144,7 +144,7 @@ extension FirebaseCall {
         guard let party = project.relyingParty else {
             throw FirebaseError(
                 "PASSKEY_NOT_ENABLED",
-                because: "the project's provider \"passkey\" isn't there or isn't enabled in the seed")
+                because: "passkeys aren't enabled: enable the project's provider \"passkey\" in the seed")
         }
         return party
     }
@@ -179,7 +179,8 @@ extension FirebaseCall {
         guard !isLate else {
             throw FirebaseError(
                 "PASSKEY_CHALLENGE_TIMEOUT",
-                because: "the challenge is older than \(PasskeyChallenge.lifetime.seconds) seconds")
+                because:
+                    "the passkey challenge is older than \(PasskeyChallenge.lifetime.seconds) seconds: get a new one")
         }
         return challenge.token
     }
@@ -193,7 +194,7 @@ extension FirebaseCall {
     func passkeyExists() -> FirebaseError {
         FirebaseError(
             isInEmulatorMode ? "CREDENTIAL_ALREADY_IN_USE" : "PASSKEY_EXISTS",
-            because: "a user of the project has this passkey already")
+            because: "a user of the project already has this passkey")
     }
 
     /// Returns the error for a passkey that no user has. The code is the one that the web SDK knows; in emulator mode

@@ -124,12 +124,13 @@ struct Recaptcha: Sendable {
                         "INVALID_CONFIG",
                         "The \(name) score in reCAPTCHA managed rules must be a value between 0.0 and 1.0, at 11 discrete "
                             + "values; e.g. 0.1, 0.2, 0.3, 0.4, ... 0.9, 1.0.",
-                        because: "recaptchaConfig.\(list) has the \(field) \(rule[field]?.text ?? "0")")
+                        because:
+                            "a rule of recaptchaConfig.\(list) has an invalid \(field), \(rule[field]?.text ?? "0")")
                 }
                 guard rule["action"]?.string == "BLOCK" else {
                     throw FirebaseError(
                         "INVALID_CONFIG", "The action in reCAPTCHA managed rules must be set.",
-                        because: "a rule of recaptchaConfig.\(list) has no action: send BLOCK")
+                        because: "a rule of recaptchaConfig.\(list) has no valid action: send BLOCK")
                 }
             }
         }
@@ -140,7 +141,7 @@ struct Recaptcha: Sendable {
                 "INVALID_RECAPTCHA_PHONE_AUTH_CONFIGURATION",
                 "Phone auth enforcement state must be aligned with toll fraud or bot score enablement.",
                 because:
-                    "phoneEnforcementState is AUDIT or ENFORCE exactly when useSmsBotScore or useSmsTollFraudProtection is true"
+                    "phoneEnforcementState must be AUDIT or ENFORCE if useSmsBotScore or useSmsTollFraudProtection is true, and only then"
             )
         }
         let own = Set(platforms.map { ownKey(of: project, $0) })
@@ -151,7 +152,8 @@ struct Recaptcha: Sendable {
             throw FirebaseError(
                 "INVALID_SITE_KEY",
                 because:
-                    "the key \(Diagnosis.quote(id)) is neither among recaptcha.keys of the seed nor the project's own")
+                    "the site key \(Diagnosis.quote(id)) is neither in recaptcha.keys of the seed nor the project's own"
+            )
         }
     }
 
@@ -218,7 +220,8 @@ extension FirebaseProvider {
         let type = try query.choice("clientType", of: Recaptcha.clientTypes, "ClientType") ?? Recaptcha.clientTypes[0]
         if !call.isInEmulatorMode {
             guard type != Recaptcha.clientTypes[0] else {
-                throw FirebaseError("MISSING_CLIENT_TYPE", because: "send clientType, such as CLIENT_TYPE_WEB")
+                throw FirebaseError(
+                    "MISSING_CLIENT_TYPE", because: "clientType is missing: send, for example, CLIENT_TYPE_WEB")
             }
             let version = try query.choice(
                 "version", of: Recaptcha.versions, "GetRecaptchaConfigRequest.RecaptchaVersion")
@@ -315,27 +318,29 @@ extension FirebaseCall {
         guard let token = try fields.text(field) else {
             throw FirebaseError(
                 "MISSING_RECAPTCHA_TOKEN",
-                because: "reCAPTCHA is enforced, and \(field) is missing: SDKs get a token by initializeRecaptchaConfig"
+                because:
+                    "reCAPTCHA is enforced, but \(field) is missing: call initializeRecaptchaConfig, so that the SDK sends a token"
             )
         }
         let type = try fields.choice("clientType", of: Recaptcha.clientTypes, "ClientType")
         guard let type, type != Recaptcha.clientTypes[0] else {
-            throw FirebaseError("MISSING_CLIENT_TYPE", because: "send clientType, such as CLIENT_TYPE_WEB")
+            throw FirebaseError(
+                "MISSING_CLIENT_TYPE", because: "clientType is missing: send, for example, CLIENT_TYPE_WEB")
         }
         let version = try fields.choice("recaptchaVersion", of: Recaptcha.versions, "RecaptchaVersion")
         guard let version, version != Recaptcha.versions[0] else {
             throw FirebaseError(
-                "MISSING_RECAPTCHA_VERSION", because: "send recaptchaVersion, which is RECAPTCHA_ENTERPRISE")
+                "MISSING_RECAPTCHA_VERSION", because: "recaptchaVersion is missing: send RECAPTCHA_ENTERPRISE")
         }
         guard version == Recaptcha.versions[1] else {
             throw FirebaseError(
-                "INVALID_RECAPTCHA_VERSION", because: "recaptchaVersion \(Diagnosis.quote(version)) isn't known")
+                "INVALID_RECAPTCHA_VERSION", because: "recaptchaVersion \(Diagnosis.quote(version)) isn't supported")
         }
         let score = try score(of: token, action, forClient: type, by: recaptcha)
         guard recaptcha.usesScores(for: action.provider), recaptcha.blocks(score) else { return }
         throw FirebaseError(
             "INVALID_RECAPTCHA_SCORE",
-            because: "the token's score is \(score), which a rule of managedRules blocks")
+            because: "the reCAPTCHA token's score is \(score), which a rule of managedRules blocks")
     }
 
     /// Returns the score of a reCAPTCHA token. A token works once, except for the tokens of the seed.
@@ -350,24 +355,25 @@ extension FirebaseCall {
             throw FirebaseError(
                 "INVALID_RECAPTCHA_TOKEN",
                 because: found == nil
-                    ? "the reCAPTCHA token is unknown or was used already: the daemon's own script makes tokens, and "
-                        + "recaptchaTokens of the seed lists others"
-                    : "the token is older than two minutes")
+                    ? "the reCAPTCHA token is unknown or was used already: get a new one from this server's reCAPTCHA "
+                        + "script, or list tokens in recaptchaTokens of the seed"
+                    : "the reCAPTCHA token is older than two minutes")
         }
         let siteKey = recaptcha.siteKey(forClient: type)
         guard found.siteKey == siteKey else {
             throw FirebaseError(
                 "INVALID_RECAPTCHA_TOKEN",
                 diagnosis: Diagnosis(
-                    received: "a token for the site key \(Diagnosis.quote(found.siteKey))", expected: siteKey,
-                    "use the key of v2/recaptchaConfig for \(type)"))
+                    received: "a reCAPTCHA token for the site key \(Diagnosis.quote(found.siteKey))", expected: siteKey,
+                    "use the site key that v2/recaptchaConfig returns for \(type)"))
         }
         guard found.action == action.rawValue else {
             throw FirebaseError(
                 "INVALID_RECAPTCHA_ACTION",
                 diagnosis: Diagnosis(
-                    received: "a token for the action \(Diagnosis.quote(found.action))", expected: action.rawValue,
-                    "execute reCAPTCHA anew for each request"))
+                    received: "a reCAPTCHA token for the action \(Diagnosis.quote(found.action))",
+                    expected: action.rawValue,
+                    "get a new token for each request, with its own action"))
         }
         return found.score ?? project.recaptchaScore
     }

@@ -35,7 +35,9 @@ extension FirebaseProvider {
             return FirebaseAnswer(["phoneSessionInfo": JSONObject(["sessionInfo": session])])
         }
         guard call.has("totpEnrollmentInfo") else {
-            throw call.missing("INVALID_ARGUMENT", because: "send phoneEnrollmentInfo or totpEnrollmentInfo")
+            throw call.missing(
+                "INVALID_ARGUMENT",
+                because: "the second factor is missing: send phoneEnrollmentInfo or totpEnrollmentInfo")
         }
         try requireFactor("totp", call)
         try checkCount(.totp([]), of: signedIn.user)
@@ -71,7 +73,9 @@ extension FirebaseProvider {
             try requireFactor("totp", call)
             enrolled = try enrolledApp(totp, named: displayName, call)
         } else {
-            throw call.missing("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
+            throw call.missing(
+                "INVALID_ARGUMENT",
+                because: "the second factor's code is missing: send phoneVerificationInfo or totpVerificationInfo")
         }
         let (user, factor) = try call.update { tables -> (User, SecondFactor) in
             var user = try signedIn.user(in: tables)
@@ -112,7 +116,7 @@ extension FirebaseProvider {
         let user = try call.update { tables -> User in
             var user = try signedIn.user(in: tables)
             guard user.factors.contains(where: { $0.id == id }) else {
-                throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor of this ID")
+                throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor with this ID")
             }
             user.factors.removeAll { $0.id == id }
             user.hasWithdrawnFactors = call.isInEmulatorMode
@@ -144,7 +148,7 @@ extension FirebaseProvider {
         guard signedIn.user.emailVerified else {
             throw FirebaseError(
                 "UNVERIFIED_EMAIL", "Need to verify email first before enrolling second factors.",
-                because: "verify the user's address first")
+                because: "the user's e-mail address isn't verified: verify it before adding a second factor")
         }
         try call.requireRecent(signedIn)
         return signedIn
@@ -165,11 +169,13 @@ extension FirebaseProvider {
         case .phone where phones >= FirebaseProvider.largestNumberOfPhones:
             throw FirebaseError(
                 "SECOND_FACTOR_LIMIT_EXCEEDED", "Too many second factors enrolled for this account.",
-                because: "a user has at most \(FirebaseProvider.largestNumberOfPhones) numbers as second factors")
+                because:
+                    "the user already has \(FirebaseProvider.largestNumberOfPhones) phone numbers as second factors, the limit"
+            )
         case .totp where apps > 0:
             throw FirebaseError(
                 "SECOND_FACTOR_LIMIT_EXCEEDED", "Too many TOTP based second factors enrolled for this account.",
-                because: "a user has at most one authenticator app: withdraw the other one first")
+                because: "the user already has an authenticator app, and may have only one: withdraw it first")
         default: return
         }
     }
@@ -181,7 +187,7 @@ extension FirebaseProvider {
         guard isTaken else { return }
         throw FirebaseError(
             "SECOND_FACTOR_EXISTS", "Phone number already enrolled as second factor for this account.",
-            because: "the user has this number as a second factor already")
+            because: "the user already has this phone number as a second factor")
     }
 
     func requireFactor(_ name: String, _ call: FirebaseCall) throws(FirebaseError) {
@@ -189,7 +195,9 @@ extension FirebaseProvider {
         let place = call.tenant.map { "the tenant \(Diagnosis.quote($0))" } ?? "the project"
         throw FirebaseError(
             "OPERATION_NOT_ALLOWED", name == "totp" ? "TOTP based MFA not enabled." : "SMS based MFA not enabled.",
-            because: "add \"\(name)\" to mfa.providers of \(place), and set mfa.state to ENABLED")
+            because:
+                "the second factor isn't enabled: add \"\(name)\" to mfa.providers of \(place), and set mfa.state to ENABLED"
+        )
     }
 
     func requireAnyFactor(_ call: FirebaseCall) throws(FirebaseError) {
@@ -210,7 +218,7 @@ extension FirebaseProvider {
         guard displayName != nil else {
             throw FirebaseError(
                 "MISSING_DISPLAY_NAME", "display name cannot be empty",
-                because: "an authenticator app needs a displayName")
+                because: "displayName is missing: an authenticator app needs one")
         }
         return Enrolled(
             kind: .totp(pending.secret), session: session, step: try call.step(ofCode: code, pending.secret))
@@ -224,15 +232,17 @@ extension FirebaseProvider {
         _ session: String, _ call: FirebaseCall, _ tables: borrowing some TableReading & ~Copyable
     ) throws(FirebaseError) -> PendingSecret {
         guard let pending = tables.find(PendingSecret.self, session), pending.pool == call.pool else {
-            throw FirebaseError("INVALID_SESSION_INFO", because: "no enrolment has this sessionInfo")
+            throw FirebaseError("INVALID_SESSION_INFO", because: "no enrolment of a second factor has this sessionInfo")
         }
         guard !pending.isUsed else {
             throw FirebaseError(
-                "TOO_MANY_ENROLLMENT_ATTEMPTS", "restart enrollment", because: "this enrolment has ended already")
+                "TOO_MANY_ENROLLMENT_ATTEMPTS", "restart enrollment",
+                because: "this enrolment of a second factor was completed already: start a new one")
         }
         guard pending.expires > tables.now else {
             throw FirebaseError(
-                "SESSION_EXPIRED", because: "sessionInfo is older than \(enrollmentWindow.inWords): start again")
+                "SESSION_EXPIRED",
+                because: "sessionInfo is older than \(enrollmentWindow.inWords): start the enrolment again")
         }
         return pending
     }
@@ -276,18 +286,19 @@ struct FactorRequest: Sendable {
             guard isApp || number.map({ TextRule.phoneNumber.holds($0) }) ?? false else {
                 throw FirebaseError(
                     call.isInEmulatorMode ? "INVALID_MFA_PHONE_NUMBER" : "INVALID_PHONE_NUMBER", "Invalid format.",
-                    because: "phoneInfo isn't a number in E.164")
+                    because: "phoneInfo isn't a phone number in E.164 format")
             }
             if let number, !numbers.insert(number).inserted { continue }
             let id = try ids == .given ? item.text("mfaEnrollmentId") : nil
             guard id != nil || ids == .made || !call.isInEmulatorMode else {
                 throw FirebaseError(
                     "INVALID_MFA_ENROLLMENT_ID", "mfaEnrollmentId must be defined.",
-                    because: "a factor has no mfaEnrollmentId")
+                    because: "each second factor needs an mfaEnrollmentId")
             }
             if let id, !known.insert(id).inserted {
                 throw FirebaseError(
-                    "DUPLICATE_MFA_ENROLLMENT_ID", because: "two factors have the ID \(Diagnosis.quote(id))")
+                    "DUPLICATE_MFA_ENROLLMENT_ID",
+                    because: "two second factors have the ID \(Diagnosis.quote(id)) (mfaEnrollmentId)")
             }
             factors.append(
                 FactorRequest(
@@ -298,7 +309,8 @@ struct FactorRequest: Sendable {
             throw FirebaseError(
                 "SECOND_FACTOR_LIMIT_EXCEEDED",
                 because:
-                    "there are \(numbers.count) numbers; a user has at most \(FirebaseProvider.largestNumberOfPhones)")
+                    "the request has \(numbers.count) phone numbers: a user may have at most \(FirebaseProvider.largestNumberOfPhones)"
+            )
         }
         return factors
     }
@@ -320,7 +332,7 @@ struct FactorRequest: Sendable {
             throw FirebaseError(
                 "UNSUPPORTED_SECOND_FACTOR", "attempting to add a new TOTP enrollment",
                 because:
-                    "the user has no authenticator app \(Diagnosis.quote(id)): only the user can enrol one, with its secret"
+                    "the user has no authenticator app with the ID \(Diagnosis.quote(id)): only the user can add one, since its secret is needed"
             )
         }
         return SecondFactor(

@@ -18,7 +18,7 @@ extension FirebaseCall {
         throw FirebaseError(
             "INVALID_CODE",
             because:
-                "the code isn't the app's at the world's time, even within \(mfa.adjacentIntervals) steps of 30 seconds"
+                "the code isn't the authenticator app's at the test world's time, within \(mfa.adjacentIntervals) steps of 30 seconds"
         )
     }
 }
@@ -50,7 +50,7 @@ extension FirebaseProvider {
         }
         // Recorded as `totp/sign-in#finalize-unknown-pending` and `interactions#finalize-y-deleted`.
         guard let pending, pending.pool == call.pool else {
-            throw FirebaseError("INVALID_PENDING_TOKEN", because: "no sign-in has this mfaPendingCredential")
+            throw FirebaseError("INVALID_PENDING_TOKEN", because: "no pending sign-in has this mfaPendingCredential")
         }
         guard let user else { throw .userIsGone }
         return (pending, user)
@@ -76,7 +76,7 @@ extension FirebaseProvider {
         }
         try checkAge(pending, call)
         guard let factor = user.factors.first(where: { $0.id == id }) else {
-            throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor of this ID")
+            throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the user has no second factor with this ID")
         }
         guard case .phone(let number) = factor.kind else {
             // Recorded as `totp/sign-in#start-totp-as-phone`.
@@ -103,13 +103,16 @@ extension FirebaseProvider {
                 if case .phone(number) = factor.kind { true } else { false }
             }
             guard let match else {
-                throw FirebaseError("MFA_ENROLLMENT_NOT_FOUND", because: "the number isn't a second factor of the user")
+                throw FirebaseError(
+                    "MFA_ENROLLMENT_NOT_FOUND", because: "the phone number isn't a second factor of the user")
             }
             factor = match
         } else if let totp = try call.nested("totpVerificationInfo") {
             factor = try authenticator(pending, user, call, totp)
         } else {
-            throw call.missing("INVALID_ARGUMENT", because: "send phoneVerificationInfo or totpVerificationInfo")
+            throw call.missing(
+                "INVALID_ARGUMENT",
+                because: "the second factor's code is missing: send phoneVerificationInfo or totpVerificationInfo")
         }
         let agreed = try await call.agreeing(user, SignInEvent(method: pending.provider, secondFactor: factor.claim))
         // Production signs in a user who was disabled, or got another password, after the first factor:
@@ -135,10 +138,11 @@ extension FirebaseProvider {
             throw FirebaseError(
                 "TOTP_CHALLENGE_TIMEOUT", "TOTP challenge timeout, provide first factor again.",
                 because:
-                    "mfaPendingCredential is older than five minutes, in which an authenticator app's code is taken")
+                    "mfaPendingCredential is older than five minutes, too old for an authenticator app's code: sign in again"
+            )
         }
         guard let factor = user.factors.first(where: { $0.id == id }), case .totp(let secret) = factor.kind else {
-            throw FirebaseError("INVALID_MFA_ENROLLMENT_ID", because: "the user has no authenticator app of this ID")
+            throw FirebaseError("INVALID_MFA_ENROLLMENT_ID", because: "the user has no authenticator app with this ID")
         }
         try requireFactor("totp", call)
         let step = try call.step(ofCode: code, secret)
@@ -146,14 +150,15 @@ extension FirebaseProvider {
             guard var user = tables.find(User.self, user.key),
                 let place = user.factors.firstIndex(where: { $0.id == id })
             else {
-                throw FirebaseError("INVALID_MFA_ENROLLMENT_ID", because: "the authenticator app was removed meanwhile")
+                throw FirebaseError(
+                    "INVALID_MFA_ENROLLMENT_ID", because: "the authenticator app was removed during the sign-in")
             }
             guard user.factors[place].takes(step, at: tables.now) else {
                 throw FirebaseError(
                     "INVALID_CODE",
                     because:
-                        "this code or a later one was accepted before: wait for the app's next code, or advance the clock by "
-                        + "\(TOTP.period) seconds")
+                        "this code or a later one was already used: wait for the app's next code, or advance the clock "
+                        + "by \(TOTP.period) seconds")
             }
             user.factors[place].usedStep = step
             tables.put(user)

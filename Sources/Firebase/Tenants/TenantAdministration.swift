@@ -27,7 +27,8 @@ extension FirebaseProvider {
     private func requireTenants(_ call: FirebaseCall) throws(FirebaseError) {
         guard !call.isInEmulatorMode, !call.project.allowsTenants else { return }
         throw FirebaseError(
-            "INVALID_PROJECT_ID", because: "multiTenant.allowTenants of the project's configuration is false")
+            "INVALID_PROJECT_ID",
+            because: "tenants aren't allowed: multiTenant.allowTenants of the project's configuration is false")
     }
 
     private func answer(_ tenant: Tenant, _ call: FirebaseCall) -> FirebaseAnswer {
@@ -70,7 +71,7 @@ extension FirebaseProvider {
         let known = try tenant(call)
         let changed = try call.update { tables -> Tenant in
             guard var tenant = tables.find(Tenant.self, known.key) else {
-                throw FirebaseError.tenantNotFound(Diagnosis("the tenant was deleted meanwhile"))
+                throw FirebaseError.tenantNotFound(Diagnosis("the tenant was deleted in the meantime"))
             }
             try tenant.change(call, UpdateMask(call.exchange), now: tables.now)
             tables.put(tenant)
@@ -83,7 +84,7 @@ extension FirebaseProvider {
     func deleteTenant(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let key = try tenant(call).key
         guard try call.exchange.world.remove(key) else {
-            throw FirebaseError.tenantNotFound(Diagnosis("another request deleted the tenant meanwhile"))
+            throw FirebaseError.tenantNotFound(Diagnosis("another request has already deleted the tenant"))
         }
         return FirebaseAnswer.empty
     }
@@ -179,7 +180,9 @@ enum TestNumbers {
                 // Production's message isn't documented.
                 throw FirebaseError(
                     "INVALID_TESTING_PHONE_NUMBER",
-                    because: "testPhoneNumbers: \(Diagnosis.quote(number)) isn't a number in E.164 with a code")
+                    because:
+                        "testPhoneNumbers must map phone numbers in E.164 format to codes, unlike \(Diagnosis.quote(number))"
+                )
             }
             numbers[number] = code
         }
@@ -199,7 +202,7 @@ extension FirebaseError {
         let name = Place.shortened(name, to: 200)
         var error = invalidField(
             field, "Invalid JSON payload received. Unknown name \"\(name)\" at '\(field)': Cannot find field.",
-            because: "the resource has no field \(Diagnosis.quote(name))")
+            because: "the request body has an unknown field, \(Diagnosis.quote(name))")
         error.listsError = true
         return error
     }

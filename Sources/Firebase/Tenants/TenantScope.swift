@@ -64,7 +64,9 @@ extension FirebaseProvider {
         guard let named, named != id else { return id }
         throw FirebaseError(
             "TENANT_ID_MISMATCH", detail,
-            because: "\(place) is of tenant \(Diagnosis.quote(id)), the request is for \(Diagnosis.quote(named))")
+            because:
+                "\(place) is for tenant \(Diagnosis.quote(id)), but the request is for tenant \(Diagnosis.quote(named))"
+        )
     }
 
     /// Makes the call of an API method about the users of a project or of its tenant `id`, with the settings that apply
@@ -88,7 +90,7 @@ extension FirebaseProvider {
         guard takesDisabled || !tenant.isDisabled else {
             throw FirebaseError(
                 isInEmulatorMode ? "PROJECT_DISABLED" : "TENANT_DISABLED",
-                because: "the tenant \(Diagnosis.quote(id)) has disableAuth: nobody may sign in")
+                because: "sign-in is disabled for the tenant \(Diagnosis.quote(id)) (disableAuth)")
         }
         return FirebaseCall(
             exchange, project: project.within(tenant, inEmulatorMode: isInEmulatorMode), tenant: id, isAdmin: isAdmin,
@@ -111,7 +113,7 @@ extension FirebaseProvider {
         guard projects.takesUnknownTenant(id, of: project, at: exchange.address) else {
             throw FirebaseError(
                 "INVALID_TENANT_ID",
-                because: "the project has no tenant \(Diagnosis.quote(id)): seed it, or create it")
+                because: "the project has no tenant \(Diagnosis.quote(id)): add it to the seed, or create it")
         }
         try exchange.takeTenant(id, of: project)
         try exchange.admit(project, tenant: id)
@@ -132,13 +134,16 @@ extension FirebaseCall {
         guard !allows(method) else { return }
         guard let tenant else {
             throw FirebaseError(
-                code, because: "the project's provider \"\(method)\" isn't there or isn't enabled in the seed")
+                code, because: "the project's sign-in provider \"\(method)\" isn't enabled in the seed")
         }
         let settings = [
             "password": "allowPasswordSignup", "anonymous": "enableAnonymousUser", "emailLink": "enableEmailLinkSignin",
         ]
         throw FirebaseError(
-            code, because: "\(settings[method] ?? method) of the tenant \(Diagnosis.quote(tenant)) isn't true")
+            code,
+            because:
+                "the sign-in method is disabled: \(settings[method] ?? method) of the tenant \(Diagnosis.quote(tenant)) isn't true"
+        )
     }
 
     /// Whether the project or tenant allows a sign-in method. In a project, sign-in links in mails need passwords to be
@@ -157,7 +162,8 @@ extension FirebaseCall {
         guard let tenant else { return }
         throw FirebaseError(
             "UNSUPPORTED_TENANT_OPERATION",
-            because: "\(endpoint) is for a project's own users only, and this is the tenant \(Diagnosis.quote(tenant))"
+            because:
+                "\(endpoint) is only for the project's own users, not for those of the tenant \(Diagnosis.quote(tenant))"
         )
     }
 }

@@ -24,7 +24,8 @@ extension FirebaseProvider {
             return try signedIn(exchange, flow, project, FakePerson(account, at: flow.providerId))
         case .nobody:
             return FirebaseProvider.problem(
-                400, "Nobody can sign in", Diagnosis("there is no account to sign in: seed one, or add it"))
+                400, "Nobody can sign in",
+                Diagnosis("there is no account to sign in with: add one in the seed, or with POST accounts"))
         case .cancel: return try failed(exchange, flow, "access_denied", nil)
         case .error(let error, _): return try failed(exchange, flow, error, nil)
         }

@@ -43,7 +43,7 @@ extension FirebaseProvider {
         if exchange.request.method == "GET", form.fields.isEmpty { return FirebaseProvider.fragmentPage }
         guard let apiKey = form["apiKey"], let providerId = form["providerId"], !providerId.isEmpty else {
             return FirebaseProvider.problem(
-                400, "Something is missing", Diagnosis("apiKey and providerId must be in the query"))
+                400, "Something is missing", Diagnosis("the query must contain apiKey and providerId"))
         }
         let project: Project
         do { project = try self.project(apiKey: apiKey, in: exchange) } catch let error as FirebaseError {
@@ -142,8 +142,8 @@ extension FirebaseProvider {
                 return FirebaseProvider.problem(
                     413, "The answer is too long",
                     Diagnosis(
-                        received: "\(answer.utf8.count) bytes from \(flow.providerId)",
-                        expected: "at most \(FirebaseProvider.longestAnswer)", "let the provider send less"))
+                        received: "a response of \(answer.utf8.count) bytes from \(flow.providerId)",
+                        expected: "at most \(FirebaseProvider.longestAnswer) bytes", "let the provider send less data"))
             }
             let link = "\(project.handler)?\(answer)"
             return try finish(exchange, flow, .success(link))
@@ -163,7 +163,9 @@ extension FirebaseProvider {
     static func noSuchSignIn() -> Response {
         problem(
             400, "No such sign-in",
-            Diagnosis("state belongs to no sign-in under way: it has ended, is an hour old, or is of another world"))
+            Diagnosis(
+                "state belongs to no pending sign-in: the sign-in has ended, is over an hour old, or is of another test world"
+            ))
     }
 
     /// Ends a sign-in to which the identity provider answered with an OAuth `error`. A sign-in can end only once.
@@ -179,7 +181,9 @@ extension FirebaseProvider {
                 message: "The user did not grant your application the permissions it requested."
             ) : (code: "auth/internal-error", message: description ?? error)
         return try finish(exchange, flow, .failure(failure)).diagnosed(
-            Diagnosis(isCancel ? "the person cancelled at \(flow.providerId)" : "\(flow.providerId) answered \(error)")
+            Diagnosis(
+                isCancel ? "the user cancelled at \(flow.providerId)" : "\(flow.providerId) returned the error \(error)"
+            )
         )
         .known(by: FirebaseProvider.inSDKs)
     }
@@ -195,7 +199,8 @@ extension FirebaseProvider {
         case .page(let redirectURL): return try toPage(exchange, flow, redirectURL, outcome)
         case .client:
             return FirebaseProvider.problem(
-                400, "Nobody waits here", Diagnosis("createAuthUri began this sign-in: send the answer to continueUri"))
+                400, "Nobody waits here",
+                Diagnosis("createAuthUri started this sign-in: send the provider's response to continueUri instead"))
         }
     }
 
@@ -285,8 +290,8 @@ extension FirebaseProvider {
             Note(
                 Diagnosis(
                     received: "a redirect for \(Diagnosis.quote(page.origin))",
-                    "browsers keep the storage of \(own.host) in a page of another site apart, so getRedirectResult() finds "
-                        + "nothing there, as in production: give the app an authDomain on its own site")))
+                    "browsers isolate the storage of \(own.host) on pages of other sites, so getRedirectResult() finds "
+                        + "nothing on this page, as in production: give the app an authDomain on its own site")))
     }
 
     /// Returns the HTML elements of a page that passes the result of a sign-in on to the app's page. One of them is the

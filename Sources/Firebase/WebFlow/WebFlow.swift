@@ -106,7 +106,7 @@ extension FirebaseProvider {
         let sessionID = try call.text("sessionId") ?? call.update { Base64URL.encode($0.random.bytes(20)) }
         let continueURI = try call.required("continueUri")
         guard let address = WebAddress(continueURI), ["http", "https"].contains(address.scheme) else {
-            throw FirebaseError("INVALID_CONTINUE_URI", because: "continueUri isn't an absolute URL")
+            throw FirebaseError("INVALID_CONTINUE_URI", because: "continueUri isn't an absolute http or https URL")
         }
         if let providerId = try call.text("providerId") {
             let scopes = (try call.text("oauthScope") ?? "").split { $0 == " " || $0 == "," }.map(String.init)
@@ -287,7 +287,7 @@ extension Project {
         _ text: String, named name: String = "continueUrl", takesSubdomains: Bool = false
     ) throws(FirebaseError) -> WebAddress {
         guard let address = WebAddress(text), ["http", "https"].contains(address.scheme) else {
-            throw FirebaseError("INVALID_CONTINUE_URI", because: "\(name) isn't an absolute URL")
+            throw FirebaseError("INVALID_CONTINUE_URI", because: "\(name) isn't an absolute http or https URL")
         }
         let isKnown = returnDomains.contains { domain in
             address.host == domain || takesSubdomains && address.host.hasSuffix(".\(domain)")
@@ -295,7 +295,8 @@ extension Project {
         guard address.isLoopback || isKnown else {
             throw FirebaseError(
                 "UNAUTHORIZED_DOMAIN", "Domain not allowlisted by project",
-                because: "\(name): add \(Diagnosis.quote(address.host)) to authorizedDomains of the project in the seed"
+                because:
+                    "the domain of \(name) isn't authorized: add \(Diagnosis.quote(address.host)) to authorizedDomains of the project in the seed"
             )
         }
         return address

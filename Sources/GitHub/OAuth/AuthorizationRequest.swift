@@ -39,7 +39,7 @@ struct AuthorizationRequest: CheckedAuthorization {
         state = form.field("state")
         redirectURI = try AuthorizationRequest.redirectURI(form, app, state)
         if app.isSuspended {
-            let diagnosis = Diagnosis("the seed says that \"\(app.clientID)\" is suspended")
+            let diagnosis = Diagnosis("the app \"\(app.clientID)\" is suspended in the seed")
             throw .callback(OAuthError(.applicationSuspended, diagnosis), redirectURI: redirectURI, state: state)
         }
         challenge =
@@ -66,7 +66,7 @@ struct AuthorizationRequest: CheckedAuthorization {
                 ? Diagnosis("client_id is missing: send the app's client ID")
                 : Diagnosis(
                     received: "client_id \(Diagnosis.quote(id))",
-                    "no such app is seeded\(directory.hint(forClient: id))"))
+                    "no such app is configured in the seed\(directory.hint(forClient: id))"))
     }
 
     private static func redirectURI(
@@ -74,14 +74,16 @@ struct AuthorizationRequest: CheckedAuthorization {
     ) throws(Refusal) -> String {
         guard let uri = form["redirect_uri"], !uri.isEmpty else {
             guard let first = app.callbacks.first else {
-                throw .mismatch(app, state: state, Diagnosis("\"\(app.clientID)\" has no callback URL: seed one"))
+                throw .mismatch(
+                    app, state: state, Diagnosis("the app \"\(app.clientID)\" has no callback URL: add one in the seed")
+                )
             }
             if let target = first.target { return target }
             throw .mismatch(
                 app, state: state,
                 Diagnosis(
-                    received: "no redirect_uri", expected: "one that matches \(Diagnosis.quote(first.text))",
-                    "the callback URL takes any port, so the request has to say which"))
+                    received: "no redirect_uri", expected: "a redirect_uri that matches \(Diagnosis.quote(first.text))",
+                    "the callback URL allows any port, so the request must name the port"))
         }
         if app.callbacks.contains(where: { $0.matches(uri) }) { return uri }
         throw .mismatch(app, state: state, AuthorizationRequest.mismatch(of: uri, app))
@@ -94,8 +96,8 @@ struct AuthorizationRequest: CheckedAuthorization {
         }
         return Diagnosis(
             received: "redirect_uri \(Diagnosis.quote(uri))",
-            expected: known.isEmpty ? nil : "one that matches " + known.joined(separator: " or "),
-            "register it as a callback URL of \"\(app.clientID)\", or send a registered one"
+            expected: known.isEmpty ? nil : "a redirect_uri that matches " + known.joined(separator: " or "),
+            "register this URI as a callback URL of app \"\(app.clientID)\", or send a registered one"
         ).mended(
             byMerging: [
                 "github": [
@@ -128,13 +130,13 @@ struct AuthorizationRequest: CheckedAuthorization {
             throw refuse(
                 Diagnosis(
                     received: "code_challenge_method \(Diagnosis.quote(method))", expected: "S256",
-                    "GitHub supports no other; hash the verifier with SHA-256"))
+                    "GitHub supports no other method: hash the verifier with SHA-256"))
         }
         guard challenge.utf8.count == 43, CodeChallenge.isWellFormed(challenge) else {
             throw refuse(
                 Diagnosis(
                     received: "a code_challenge of \(challenge.utf8.count) characters",
-                    expected: "43: the SHA-256 of the verifier in base64url without padding",
+                    expected: "43 characters, the SHA-256 of the verifier in base64url without padding",
                     "encode the 32 bytes of the hash, not its hex text"))
         }
         return CodeChallenge(method: .s256, challenge: challenge)

@@ -56,7 +56,7 @@ struct GitHubSignIn: AuthorizationFlow {
             throw RefusedAuthorization(
                 Pages.problem(
                     exchange, 422, "Something is missing",
-                    Diagnosis("the form lacks the authorization request: begin again")))
+                    Diagnosis("the form lacks the parameters of the authorization request: start the sign-in again")))
         }
         return (request, form["authorize"] == "1" ? .approved(github.session(exchange)?.account.id ?? "") : .cancel)
     }

@@ -38,7 +38,9 @@ extension GitHubProvider {
     private func checkDeviceFlow(of app: GitHubSection.App) throws(OAuthError) {
         guard !app.hasDeviceFlow else { return }
         throw OAuthError(
-            .deviceFlowDisabled, Diagnosis("set \"deviceFlow\": true for \"\(app.clientID)\" in the seed"))
+            .deviceFlowDisabled,
+            Diagnosis("the device flow isn't enabled: set \"deviceFlow\": true for app \"\(app.clientID)\" in the seed")
+        )
     }
 
     // MARK: - Polls
@@ -78,14 +80,17 @@ extension GitHubProvider {
             OAuthError(.incorrectDeviceCode, code.isEmpty ? Diagnosis("device_code is missing") : diagnosis)
         case .redeemed: OAuthError(.incorrectDeviceCode, diagnosis)
         case .otherClient:
-            OAuthError(.incorrectDeviceCode, Diagnosis("\(diagnosis.line), not to \"\(app.clientID)\""))
+            OAuthError(
+                .incorrectDeviceCode,
+                Diagnosis("\(diagnosis.line), not to the client \"\(app.clientID)\" that sent the code"))
         case .expired: OAuthError(.expiredToken, diagnosis)
         case .early(_, _, let next): OAuthError(.slowDown, diagnosis, interval: next)
         case .pending(let interval):
             OAuthError(
                 .authorizationPending,
                 Diagnosis(
-                    "nobody has entered the user code at /login/device yet: poll again in \(interval.seconds) seconds"))
+                    "the user hasn't entered the user code at /login/device yet: poll again in \(interval.seconds) seconds"
+                ))
         case .denied: OAuthError(.accessDenied, diagnosis)
         case .failed, .noAccount: OAuthError(.unverifiedUserEmail, diagnosis)
         case .notAdmitted(let account):

@@ -33,7 +33,7 @@ extension GitHubProvider {
                     Diagnosis(
                         received: "grant_type \(Diagnosis.quote(grantType))",
                         expected: "authorization_code, refresh_token or \(DeviceAuthorization.grantType)",
-                        "send one of these, or none for a code"))
+                        "send one of these, or leave grant_type out to redeem a code"))
             }
         } catch let error as OAuthError {
             let status = grantType == DeviceAuthorization.grantType ? settings.deviceErrorStatus : 200
@@ -48,7 +48,8 @@ extension GitHubProvider {
                 ?? Diagnosis(
                     "client_id is missing: send it in a form, in JSON, in the query or by Basic authentication")
             : Diagnosis(
-                received: "client_id \(Diagnosis.quote(id))", "no such app is seeded\(directory.hint(forClient: id))")
+                received: "client_id \(Diagnosis.quote(id))",
+                "no such app is configured in the seed\(directory.hint(forClient: id))")
         return Response(
             status: 404, contentType: "application/json; charset=utf-8", body: #"{"error":"Not Found"}"#
         ).diagnosed(diagnosis).known(by: GitHubProvider.evidence.ofError("Not Found"))
@@ -61,7 +62,7 @@ extension GitHubProvider {
             Diagnosis(
                 call.credentials.secret?.isEmpty ?? true
                     ? "client_secret is missing: send it, even with PKCE"
-                    : "client_secret isn't the one that the seed has for \"\(app.clientID)\""))
+                    : "client_secret isn't the secret configured for \"\(app.clientID)\" in the seed"))
     }
 
     // MARK: - A code
@@ -106,9 +107,14 @@ extension GitHubProvider {
                 .badVerificationCode,
                 unknownCode(request.code, because: exchange.reason(againstUnknownCode: request.code, GitHubGrant.self)))
         case .otherClient:
-            OAuthError(.badVerificationCode, Diagnosis("\(failure.reason), not to \"\(app.clientID)\""))
+            OAuthError(
+                .badVerificationCode,
+                Diagnosis("\(failure.reason), not to the client \"\(app.clientID)\" that sent the code"))
         case .used:
-            OAuthError(.badVerificationCode, Diagnosis("\(failure.reason); is the callback handled twice?"))
+            OAuthError(
+                .badVerificationCode,
+                Diagnosis(
+                    "the code was already redeemed (\(failure.reason)): does the client handle the callback twice?"))
         case .expired, .codeVerifier: OAuthError(.badVerificationCode, Diagnosis(failure.reason))
         case .redirectURIMismatch:
             OAuthError(.redirectURIMismatch, AuthorizationRequest.mismatch(of: request.redirectURI ?? "", app))
@@ -118,20 +124,23 @@ extension GitHubProvider {
 
     private func unknownCode(_ text: String, because reason: String) -> Diagnosis {
         if text.isEmpty { return Diagnosis("code is missing") }
-        if GitHubToken.kind(of: text) != nil { return Diagnosis("this is a token, not an authorization code") }
+        if GitHubToken.kind(of: text) != nil {
+            return Diagnosis("code is an access or refresh token, not an authorization code")
+        }
         return Diagnosis(received: "code \(Diagnosis.quote(text, limit: 24))", reason)
     }
 
     /// Returns GitHub's error for a person whose primary address isn't verified; `nil` if it is verified.
     func addressFault(of account: Account, isUnverified: Bool) -> OAuthError? {
         if isUnverified {
-            return OAuthError(.unverifiedUserEmail, Diagnosis("this error was ordered as the outcome of the sign-in"))
+            return OAuthError(
+                .unverifiedUserEmail, Diagnosis("the sign-in failed with an error that the test requested"))
         }
         guard let primary = account.github.primaryEmail, !primary.verified else { return nil }
         return OAuthError(
             .unverifiedUserEmail,
             Diagnosis(
-                "the primary address of \"\(account.id)\" isn't verified: only the person can change that, at GitHub; tell them so, or sign in as someone else"
+                "the primary e-mail address of \"\(account.id)\" isn't verified: the user must verify it at GitHub, or another user must sign in"
             ))
     }
 
@@ -149,7 +158,7 @@ extension GitHubProvider {
             guard let (token, grant, _) = tables.working(text, .refresh, GitHubGrant.self),
                 token.client == app.clientID
             else { return nil }
-            tables.revoke(token, because: "request \(exchange.id) refreshed it")
+            tables.revoke(token, because: "the token was refreshed in request \(exchange.id)")
             return issue(
                 grant, token.details.scopes, to: app, withRefreshToken: true, isFromDevice: isFromDevice, in: &tables)
         }

@@ -90,8 +90,8 @@ extension GitHubProvider {
         return Pages.notFound(
             exchange,
             Diagnosis(
-                received: "client \(Diagnosis.quote(client))",
-                "no such app is seeded\(directory.hint(forClient: client))"))
+                received: "client ID \(Diagnosis.quote(client))",
+                "no such app is configured in the seed\(directory.hint(forClient: client))"))
     }
 
     /// Handles the form by which a signed-in person revokes an app's access.

@@ -124,13 +124,14 @@ extension GitHubProvider {
         }
         guard isAllowed else {
             let diagnosis = Diagnosis(
-                "fifty codes of this app were entered within an hour: advance the clock, or reset")
+                "fifty user codes of this app were entered within an hour, the limit: advance the clock, or reset the test world"
+            )
             return Pages.problem(exchange, 429, "Too many codes", diagnosis)
         }
         guard let device, let app = directory.apps[device.client] else {
             let issue = Diagnosis(
-                received: "code \(Diagnosis.quote(typed, limit: 24))",
-                "no device waits with this code: it is wrong, has expired or was answered already")
+                received: "user code \(Diagnosis.quote(typed, limit: 24))",
+                "no device is waiting for this user code: the code is wrong, has expired or was used already")
             return devicePage(exchange, session, typed: typed, issue: issue)
         }
         return Pages.page(
@@ -166,7 +167,8 @@ extension GitHubProvider {
         }
         guard let isDecided else { return Pages.redirectToSignIn(exchange, then: "/login/device") }
         guard isDecided else {
-            let issue = Diagnosis("no device waits with this code any longer: it has expired or was answered already")
+            let issue = Diagnosis(
+                "no device is waiting for this user code any longer: the code has expired or was used already")
             return devicePage(exchange, session, typed: "", issue: issue)
         }
         return Pages.page(

@@ -302,12 +302,12 @@ enum Pages {
     static func forged(_ exchange: Exchange) -> Response {
         problem(
             exchange, 422, "This form can't be used",
-            Diagnosis("authenticity_token isn't this session's: load the page again, and post the form that it shows"))
+            Diagnosis("authenticity_token doesn't belong to this session: reload the page, and submit the form on it"))
     }
 
     static func nobody(_ exchange: Exchange) -> Response {
         problem(
             exchange, 400, "Nobody can sign in",
-            Diagnosis("there is no account to sign in: seed one, or add it with POST accounts"))
+            Diagnosis("there is no account to sign in with: add one in the seed, or with POST accounts"))
     }
 }

@@ -12,11 +12,13 @@ extension GitHubProvider {
         "POST", "/graphql", "", .signedIn, accepted: [.repo],
         source: .documented("https://docs.github.com/graphql/guides/forming-calls-with-graphql")
     ) { call in
-        guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
+        guard let account = call.viewer.account else {
+            return call.notFound(because: "no user is signed in: send a user's access token")
+        }
         guard let text = (try? JSONValue(parsing: call.exchange.request.body))?["query"]?.string else {
             return graphQLError(
                 "A query attribute must be specified and must be a string.", status: 400,
-                Diagnosis("the body must be JSON with a \"query\""))
+                Diagnosis("the request body must be a JSON object with the member \"query\""))
         }
         let operation: GraphQLOperation
         do throws(GraphQLError) { operation = try GraphQLOperation(text) } catch { return refusal([error]) }
@@ -55,7 +57,8 @@ extension GitHubProvider {
     private static func refusal(_ errors: [GraphQLError]) -> RESTAnswer {
         graphQLErrors(
             errors.map(\.json),
-            Diagnosis(expected: "viewer and its scalar fields", errors.first?.message ?? ""), errors.first?.message)
+            Diagnosis(expected: "a query of viewer and its scalar fields", errors.first?.message ?? ""),
+            errors.first?.message)
     }
 
     private static func graphQLError(_ message: String, status: Int, _ diagnosis: Diagnosis) -> RESTAnswer {

@@ -21,7 +21,7 @@ extension GitHubProvider {
         },
         RESTEndpoint("GET", "/users/:login/orgs", "orgs/orgs#list-organizations-for-a-user") { call in
             guard let account = call.account(login: call.parameter("login")) else {
-                return call.notFound(because: "nobody has the login \(Diagnosis.quote(call.parameter("login")))")
+                return call.notFound(because: "no user has the login \(Diagnosis.quote(call.parameter("login")))")
             }
             let shown = call.directory.organizations(of: account).filter { Membership($0).isPublicMember(account) }
             return call.list(shown.map { .object(OrganizationDocument($0, call.base).simple()) })
@@ -37,7 +37,7 @@ extension GitHubProvider {
             source: .chosen("GitHub's own links and redirects have this address, and no page describes it")
         ) { call in
             guard let organization = Int(call.parameter("id")).flatMap({ call.directory.organization(number: $0) })
-            else { return call.notFound(because: "no organization has this number") }
+            else { return call.notFound(because: "no organization has this ID") }
             return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.updatedAt.text)
         },
     ]
@@ -51,7 +51,8 @@ extension GitHubProvider {
             let name = call.parameter("org")
             return call.notFound(
                 because:
-                    "no organization \(Diagnosis.quote(name)) is seeded\(call.directory.hint(forOrganization: name))")
+                    "no organization \(Diagnosis.quote(name)) is configured in the seed\(call.directory.hint(forOrganization: name))"
+            )
         }
         if isRestricted, let restriction = call.restriction(by: organization) { return restriction }
         return answer(organization)
@@ -96,9 +97,14 @@ extension GitHubProvider {
             .person(scopes: RESTCall.organizationScopes, permission: "members", refusal: .forbidden(membershipRefusal))
         ) { call in
             find(call, isRestricted: true) { organization in
-                guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
+                guard let account = call.viewer.account else {
+                    return call.notFound(because: "no user is signed in: send a user's access token")
+                }
                 return membership(of: account, in: organization, call).map { .ok($0) }
-                    ?? call.notFound(because: "\"\(account.github.login)\" doesn't belong to \"\(organization.login)\"")
+                    ?? call.notFound(
+                        because:
+                            "the user \"\(account.github.login)\" isn't a member of the organization \"\(organization.login)\""
+                    )
             }
         },
         RESTEndpoint(
@@ -127,7 +133,9 @@ extension GitHubProvider {
                 let account = call.account(login: call.parameter("login"))
                 return account.map { Membership(organization).isPublicMember($0) } ?? false
                     ? .noContent
-                    : call.notFound(because: "nobody of that login is a public member of \"\(organization.login)\"")
+                    : call.notFound(
+                        because:
+                            "no user with this login is a public member of the organization \"\(organization.login)\"")
             }
         },
         RESTEndpoint(
@@ -140,11 +148,12 @@ extension GitHubProvider {
                         403,
                         "You must be a member of \(organization.login) to see membership information for \(call.parameter("login")).",
                         call.documentation
-                    ).because("only members of \"\(organization.login)\" may ask")
+                    ).because("only members of the organization \"\(organization.login)\" may ask")
                 }
                 let account = call.account(login: call.parameter("login"))
                 return account.flatMap { membership(of: $0, in: organization, call) }.map { .ok($0) }
-                    ?? call.notFound(because: "nobody of that login belongs to \"\(organization.login)\"")
+                    ?? call.notFound(
+                        because: "no user with this login is a member of the organization \"\(organization.login)\"")
             }
         },
     ]
@@ -179,7 +188,8 @@ extension GitHubProvider {
                 ? .noContent
                 : call.notFound(
                     because:
-                        "\(Diagnosis.quote(call.parameter("login"))) isn't a member of \"\(organization.login)\"")
+                        "the user \(Diagnosis.quote(call.parameter("login"))) isn't a member of the organization \"\(organization.login)\""
+                )
         }
     }
 

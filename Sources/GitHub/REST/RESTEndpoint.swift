@@ -188,7 +188,7 @@ struct RESTAnswer: Sendable {
             Diagnosis(
                 received: Diagnosis.quote("\(exchange.request.method) \(path)"),
                 path.hasSuffix("/") && path.count > 1
-                    ? "nothing is served here: leave the slash at the end out" : "nothing is served here"))
+                    ? "nothing is served at this path: remove the slash at the end" : "nothing is served at this path"))
     }
 
     func because(_ diagnosis: Diagnosis) -> RESTAnswer {

@@ -77,7 +77,7 @@ extension GitHubProvider {
         return Response(
             status: 403, contentType: "text/html", headers: [(name: "Cache-Control", value: "no-cache")], body: text
         )
-        .diagnosed(Diagnosis("User-Agent is missing: send the app's name or the developer's login"))
+        .diagnosed(Diagnosis("the header User-Agent is missing: send the app's name or the developer's login in it"))
         .known(by: GitHubProvider.evidence.ofError("403", text))
     }
 
@@ -85,7 +85,10 @@ extension GitHubProvider {
         if GitHubProvider.apiVersions.contains(where: { $0.name == version && $0.name < versions.first ?? "" }) {
             return RESTAnswer.error(
                 410, "Version \"\(version)\" of the API is no longer supported.", "about-the-rest-api/api-versions"
-            ).because(Diagnosis(received: "version \(Diagnosis.quote(version))", "send a later one, or no header"))
+            ).because(
+                Diagnosis(
+                    received: "API version \(Diagnosis.quote(version))",
+                    "send a later version, or no X-GitHub-Api-Version"))
         }
         let known = versions.reversed().map { known in
             "\"\(known)\"" + (known == versions.last ? " (most recent)" : "")
@@ -94,7 +97,10 @@ extension GitHubProvider {
             "The version you specified in the \"X-GitHub-API-Version\" request header, \"\(version)\", is not a supported "
             + "version. The following versions are currently supported: \(known.joined(separator: ", "))."
         return RESTAnswer.error(400, message, "about-the-rest-api/api-versions")
-            .because(Diagnosis(received: "version \(Diagnosis.quote(version))", "send one of these, or no header"))
+            .because(
+                Diagnosis(
+                    received: "API version \(Diagnosis.quote(version))",
+                    "send a supported version, or no X-GitHub-Api-Version"))
     }
 
     /// Refuses an API request whose `Accept` allows no JSON.
@@ -111,7 +117,7 @@ extension GitHubProvider {
         return RESTAnswer.error(
             415, "Unsupported 'Accept' header: \(list). Must accept 'application/json'.",
             "using-the-rest-api/getting-started-with-the-rest-api#media-types"
-        ).because(Diagnosis(expected: "application/vnd.github+json", "ask for JSON"))
+        ).because(Diagnosis(expected: "Accept: application/vnd.github+json", "request JSON in the header Accept"))
     }
 
     /// Refuses a token without the required scope or permission, before the operation of the REST API runs.
@@ -128,8 +134,8 @@ extension GitHubProvider {
         let granted = token.details.scopes.joined(by: ", ")
         let diagnosis = Diagnosis(
             received: "a token with " + (granted.isEmpty ? "no scopes" : "the scopes \(granted)"),
-            expected: "one of " + scopes.map(\.name).joined(separator: ", "),
-            "ask for the scope when the person authorizes the app")
+            expected: "a token with one of the scopes " + scopes.map(\.name).joined(separator: ", "),
+            "the token lacks a required scope: request it when the user authorizes the app")
         switch refusal {
         case .notFound: return RESTAnswer.error(404, "Not Found", endpoint.documentation).because(diagnosis)
         case .forbidden(let message):

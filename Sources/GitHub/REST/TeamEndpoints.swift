@@ -13,7 +13,9 @@ extension GitHubProvider {
     static let teamEndpoints: [RESTEndpoint] =
         [
             RESTEndpoint("GET", "/user/teams", "teams/teams#list-teams-for-the-authenticated-user", access) { call in
-                guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
+                guard let account = call.viewer.account else {
+                    return call.notFound(because: "no user is signed in: send a user's access token")
+                }
                 let teams = call.visibleOrganizations().shown.flatMap { organization in
                     organization.teams(of: account.id).map { team -> JSONValue in
                         .object(OrganizationDocument(organization, call.base).fullTeam(team))
@@ -57,7 +59,7 @@ extension GitHubProvider {
                 find(call) { _, team in
                     let account = call.account(login: call.parameter("login"))
                     return account.flatMap { team.role(of: $0.id) } != nil
-                        ? .noContent : call.notFound(because: "nobody of that login is in this team")
+                        ? .noContent : call.notFound(because: "no user with this login is in the team")
                 }
             },
             RESTEndpoint(
@@ -84,7 +86,8 @@ extension GitHubProvider {
     ) -> RESTAnswer {
         find(call, isRestricted: true) { organization in
             guard Membership(organization).isMember(call.viewer.account) else {
-                return call.notFound(because: "only members of \"\(organization.login)\" see its teams")
+                return call.notFound(
+                    because: "only members of the organization \"\(organization.login)\" can see its teams")
             }
             return answer(organization)
         }
@@ -100,7 +103,7 @@ extension GitHubProvider {
                 let known = organization.teams.prefix(Spelling.limit).map(\.slug)
                 return call.notFound(
                     because:
-                        "\"\(organization.login)\" has no team \(Diagnosis.quote(slug)) that this person sees"
+                        "the organization \"\(organization.login)\" has no team \(Diagnosis.quote(slug)) that this user can see"
                         + Spelling.hint(slug, among: known))
             }
             return answer(organization, team)
@@ -133,7 +136,7 @@ extension GitHubProvider {
         guard let account = call.account(login: call.parameter("login")), let role = team.role(of: account.id) else {
             return call.notFound(
                 because:
-                    "\(Diagnosis.quote(call.parameter("login"))) isn't in the team \"\(team.slug)\"")
+                    "the user \(Diagnosis.quote(call.parameter("login"))) isn't in the team \"\(team.slug)\"")
         }
         let url =
             "\(call.base.api)/organizations/\(organization.id)/team/\(team.id)/memberships/\(account.github.login)"

@@ -22,7 +22,7 @@ extension GitHubProvider {
                 "DELETE", "/applications/:client/token", "apps/oauth-applications#delete-an-app-token", .app,
                 isEmpty: true, title: "revoke a token"
             ) { call in
-                try end(call) { $1.revoke($0, because: "the app deleted it, request \(call.exchange.id)") }
+                try end(call) { $1.revoke($0, because: "the app revoked the token in request \(call.exchange.id)") }
             },
             RESTEndpoint(
                 "DELETE", "/applications/:client/grant", "apps/oauth-applications#delete-an-app-authorization", .app,
@@ -30,7 +30,7 @@ extension GitHubProvider {
             ) { call in
                 try end(call) { token, tables in
                     guard let grant = tables.find(GitHubGrant.self, token.grant) else { return }
-                    tables.revoke(grant, because: "the app deleted the grant, request \(call.exchange.id)")
+                    tables.revoke(grant, because: "the app revoked the user's grant in request \(call.exchange.id)")
                 }
             },
             RESTEndpoint("POST", "/applications/:client/token/scoped", "apps/apps#create-a-scoped-access-token", .app) {
@@ -58,7 +58,7 @@ extension GitHubProvider {
                 change(token, &tables)
                 return true
             }
-            return isEnded ? .noContent : call.notFound(because: "the token was revoked meanwhile")
+            return isEnded ? .noContent : call.notFound(because: "the token was revoked in the meantime")
         }
     }
 
@@ -77,13 +77,13 @@ extension GitHubProvider {
             guard let token = tables.find(Token<GitHubGrant>.self, token.key),
                 let grant = tables.find(GitHubGrant.self, token.grant)
             else { return nil }
-            if !keepsOld { tables.revoke(token, because: "the app reset it in request \(call.exchange.id)") }
+            if !keepsOld { tables.revoke(token, because: "the app reset the token in request \(call.exchange.id)") }
             return issue(
                 grant, token.details.scopes, to: app, withRefreshToken: token.details.counterpart != nil,
                 isFromDevice: token.details.isFromDevice, in: &tables)
         }
         return new.map { .ok(GitHubProvider.authorization($0.access, call)) }
-            ?? call.notFound(because: "the token was revoked meanwhile")
+            ?? call.notFound(because: "the token was revoked in the meantime")
     }
 
     /// Returns an access token with fewer permissions. This server has no repositories, so a restriction to
@@ -105,7 +105,7 @@ extension GitHubProvider {
             }
             let target = body["target"]?.string
             if let target, !details.isInstalled(at: target) {
-                return call.notFound(because: "the app isn't installed at \(Diagnosis.quote(target)) in the seed")
+                return call.notFound(because: "the app isn't installed for \(Diagnosis.quote(target)) in the seed")
             }
             return try replacement(of: token, app, call, keepsOld: true)
         }
@@ -122,7 +122,7 @@ extension GitHubProvider {
             return call.notFound(because: call.exchange.failure(of: text, called: "the token"))
         }
         guard token.client == call.viewer.app?.clientID else {
-            return call.notFound(because: "the token was given to \"\(token.client)\"")
+            return call.notFound(because: "the token was issued to another app, \"\(token.client)\"")
         }
         return try answer(token)
     }
@@ -171,7 +171,7 @@ extension GitHubProvider {
         try call.exchange.world.update { tables in
             for text in list.compactMap(\.string) {
                 guard let token = tables.find(Token<GitHubGrant>.self, text) else { continue }
-                tables.revoke(token, because: "request \(call.exchange.id) revoked it as leaked")
+                tables.revoke(token, because: "the token was revoked as leaked in request \(call.exchange.id)")
             }
         }
         return RESTAnswer.ok([:], status: 202)

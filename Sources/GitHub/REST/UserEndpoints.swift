@@ -14,7 +14,9 @@ extension GitHubProvider {
             "GET", "/user", "users/users#get-the-authenticated-user", .signedIn, accepted: [], title: "who signed in",
             step: Step(.userInfo, "ask who it is"), remarks: remarks
         ) { call in
-            guard let account = call.viewer.account else { return call.notFound(because: "nobody is signed in") }
+            guard let account = call.viewer.account else {
+                return call.notFound(because: "no user is signed in: send a user's access token")
+            }
             let isPrivate =
                 call.viewer.app?.isGitHubApp ?? false
                 ? call.viewer.may([], permission: "plan") : call.viewer.may([.user, .readUser])
@@ -38,7 +40,7 @@ extension GitHubProvider {
             if let account = call.account(login: call.parameter("login")) { return shown(account, call) }
             // GitHub also shows organizations at this path.
             guard let organization = call.directory.organization(call.parameter("login")) else {
-                return call.notFound(because: "nobody has the login \(Diagnosis.quote(call.parameter("login")))")
+                return call.notFound(because: "no user has the login \(Diagnosis.quote(call.parameter("login")))")
             }
             return .ok(OrganizationDocument(organization, call.base).full(), lastModified: organization.updatedAt.text)
         },
@@ -51,7 +53,7 @@ extension GitHubProvider {
                 call.exchange.world.read { $0.first(Account.byIdentifier, "github.id:\(id)") }
             }
             return account.map { shown($0, call) }
-                ?? call.notFound(because: "nobody has the number \(Diagnosis.quote(call.parameter("account_id")))")
+                ?? call.notFound(because: "no user has the ID \(Diagnosis.quote(call.parameter("account_id")))")
         },
         RESTEndpoint(
             "GET", "/user/installations",

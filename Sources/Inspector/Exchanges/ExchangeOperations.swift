@@ -53,7 +53,7 @@ extension Inspector {
 
     func noExchange(_ exchange: Exchange, _ id: String) -> Response {
         let message =
-            "No request \(Diagnosis.quote(id)) is in this world's recording: it holds the last \(Recording.countLimit) at most."
+            "No request \(Diagnosis.quote(id)) is in this world's recording, which keeps only the last \(Recording.countLimit) requests."
         return missing(exchange, .signIns, "No such request", message, "All sign-ins")
     }
 

@@ -41,7 +41,7 @@ extension Inspector {
     private func wayThrough(_ exchange: Exchange, _ found: FoundExchange) -> HTML {
         let (flow, count) = (found.flow, found.flow.count)
         let place = flow.firstIndex { $0.exchange.id == found.known.exchange.id } ?? 0
-        let whole = count > 1 ? "Request \(place + 1) of \(count) of the sign-in" : "The sign-in that it belongs to"
+        let whole = count > 1 ? "Request \(place + 1) of \(count) of the sign-in" : "The sign-in of this request"
         func step(_ number: Int, _ word: String, _ relation: String) -> HTML? {
             guard flow.indices.contains(number) else { return nil }
             let to = flow[number].exchange
@@ -67,8 +67,8 @@ extension Inspector {
         let recorded = found.known.exchange
         let delivery: String? =
             switch recorded.response.delivery {
-            case .dropped: "The connection was closed before the header of this answer: the client saw none of it."
-            case .cut: "The connection was closed in the middle of the body: the client saw half of it."
+            case .dropped: "The connection was closed before the header of this response: the client received nothing."
+            case .cut: "The connection was closed in the middle of the body: the client received half of the body."
             case .whole, .stream: nil
             }
         let reason = document.diagnosis.map { diagnosis in
@@ -88,7 +88,7 @@ extension Inspector {
             document.isWithheld
                 ? .note(
                     "warn",
-                    "Bodies and tokens aren't shown: secrets are masked, and couldn't be found in this exchange.")
+                    "Bodies and tokens aren't shown, because the secrets in this request couldn't be found and masked.")
                 : nil,
         ]
             + found.advice.map {
@@ -144,7 +144,7 @@ extension Inspector {
         let words =
             switch evidence.kind {
             case .documented: "The provider documents it"
-            case .recorded: "Somebody has recorded the real answer"
+            case .recorded: "A recording of the provider's response"
             case .specified: "A specification says so"
             case .reported: "Somebody reports it"
             case .chosen: "Nothing public says"
@@ -220,7 +220,7 @@ extension Inspector {
             "section.card.exchange-command",
             .of("div.row", .of("h2", "Send it again"), copyButton("command", "Copy as curl")),
             .group(command.remarks.map { .small($0) }),
-            .source(command.text, label: "The request as a command", id: "command"))
+            .source(command.text, label: "The request as a curl command", id: "command"))
     }
 }
 
@@ -235,7 +235,7 @@ extension Inspector {
         return [
             .of("h2", found.tokens.count == 1 ? "The token in it" : "The tokens in it"),
             .of(
-                "p.soft.small", "As it was at the time of this exchange, ",
+                "p.soft.small", "Judged at the time of this request, ",
                 ShownText.time(found.known.exchange.time), " by the world's clock."),
         ] + cards + [.more(found.moreTokens, "more tokens aren't shown here.")]
     }

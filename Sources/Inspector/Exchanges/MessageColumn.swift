@@ -118,7 +118,7 @@ struct MessageColumn {
                 document.isWithheld ? nil : save)
         ]
         if bodySize > body.count {
-            parts.append(.of("p.note.warn.small", "Only the first \(body.count) of \(bodySize) bytes were kept."))
+            parts.append(.of("p.note.warn.small", "Only the first \(body.count) of \(bodySize) bytes were recorded."))
         }
         switch document.shown(body: body, type: type) {
         case .withheld: parts.append(.of("p.soft", "The body is masked."))
@@ -183,7 +183,7 @@ enum BodyView {
     }
 
     static func bytes(_ bytes: [UInt8], label: String) -> [HTML] {
-        let note = "It isn't UTF-8: its first \(min(bytes.count, HexDump.limit)) bytes are these."
+        let note = "The body isn't UTF-8: these are its first \(min(bytes.count, HexDump.limit)) bytes."
         return [.small(note), source(HexDump.text(bytes), label: label)]
     }
 
@@ -319,7 +319,7 @@ struct FieldTable {
                 "exchange-fields", [], caption: isCaptionSpoken ? nil : .text(caption),
                 label: isCaptionSpoken ? caption : nil, headed: true,
                 shown.map { [ShownText.isolated($0, limit: 500), FieldTable.value($1)] }),
-            .more(rows.count - shown.count, "more aren't shown here: the JSON has all of them.") ?? "",
+            .more(rows.count - shown.count, "more members aren't shown here: see the JSON for all members.") ?? "",
         ])
     }
 

@@ -18,7 +18,10 @@ extension Inspector {
         let rawNonce = form["rawNonce"] ?? ""
         let isEmpty = value.allSatisfy(\.isWhitespace)
         guard !isEmpty, value.utf8.count + rawNonce.utf8.count <= PastedValue.limit else {
-            let message = isEmpty ? "Paste something first." : "\(PastedValue.limit >> 10) kB are read at most."
+            let message =
+                isEmpty
+                ? "Paste something first."
+                : "The value is too long: at most \(PastedValue.limit >> 10) kB are accepted."
             return explainPage(
                 exchange, value: isEmpty ? "" : String(value.prefix(1_000)), rawNonce: String(rawNonce.prefix(1_000)),
                 status: 400, [.note("bad", .text(message))]
@@ -41,7 +44,7 @@ extension Inspector {
     ) -> Response {
         let introduction = HTML.of(
             "p",
-            "Says what a value is and what is wrong with it: by this world's seed, its keys, its clock and its recording. Nothing of it is kept."
+            "Explains a value, and what is wrong with it, by this test world's seed, keys, clock and recorded requests. The value isn't stored."
         )
         let form = form(
             to: "explain", exchange, ["class": "card explain-form"],
@@ -51,7 +54,7 @@ extension Inspector {
                 ["id": "value", "required": true, "autocomplete": "off", "aria-describedby": "value-about"]),
             .of(
                 "p.soft.small#value-about",
-                "Paste anything: the type is detected. A callback may be the whole URL, or the body of the form that was posted."
+                "Paste a value: its type is detected. For a callback, paste the whole URL, or the body of the posted form."
             ),
             .of("label", ["for": "raw-nonce"], "Raw nonce ", .soft("(with an ID token, if you have it)")),
             .input("rawNonce", rawNonce, ["id": "raw-nonce", "spellcheck": "false"]),

@@ -109,7 +109,7 @@ struct SchemaForm: Sendable {
             let (before, now) = (SchemaForm.text(of: leaf, in: earlier), SchemaForm.text(of: leaf, in: values))
             guard before != now, sent[leaf.control].map(SchemaForm.normalized) != now else { continue }
             let shown = now.isEmpty ? "nothing" : ShownText.plain(now)
-            let message = "somebody else has changed it to \(shown) since: save again to replace that"
+            let message = "somebody else has changed this field to \(shown): save again to overwrite that change"
             faults.append((path: "$.\(leaf.name)", message: message))
         }
     }
@@ -141,7 +141,7 @@ struct SchemaForm: Sendable {
         case .any: return read(text)
         default:
             do { return try JSONValue(parsing: text) } catch {
-                throw Unreadable(message: "this can't be read as JSON: \(error)")
+                throw Unreadable(message: "the value can't be read as JSON: \(error)")
             }
         }
     }
@@ -279,7 +279,7 @@ extension SchemaForm {
         let others = otherFaults
         let count = faults.count - others.count
         let place =
-            count == 0 ? [] : [count == 1 ? "One field can't be used as it is." : "\(count) fields can't be used."]
+            count == 0 ? [] : [count == 1 ? "One field has an invalid value." : "\(count) fields have invalid values."]
         parts.append(
             .of(
                 "div.note.bad", ["role": "alert"], .of("strong", "Nothing was changed. "),

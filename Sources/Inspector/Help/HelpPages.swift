@@ -86,7 +86,7 @@ extension Inspector {
             ])
         }
         return items.isEmpty
-            ? [.of("p.empty", "No page has all of these words.")] + groups(exchange)
+            ? [.of("p.empty", "No page of the documentation has all of these words.")] + groups(exchange)
             : [.list("ol.card.help-results", items)]
     }
 

@@ -34,7 +34,8 @@ extension Inspector {
         let world = exchange.world
         let found = await world.searchInbox { query.find(in: world) }
         let kinds: [Option] = [("", "Mails and texts"), ("mail", "Mails"), ("text", "Texts")]
-        let gone = "The inbox keeps the last \(Inbox.countLimit) messages: \(found.dropped) older ones are gone."
+        let gone =
+            "The inbox keeps the last \(Inbox.countLimit) messages: \(found.dropped) older messages were deleted."
         return page(
             exchange, .inbox, title: "Inbox", scripts: query.before == nil ? ["follow"] : [],
             lead: [
@@ -72,7 +73,7 @@ extension Inspector {
     }
 
     private func nothing(_ exchange: Exchange, _ found: InboxQuery.Found) -> HTML {
-        guard found.all == 0 else { return .of("p.empty", "No message is like this.") }
+        guard found.all == 0 else { return .of("p.empty", "No message matches the filter.") }
         return .of(
             "div.empty",
             .of(
@@ -84,7 +85,9 @@ extension Inspector {
     /// Returns HTML that explains how the app under test sends its mail to the daemon's inbox.
     private func howToSend(_ exchange: Exchange) -> HTML {
         guard let port = listeningPort("smtp") else {
-            return .group(["To take the app's mail, start the daemon with ", .of("code", "--smtp-port 1025"), "."])
+            return .group([
+                "To receive the app's mail here, start the daemon with ", .of("code", "--smtp-port 1025"), ".",
+            ])
         }
         let host = Address.hostName(of: exchange.request.header("Host") ?? "localhost")
         let isUnnamed = exchange.world.name == control.worlds.unnamed

@@ -52,7 +52,9 @@ extension Inspector {
                                     "title": "The mail as HTML", "sandbox": "", "loading": "lazy",
                                     "src": exchange.inspector("inbox/\(row.id)/html"),
                                 ]),
-                            .small("Nothing runs in here, and nothing is loaded from elsewhere: the links are above."),
+                            .small(
+                                "No script of the mail runs here, and nothing is loaded from elsewhere: the mail's links are listed above."
+                            ),
                         ])
                     }, forwardedForm(exchange, shown.row, content),
                     headers.isEmpty
@@ -86,7 +88,8 @@ extension Inspector {
         let id = Diagnosis.quote(exchange.parameters["id"] ?? "")
         return noSuchMessage(
             exchange,
-            "No message \(id) is in this world's inbox: it was deleted, made room for others, or went with a reset.")
+            "No message \(id) is in this world's inbox: it was deleted, dropped for newer messages, or removed by a reset."
+        )
     }
 
     // MARK: - Facts and outcome
@@ -101,7 +104,7 @@ extension Inspector {
             (
                 "Envelope from",
                 sender == message.from.address
-                    ? nil : ShownText.line(sender.isEmpty ? "nobody: it is a report" : sender)
+                    ? nil : ShownText.line(sender.isEmpty ? "no sender: the mail is a delivery report" : sender)
             ), ("To", .group([ShownText.isolated(recipients, limit: 2_000), .text(more)])),
             (
                 "Cc",
@@ -120,15 +123,17 @@ extension Inspector {
         let address = ShownText.line(relay.address)
         if let forwarded = relay.forwardedTo {
             return .note(
-                "good", "\(relay.title) forwarded it from ", address, " to ", ShownText.line(forwarded),
+                "good", "\(relay.title) forwarded the mail from ", address, " to ", ShownText.line(forwarded),
                 relay.sender.map { .group([", as a mail from ", ShownText.line($0)]) }, ".")
         }
         let refused = relay.refusal.map { refusal -> [HTML] in
-            ["\(relay.title) refused it for ", address, ": ", ShownText.line(refusal)]
+            ["\(relay.title) refused the mail for ", address, ": ", ShownText.line(refusal)]
         }
         return .of(
             "div.note.bad.inbox-relay",
-            .of("p", .group(refused ?? ["\(relay.title) took it for ", address, ", and nobody gets it."])),
+            .of(
+                "p",
+                .group(refused ?? ["\(relay.title) accepted the mail for ", address, ", but delivers it to nobody."])),
             relay.reason.map { .of("p", ShownText.isolated($0, limit: 1_000)) })
     }
 
@@ -192,8 +197,8 @@ extension Inspector {
             ]
         }
         return .group([
-            .of("h2", "As the person gets it"),
-            .table("stack.inbox-rewritten", ["Field", "As sent", "As the person gets it"], headed: true, rows),
+            .of("h2", "As the recipient gets it"),
+            .table("stack.inbox-rewritten", ["Field", "As sent", "As the recipient gets it"], headed: true, rows),
             .of("p", save(exchange, row, "raw?as=forwarded", "Save as .eml as the person gets it")),
         ])
     }
@@ -201,7 +206,7 @@ extension Inspector {
     private func block(_ text: String, _ label: String, size: Int) -> HTML {
         .group([
             .source(text, label: label, limit: ShownText.blockLimit),
-            size > ShownText.blockLimit ? .small("Cut here; the saved mail has all of it.") : "",
+            size > ShownText.blockLimit ? .small("The mail is cut here: save it to see the rest.") : "",
         ])
     }
 
@@ -241,7 +246,8 @@ extension Inspector {
                 let refusal = answer["smtp"]?["text"]?.string ?? "refused"
                 return await page(
                     exchange, row, replying: text,
-                    refusal: wasTaken ? "The answer was accepted and then lost, because of an ordered fault." : refusal)
+                    refusal: wasTaken
+                        ? "The reply was accepted and then lost, because a test ordered this fault." : refusal)
             }
             return changed(exchange, show: "inbox/\(id)")
         } catch {

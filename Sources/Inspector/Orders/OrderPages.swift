@@ -22,16 +22,16 @@ extension Inspector {
             switch self {
             case .signIn:
                 (
-                    "outcomes", "Order how the next sign-in ends",
-                    "The next authorization that matches ends so at once, without a page: in a browser, on a device, in an app."
+                    "outcomes", "Choose how the next sign-in ends",
+                    "The next matching sign-in ends this way at once, without a page: in a browser, on a device or in an app."
                 )
             case .fault:
                 (
-                    "faults", "Order that something goes wrong",
-                    "Choose where it goes wrong, then how. The fault waits for the next request that matches."
+                    "faults", "Make a request fail",
+                    "Choose where a request fails, then how. The fault applies to the next request that matches."
                 )
             case .token:
-                ("tokens", "Mint a token", "An ID token without a sign-in, to test the code that verifies it.")
+                ("tokens", "Mint a token", "An ID token without a sign-in, to test the code that verifies ID tokens.")
             }
         }
     }
@@ -93,7 +93,8 @@ extension Inspector {
         let page = page(
             exchange, .orders, title: order.words.title, status: status, scripts: ["orders"], about: order.words.about,
             content)
-        return status < 400 ? page : page.diagnosed(refusal?.diagnosis ?? Diagnosis("choose what the form lists"))
+        return status < 400
+            ? page : page.diagnosed(refusal?.diagnosis ?? Diagnosis("choose a value that the form lists"))
     }
 
     func make(_ order: Order, _ exchange: Exchange, _ form: Form) async throws -> Response {
@@ -106,7 +107,9 @@ extension Inspector {
         return try await trying {
             let made = try await call("POST", order.words.call, body, in: exchange)
             if order == .token { return orderPage(order, exchange, form, made: made) }
-            return try changed(exchange, show: "orders", saying: "Ordered. It waits for the next request that matches.")
+            return try changed(
+                exchange, show: "orders",
+                saying: "Queued: the outcome or fault applies to the next request that matches.")
         } refused: {
             orderPage(order, exchange, form, status: $0.status, refusal: $0)
         }
@@ -221,7 +224,7 @@ extension Inspector {
                 title: "A token of \(title)", fixed: JSONObject([("provider", .string(provider.name))]), fields: fields,
                 sections: [
                     ("For whom", false, ["client", "account", "nonce", "scopes"]),
-                    ("What is wrong with it", false, ["signature", "claims", "header"]),
+                    ("What is wrong with the token", false, ["signature", "claims", "header"]),
                 ], hashesNonce: form["hashNonce"] != nil)
         }
     }
@@ -241,7 +244,7 @@ extension Inspector {
             ["error", "description", "delay", "disconnect", "state", "iss", "code", "rotateKeys", "jwks"].map {
                 "effect.\($0)"
             } + ["effect.malformedJSON", "effect.shuffle"]
-        ), ("A broken ID token", true, ["effect.token"]), ("Other members of the answer", true, ["effect.response"]),
+        ), ("A broken ID token", true, ["effect.token"]), ("Other members of the response", true, ["effect.response"]),
         ("Another status, headers or body", true, ["effect"]),
         ("When", false, ["match.client", "after", "times", "probability"]),
         ("Only requests with certain fields", true, ["match.fields"]),
@@ -262,13 +265,13 @@ extension Inspector {
             "fields": "grant_type response_type scope redirect_uri returnSecureToken requestType",
         ].mapValues { $0.split(separator: " ").map { Option(String($0), "") } }
         offers["outcome"] = [
-            ("approve", "the person signs in"), ("cancel", "the person cancels"), ("error", "with an error"),
+            ("approve", "the user signs in"), ("cancel", "the user cancels"), ("error", "with an error"),
         ]
         offers["shareEmail"] = [("true", "is shared"), ("false", "is hidden")]
         offers["signature"] = [
             ("valid", "valid"), ("invalid", "invalid: of something else"),
-            ("unknownKey", "by a key that isn't published"),
-            ("wrongAlgorithm", "HS256 with the public key as secret"), ("none", "none (alg: none)"),
+            ("unknownKey", "signed by a key that isn't published"),
+            ("wrongAlgorithm", "signed with HS256 and the public key as secret"), ("none", "none (alg: none)"),
         ]
         return offers
     }()
@@ -314,7 +317,7 @@ extension Inspector {
         let verb = method == (body == nil ? "GET" : "POST") ? "" : "-X \(method) "
         let data = body.map { " \\\n    -d \(ShellWord.quoted($0.text))" } ?? ""
         return .card(
-            "The call that this makes", as: "section.card.orders-sent#sent",
+            "The control API call of this form", as: "section.card.orders-sent#sent",
             .of("p", .of("code", "\(method) \(ControlAPI.root)/\(path)")),
             body.map { .source($0.indented(), label: "Body", id: "sent-json") },
             .source("curl \(verb)\(ShellWord.quoted(url))\(data)", label: "As a command", id: "sent-curl"),

@@ -19,7 +19,7 @@ extension Inspector {
             switch self {
             case .off: nil
             case .on: .badge("on", "good")
-            case .over: .badge("all of it has happened")
+            case .over: .badge("all steps have happened")
             }
         }
     }
@@ -33,7 +33,7 @@ extension Inspector {
         return page(
             exchange, .orders, title: "Scenarios", scripts: ["orders"],
             about:
-                "Ready-made situations. Start one, and sign in: its page says what you will see, and what to do about it.",
+                "Ready-made situations. Start a scenario, and sign in: the scenario's page says what you will see, and what to do about it.",
             [
                 running.isEmpty
                     ? nil : .group([.of("h2", "Started"), cards(running), .of("h2", "All others")]),
@@ -90,7 +90,7 @@ extension Inspector {
             _ = try await call("POST", "scenarios/\(scenario.name)", .object(JSONObject(values)), in: exchange)
             return try changed(
                 exchange, show: "orders/scenarios/\(scenario.name)",
-                saying: "It has begun. Sign in, and see what happens.")
+                saying: "The scenario has begun. Sign in, and see what happens.")
         } refused: {
             try scenarioPage(exchange, form, refusal: $0)
         }
@@ -102,7 +102,7 @@ extension Inspector {
             _ = try await call("DELETE", "scenarios/\(scenario.name)", in: exchange)
             return try changed(
                 exchange, show: "orders/scenarios/\(scenario.name)",
-                saying: "It has ended: its faults and outcomes are withdrawn, and the clock is back.")
+                saying: "The scenario has ended: its faults and outcomes are removed, and the clock is reset.")
         } refused: {
             try scenarioPage(exchange, refusal: $0)
         }

@@ -54,10 +54,10 @@ extension Inspector {
             outcomes.prefix(Inspector.shownOrders).map { outcomeRow(exchange, $0, played) }
             + faults.prefix(Inspector.shownOrders).map { faultRow(exchange, $0, played) }
         let nothing = HTML.of(
-            "div.empty", .of("p", "No outcome and no fault waits for a request."),
+            "div.empty", .of("p", "No ordered outcome or fault is waiting for a request."),
             .of(
-                "p", exchange.link(Order.signIn.path, "Order how the next sign-in ends"), ", ",
-                exchange.link(Order.fault.path, "that something goes wrong"), ", or ",
+                "p", exchange.link(Order.signIn.path, "Choose how the next sign-in ends"), ", ",
+                exchange.link(Order.fault.path, "make a request fail"), ", or ",
                 exchange.link("orders/scenarios", "start a scenario"), "."))
         let waiting = HTML.group([
             .table(
@@ -94,12 +94,13 @@ extension Inspector {
         return HTML.Row(
             ["id": id], .group(what + [" ", .of("code.soft", .text(id))]), .group(place.compactMap { $0 }),
             .text(often),
-            origin.map { link($0, exchange) } ?? .soft(id.hasPrefix("seed-") ? "the seed" : "a call or this page"),
+            origin.map { link($0, exchange) }
+                ?? .soft(id.hasPrefix("seed-") ? "the seed" : "a control API call or this page"),
             action(exchange, "orders/withdraw", "Withdraw", "quiet.small", spoken: id, ["kind": kind, "id": id]))
     }
 
     private func outcomeRow(_ exchange: Exchange, _ outcome: Outcome, _ played: [Scenario]) -> HTML.Row {
-        let who = outcome.account ?? "the person"
+        let who = outcome.account ?? "the user"
         let what: [HTML] =
             switch outcome.kind {
             case .approve: [.badge("sign-in", "good"), " ", text("\(who) signs in")]

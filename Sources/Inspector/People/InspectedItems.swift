@@ -31,7 +31,7 @@ struct InspectedItems: Sendable {
             .of(
                 "div", about,
                 section.items.isEmpty ? nil : .of("div.people-items", .group(section.items.map { item($0) })),
-                .more(section.more, "more, which came before these.")))
+                .more(section.more, "more, which are older than these.")))
     }
 
     private func item(_ item: InspectedItem) -> HTML {
@@ -93,7 +93,7 @@ struct InspectedItems: Sendable {
         }
         return .group([
             .table("stack.people-tokens", ["Token"] + (hasScopes ? ["Scopes"] : []) + ["Works", ""], rows),
-            .more(item.moreTokens, "more, which came before these.") ?? "",
+            .more(item.moreTokens, "more, which are older than these.") ?? "",
         ])
     }
 
@@ -161,7 +161,7 @@ extension Inspector {
         if answer["delivered"] != nil { deliveries.append(answer) }
         return deliveries.filter { !$0.isNull }.map { delivery in
             let place = delivery["url"]?.string.map { " at \($0)" } ?? ""
-            if delivery["delivered"]?.bool ?? false { return "The app's server\(place) was told." }
+            if delivery["delivered"]?.bool ?? false { return "The app's server\(place) was notified." }
             let reason = delivery["failure"]?.string ?? delivery["status"]?.integer.map { "it answered \($0)" } ?? ""
             return "The app's server\(place) wasn't told: \(reason)"
         }.joined(separator: " ")

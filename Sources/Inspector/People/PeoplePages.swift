@@ -39,7 +39,7 @@ extension Inspector {
                 .soft(Inspector.count(count, "person", "people")), exchange.link("new/person", "New person", ""),
             ],
             about:
-                "These people can sign in at every provider. The users that apps make of them are under App users.",
+                "These people can sign in at every provider. The users in apps' own directories are under App users.",
             [
                 self.search(
                     exchange, "people-search", at: "people",
@@ -63,7 +63,7 @@ extension Inspector {
         let id = exchange.identifier("id")
         return missing(
             exchange, .people, "Nobody",
-            "There is no account \(Diagnosis.quote(id)) here: it was deleted, or it is in another world.",
+            "There is no account \(Diagnosis.quote(id)) in this world: it was deleted, or is in another world.",
             diagnosis: Diagnosis(exchange.noAccount(id)), to: "people", "All people")
     }
 
@@ -92,7 +92,7 @@ extension Inspector {
             ], about: [.facts(facts)], parts: parts,
             deletion: (
                 "Delete \(ShownText.plain(account.id))",
-                "The account goes with everything that it has granted: tokens stop working, and apps that are told of it get their notifications. The users of apps stay."
+                "The account is deleted with everything that it has granted: tokens stop working, and apps that subscribe to such events are notified. Apps' own users stay."
             ),
             delete: {
                 _ = try await call("DELETE", "accounts/\(Inspector.segment(account.id))", in: exchange)
@@ -109,8 +109,8 @@ extension Inspector {
         return ProfileForm(
             area: .people, title: account.map { "Edit \($0.id)" } ?? "New person",
             about: account == nil
-                ? "Only the ID must be given: everything else follows from it."
-                : "An emptied field gets its default back.",
+                ? "Only the ID is required: all other fields have defaults."
+                : "A field that you empty gets its default value.",
             path: path.map { "\($0)/edit" } ?? "new/person", back: path ?? "people",
             schema: exchange.world.seed.format.account.schema, values: account?.json.object, key: "id",
             titles: titles, checks: false, save: { try await save($0, account, exchange) })

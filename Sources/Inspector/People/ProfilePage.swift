@@ -132,7 +132,7 @@ extension Inspector {
         }
         guard let action = offered.first else {
             let message =
-                "what the button was for isn't there any more: somebody has changed it since the page was opened. The page now shows how things are"
+                "this action is no longer possible: somebody has changed the account or user since the page was opened. The page now shows the current state"
             return try show(profile, exchange, refusal: CallRefusal(status: 409, message: message))
         }
         return try await trying {

@@ -36,7 +36,7 @@ extension Inspector {
     private func noDirectory(_ exchange: Exchange) -> Response {
         missing(
             exchange, .users, "No such users",
-            "There are no such users here: nobody has used the project yet, or it is in another world.", to: "users",
+            "This world has no such users: no app has used the project yet, or it is in another world.", to: "users",
             "All app users")
     }
 
@@ -44,7 +44,7 @@ extension Inspector {
         guard let (directory, _) = try foundDirectory(exchange) else { return noDirectory(exchange) }
         let summary = directory.summary
         return missing(
-            exchange, .users, "No such user", "There is no such user: it was deleted since.", to: path(of: summary.id),
+            exchange, .users, "No such user", "There is no such user: the user was deleted.", to: path(of: summary.id),
             "All users of \(summary.title)")
     }
 
@@ -65,11 +65,11 @@ extension Inspector {
                 paging(exchange, [("of", name)], after: form["after"], next: found.next, at: "users"),
             ]
         }
-        if lists.isEmpty { lists = [.of("p.empty", "No app has users here yet.")] }
+        if lists.isEmpty { lists = [.of("p.empty", "No app has users in this world yet.")] }
         return try page(
             exchange, .users, title: "App users", refusal: nil,
             about:
-                "Apps' own users: one is added when somebody first signs in to an app. The people who sign in are under People.",
+                "Apps' own users: a user is added when a person first signs in to an app. The people who sign in are under People.",
             lists)
     }
 
@@ -120,7 +120,7 @@ extension Inspector {
                         "Address, user ID or phone number begins with",
                         .input("q", search, type: "search", ["maxlength": "254"]))),
                 rows.isEmpty
-                    ? .of("p.empty", search.isEmpty ? "Nobody has signed in yet." : "No user is found.")
+                    ? .of("p.empty", search.isEmpty ? "No user has signed in yet." : "No user is found.")
                     : .table(
                         "stack.people-list", ["Name", "Address", "Signs in with", "User ID", "Last sign-in"], rows),
                 paging(exchange, [("q", search)], after: form["after"], next: found.next, at: path),
@@ -151,7 +151,9 @@ extension Inspector {
                 exchange.link(list, .group(["All of ", ShownText.isolated(summary.title)]), "quiet"),
             ], about: [items.facts(user.facts)], actions: user.actions,
             parts: [Profile.Part(title: nil, sections: user.sections, items: items)],
-            deletion: ("Delete the user", "The user goes with all sessions. Whoever signs in again is a new user."),
+            deletion: (
+                "Delete the user", "The user is deleted with all sessions. Signing in again creates a new user."
+            ),
             delete: { try await directory.delete(user.line.id) })
     }
 
@@ -162,7 +164,7 @@ extension Inspector {
         return ProfileForm(
             area: .users, title: user.map { "Edit \($0.line.title)" } ?? "New user of \(summary.title)",
             about: user == nil
-                ? "With an address and a password, the user can sign in." : "An emptied field is taken away.",
+                ? "With an address and a password, the user can sign in." : "A field that you empty is removed.",
             path: path.map { "\($0)/edit" } ?? "new/user/\(Exchange.segment(summary.id))", back: path ?? list,
             schema: directory.fields, values: user?.values, key: directory.keyField, checks: true
         ) { fields in

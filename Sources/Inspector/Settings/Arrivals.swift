@@ -38,19 +38,19 @@ extension Inspector {
         var content: [HTML?] = []
         if let last = arrivals.last {
             let isFine = last.diagnosis == nil
-            let many = " \(arrivals.count) requests have come, \(arrivals.refused) were refused."
+            let many = " \(arrivals.count) requests have arrived, and \(arrivals.refused) were refused."
             content = [
                 .of(
                     "p", isFine ? .badge("arrived", "good") : .badge("refused", "bad"),
-                    .text(arrivals.count == 1 ? " The first request has come." : many)),
+                    .text(arrivals.count == 1 ? " The first request has arrived." : many)),
                 shown(exchange, last, arrivals.count == 1 ? "It was" : "The last one"),
-                isFine ? arrivals.lastRefused.map { shown(exchange, $0, "The last that was refused") } : nil,
+                isFine ? arrivals.lastRefused.map { shown(exchange, $0, "The last refused request") } : nil,
             ]
         } else {
-            let whose = kind == nil ? "" : " of such a client"
+            let whose = kind == nil ? "" : " of this kind of client"
             content = [
-                .of("p", .badge("waiting"), " No request\(whose) has come to this world yet."),
-                arrivals.other.map { shown(exchange, $0, "The last request of all") },
+                .of("p", .badge("waiting"), " No request\(whose) has arrived in this test world yet."),
+                arrivals.other.map { shown(exchange, $0, "The last request of any client") },
             ]
         }
         let key = [arrivals.last?.id, arrivals.other?.id].map { $0 ?? "" }.joined(separator: " ")

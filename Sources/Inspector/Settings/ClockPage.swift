@@ -47,7 +47,7 @@ extension Inspector {
                 .of("p.clock-distance#clock-distance", ["data-follow": true], .text(distance(now, machine))),
                 .of(
                     "p.soft",
-                    "Codes, tokens and sessions of this world expire by its clock. Other worlds have clocks of their own."
+                    "Codes, tokens and sessions of this test world expire by the world's clock. Each world has its own clock."
                 ), .of("h2", "Move it"), .of("div.row.clock-moves", .group(moves)),
                 .of(
                     "div.cards",
@@ -64,12 +64,12 @@ extension Inspector {
                     .card(
                         state,
                         .small(
-                            "Frozen, it moves only when somebody moves it, so that two runs of a test give the same tokens."
+                            "A frozen clock moves only when you or a test moves it, so that two runs of a test give the same tokens."
                         ),
                         .of(
                             "div.row",
                             action(exchange, "clock", change, "quiet", ["do": clock.isFrozen ? "run" : "freeze"]),
-                            action(exchange, "clock", "Back to the machine's time", "quiet", ["do": "reset"])))),
+                            action(exchange, "clock", "Return to the machine's time", "quiet", ["do": "reset"])))),
             ])
     }
 
@@ -95,9 +95,9 @@ extension Inspector {
     private func distance(_ now: Instant, _ machine: Instant) -> String {
         let span = now - machine
         // Reading two clocks takes some time.
-        guard abs(span.milliseconds) >= 1_000 else { return "It is the same time in the world as on the machine." }
+        guard abs(span.milliseconds) >= 1_000 else { return "The test world's clock shows the machine's time." }
         let words = Inspector.words((abs(span.milliseconds) + 500) / 1_000)
-        return "The world is \(words) \(span.milliseconds > 0 ? "ahead of" : "behind") the machine."
+        return "The test world's clock is \(words) \(span.milliseconds > 0 ? "ahead of" : "behind") the machine."
     }
 
     /// Describes a number of seconds in words, in its two largest units.
@@ -126,7 +126,8 @@ extension Inspector {
         return try await trying {
             _ = try await call("POST", "clock", order, in: exchange)
             let now = exchange.world.now.text
-            return try changed(exchange, show: "clock", saying: "It was \(now) in this world when that was done.")
+            return try changed(
+                exchange, show: "clock", saying: "The clock was changed: it was \(now) in this world then.")
         } refused: {
             try clockPage(exchange, form, refusal: $0)
         }

@@ -16,7 +16,7 @@ extension Inspector {
                     .tag("p", [("class", "error")], "There is no guide \(ShownText.source(Diagnosis.quote(id)))."),
                     .tag("p", [], .link("All kinds of clients", to: exchange.inspector("setup"))),
                 ]
-            ).diagnosed(Diagnosis("there is no guide of that name"))
+            ).diagnosed(Diagnosis("there is no set-up guide with this name"))
         }
         let again = "setup/\(guide.id)"
         let check = arrivalCheck(exchange, try await arrivals(exchange, guide.isArrival), again: again, of: guide.title)
@@ -40,7 +40,7 @@ extension Inspector {
                         group?.provider.map { clientsCard(exchange, of: $0) } ?? .group([]), libraries(guide),
                         .tag(
                             "p", [("class", "soft small")],
-                            .text("More is in the documentation: "),
+                            .text("Read more in the documentation: "),
                             .link(
                                 "docs/\(guide.document)", to: exchange.inspector("help/\(guide.document.dropLast(3))")))
                     ),
@@ -86,11 +86,11 @@ extension Inspector {
     private func clientsCard(_ exchange: Exchange, of provider: String) -> HTML {
         let people = exchange.world.read { $0.rows(Account.self, limit: 3) }
         return .tag(
-            "section", [("class", "card")], .tag("h2", [], "With a client of the seed"),
+            "section", [("class", "card")], .tag("h2", [], "Use a client from the seed"),
             clients(exchange, of: provider, limit: 5),
             .tag(
                 "p", [("class", "soft small")],
-                .text("Whoever signs in is chosen on the page, or ordered: "),
+                .text("Choose who signs in on the page, or order it in advance: "),
                 .group(people.map { .group([.tag("code", [], ShownText.source($0.id)), .text(" ")]) }),
                 .link("and others", to: exchange.inspector("people")), .text(".")))
     }

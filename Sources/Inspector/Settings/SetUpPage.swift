@@ -25,16 +25,17 @@ extension Inspector {
                 taken.isEmpty
                     ? nil
                     : .card(
-                        "Taken on trust", as: "section.note.warn",
+                        "Unknown, but accepted", as: "section.note.warn",
                         .of(
                             "p",
-                            "No seed has these, and requests with them were accepted anyway, as a misspelled name is."),
+                            "These names are in no seed, but requests with them were accepted. Check for misspelled names."
+                        ),
                         .list("ul", taken.map { .of("span.text", .text(ShownText.source($0))) })),
                 .card(
                     "Has anything arrived?", as: "section.card.setup-check", check,
                     .of("p.orders-unscripted", exchange.link("setup", "Check again"))),
                 tryOut(exchange).map { .group([.of("h2", "Try a sign-in"), $0]) },
-                .of("h2", "What is to sign in here?"), .of("div.cards.setup-kinds", .group(kinds)),
+                .of("h2", "What kind of app signs in here?"), .of("div.cards.setup-kinds", .group(kinds)),
                 .of("h2#clients", "Clients of the seed"), clients(exchange), registered(exchange),
                 .of("h2#people", "People to sign in as"), people(exchange), .of("h2#addresses", "Addresses"),
                 addresses(exchange), .of("h2", "The control API"), controlCalls(exchange),
@@ -55,7 +56,7 @@ extension Inspector {
         guard !all.isEmpty else {
             return .of(
                 "p.empty", "No client is seeded. ",
-                exchange.link("worlds/seed", "Add one to this world's seed"))
+                exchange.link("worlds/seed", "Add a client to this world's seed"))
         }
         let signing = Set(
             providers.flatMap { (type(of: $0) as? any SignsClientSecrets.Type)?.clientsThatSign(in: seed) ?? [] })
@@ -71,7 +72,7 @@ extension Inspector {
         }
         return .group([
             .table("stack.setup-table", ["ID", "Kind", "Secret", "Where it returns"], rows),
-            .more(all.count - rows.count, "more are in the seed.") ?? "",
+            .more(all.count - rows.count, "more clients are in the seed.") ?? "",
         ])
     }
 
@@ -136,7 +137,7 @@ extension Inspector {
         }
         let ports = control.gauges.listening.map { "\($0.name) at port \($0.port)" }.joined(separator: ", ")
         return .group([
-            .of("p", "Replace https:// by this world's address and a slash. The daemon serves \(ports)."),
+            .of("p", "In a URL, replace https:// by this world's address and a slash. The daemon serves \(ports)."),
             .table("stack.setup-table", ["There", "Here"], rows),
         ])
     }
@@ -147,7 +148,7 @@ extension Inspector {
         return .group([
             .of(
                 "p",
-                "What these pages do, tests do by the control API: each page that changes something shows the call that it makes."
+                "Tests can do by the control API what these pages do: each page that changes something shows its API call."
             ), code("\(exchange.address.ownBase)\(ControlAPI.root)/", "control-root"),
             .of(
                 "details", .of("summary", "Its \(names.count) calls"),

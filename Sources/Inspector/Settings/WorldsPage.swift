@@ -48,17 +48,17 @@ extension Inspector {
         return try page(
             exchange, .worlds, title: "Worlds", refusal: refusal, scripts: ["orders"], lead: [.badge("\(all.count)")],
             about:
-                "A world is a sandbox of its own: its people, codes, tokens, clock, orders and requests are nobody else's. It is made when it is first named, and goes when nobody has used it for an hour.",
+                "A world is a separate sandbox, with its own people, codes, tokens, clock, orders and requests. It is created when a request first names it, and deleted after an hour without use.",
             [
                 all.count > Inspector.linesShown || !search.isEmpty
                     ? self.search(
                         exchange, "row", at: "worlds",
-                        .field("Name", hint: "or a part of it", .input("search", search, type: "search")))
+                        .field("Name", hint: "or a part of the name", .input("search", search, type: "search")))
                     : nil,
                 .of(
                     "div#worlds-list", ["data-follow": true],
                     rows.isEmpty
-                        ? .of("p.empty", "No world has such a name.")
+                        ? .of("p.empty", "No world matches this name.")
                         : .table("stack", ["World", "Address", "Requests", "Refused", "Last used", ""], rows)),
                 rest.count > shown.count
                     ? .of(
@@ -125,7 +125,9 @@ extension Inspector {
             // The page itself would create the world again.
             let refusal = CallRefusal(
                 status: 409,
-                message: "this page is in that world, and would create it again: delete it from another world")
+                message:
+                    "this page belongs to the world to be deleted, and would create it again: delete the world from another world's page"
+            )
             return try await worldsPage(exchange, refusal: refusal)
         }
         return try await change(
@@ -160,7 +162,7 @@ extension Inspector {
             ? [
                 .of(
                     "p.soft",
-                    "It holds secrets, and the daemon was started to show none (--mask-secrets). GET seed of the control API gives it."
+                    "The seed isn't shown, because it has secrets and the daemon runs with --mask-secrets. The control API's GET seed returns it."
                 )
             ]
             : [
@@ -175,7 +177,9 @@ extension Inspector {
                     .text(
                         ShownText.source(String(decoding: text.utf8.prefix(Inspector.shownSeed), as: UTF8.self)))),
                 text.utf8.count > Inspector.shownSeed
-                    ? .of("p.soft", "Only the beginning is shown: \(Inspector.shownSeed) of \(text.utf8.count) bytes.")
+                    ? .of(
+                        "p.soft",
+                        "Only the beginning of the seed is shown: \(Inspector.shownSeed) of \(text.utf8.count) bytes.")
                     : nil,
             ]
         return try page(
@@ -186,15 +190,15 @@ extension Inspector {
                     self.form(
                         to: "worlds/seed", exchange, [:],
                         .field(
-                            "Seed", hint: "JSON, as in a seed's file",
+                            "Seed", hint: "JSON, as in a seed file",
                             .textarea("seed", edited, rows: isWhole ? 24 : 10)),
                         .of(
-                            "fieldset", .of("legend", "What to do with it"),
+                            "fieldset", .of("legend", "What to do with the seed"),
                             .choice(
-                                "Merge it in, as another file would be. The world goes on with all that it has.",
+                                "Merge it into the world's seed, like another seed file. The world keeps all its data.",
                                 "mode", value: "merge", isChosen: !replaces),
                             .choice(
-                                "Replace the seed. The world starts again from it.", "mode", value: "replace",
+                                "Replace the seed. The world starts again from the new seed.", "mode", value: "replace",
                                 isChosen: replaces)),
                         .of(
                             "p.row", .button("Change the seed"),
@@ -214,7 +218,8 @@ extension Inspector {
             return try changed(
                 exchange, show: "worlds/seed",
                 saying: replaces
-                    ? "The seed was replaced, and the world has started again from it." : "It was merged into the seed."
+                    ? "The seed was replaced, and the world has started again from the new seed."
+                    : "The change was merged into the seed."
             )
         } refused: {
             try seedPage(exchange, form, refusal: $0)

@@ -106,7 +106,7 @@ extension Inspector {
     private func noFlow(_ exchange: Exchange) -> Response {
         missing(
             exchange, .signIns, "No such sign-in",
-            "This world's recording holds no sign-in of this ID: it was emptied, or newer exchanges took its place.",
+            "No sign-in with this ID is in this world's recording: the recording was emptied, or newer requests replaced it.",
             "All sign-ins")
     }
 

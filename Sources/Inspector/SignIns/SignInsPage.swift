@@ -53,7 +53,7 @@ extension Inspector {
             .field("Text", .input("q", form["q"] ?? "", type: "search")),
             .of(
                 "div.flow-choices", choice("Refused only", "refused"), choice("Unfinished only", "unfinished"),
-                choice("Key sets and discovery, too", "all")), .button("Show", "quiet.orders-unscripted"))
+                choice("Also requests for key sets and discovery", "all")), .button("Show", "quiet.orders-unscripted"))
     }
 
     // MARK: - The list
@@ -80,14 +80,14 @@ extension Inspector {
     }
 
     private func nothing(_ exchange: Exchange, _ isFiltered: Bool, _ before: FlowPlace?) -> HTML {
-        if before != nil { return .of("p", "There are no older ones.") }
+        if before != nil { return .of("p", "There are no older sign-ins.") }
         if isFiltered {
             return .of(
-                "p", "Nothing fits the filter. A code, a state or a nonce is found by ",
+                "p", "No sign-in matches the filter. To look up a code, a state or a nonce, use ",
                 exchange.link(Area.explain.path, "Explain"), ".")
         }
         if !exchange.world.recording.known(limit: 1).exchanges.isEmpty {
-            return .of("p", "Nobody has tried to sign in: only key sets and discovery documents were asked for.")
+            return .of("p", "No sign-in was attempted yet: only key sets and discovery documents were requested.")
         }
         let links = tryOut(exchange)
         return .group([

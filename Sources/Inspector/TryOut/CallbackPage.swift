@@ -35,8 +35,8 @@ extension Inspector {
     private func posted(_ exchange: Exchange) -> Response {
         guard exchange.request.body.count <= Inspector.postLimit else {
             return missing(
-                exchange, .signIns, "Too long", "More was posted than this page shows.", status: 413,
-                diagnosis: Diagnosis("this page takes \(Inspector.postLimit) bytes at most"))
+                exchange, .signIns, "Too long", "The posted form is too long for this page.", status: 413,
+                diagnosis: Diagnosis("this page accepts at most \(Inspector.postLimit) bytes"))
         }
         var form = Form(parsing: exchange.request.body)
         form.fields.append(.init(name: Inspector.postMark, value: "POST"))
@@ -64,10 +64,10 @@ extension Inspector {
             [
                 .of(
                     "p",
-                    "This page stands for your app's callback, its redirect URI. An app gets these values, and its server redeems the code."
+                    "This page stands in for your app's callback (redirect URI). An app would receive these values, and its server would redeem the code."
                 ), facts(exchange, came, fields, isPost: form[Inspector.postMark] != nil),
                 code.isEmpty ? nil : redemption(exchange, came, code: code, state: state),
-                .of("h2", "What is known of it"), .group(findingCards(exchange, came.findings.prefix(8))),
+                .of("h2", "What is known of these values"), .group(findingCards(exchange, came.findings.prefix(8))),
             ])
     }
 
@@ -77,7 +77,7 @@ extension Inspector {
             [
                 .of(
                     "p",
-                    "This page stands for an app's callback: register its address as a redirect URI, and begin a sign-in that returns here."
+                    "This page stands in for an app's callback: register the page's address as a redirect URI, and start a sign-in that returns here."
                 ), tryOut(exchange),
             ])
     }
@@ -143,7 +143,8 @@ extension Inspector {
         guard let (provider, value) = reader.issued(code), let offer = provider as? any OffersTrials,
             let trial = trial(of: value, at: offer, exchange), let redirectURI = value.redirectURI
         else {
-            return unredeemed(exchange, 404, "this world knows no such code of a client of the seed: begin again")
+            return unredeemed(
+                exchange, 404, "this test world knows no such code of a client in the seed: start a new sign-in")
         }
         var fields: [(String, String?)] = [
             ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),
@@ -182,7 +183,7 @@ extension Inspector {
         guard
             let secret = try (type(of: provider) as? any SignsClientSecrets.Type)?.clientSecret(for: wanted, seed: seed)
         else {
-            throw ClientSecretRequest.Refusal("the seed has no secret of the client \(Diagnosis.quote(trial.client))")
+            throw ClientSecretRequest.Refusal("the seed has no secret for the client \(Diagnosis.quote(trial.client))")
         }
         return secret
     }
@@ -211,7 +212,7 @@ extension Inspector {
             content.append(
                 .note(
                     "good",
-                    ShownText.isolated("\(trial.title) gave its tokens to \(trial.client): \(name) is signed in.")))
+                    ShownText.isolated("\(trial.title) issued tokens to \(trial.client): \(name) is signed in.")))
         }
         if let token {
             let explained = try await control.explain(token, rawNonce: nil, in: exchange.world)

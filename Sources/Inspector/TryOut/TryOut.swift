@@ -78,7 +78,7 @@ extension Inspector {
         let wanted = exchange.request.queryForm
         guard let trial = trials(exchange).first(where: { $0.title == wanted["at"] && $0.client == wanted["client"] })
         else {
-            let reason = "no client of the seed has registered \(trialCallback(exchange)) at this provider"
+            let reason = "no client in the seed has registered \(trialCallback(exchange)) at this provider"
             return missing(
                 exchange, .signIns, "Nothing to try", "\(reason.capitalizedFirst).", diagnosis: Diagnosis(reason))
         }

@@ -26,7 +26,7 @@ extension MailService {
     func take(_ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String) -> Taken {
         do { return try tried(content, envelope, in: world, request: request) } catch {
             return Taken(
-                decision: .reply(SMTPReply(451, "4.3.0", "the inbox can't be written")), note: "not kept",
+                decision: .reply(SMTPReply(451, "4.3.0", "the mail can't be saved in the inbox")), note: "not kept",
                 diagnosis: (error as? StoreFailure)?.diagnosis ?? Diagnosis("\(error)"))
         }
     }
@@ -59,10 +59,10 @@ extension MailService {
         _ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String
     ) throws -> Taken {
         guard world.hasRoom(forMail: content.raw.count) else {
-            let reply = SMTPReply(452, "4.3.1", "the inboxes of all worlds hold too much: delete mail")
+            let reply = SMTPReply(452, "4.3.1", "the inboxes of all test worlds are full: delete mail")
             return Taken(
                 decision: .reply(reply), note: "not kept",
-                diagnosis: Diagnosis("there is no room for the mail: DELETE mail empties an inbox"))
+                diagnosis: Diagnosis("there is no room for the mail: empty an inbox with DELETE mail"))
         }
         let delivery = try deliver(
             content, from: envelope.sender, to: envelope.recipients, in: world, request: request)
@@ -71,7 +71,7 @@ extension MailService {
         let relayed = delivery.rows.lazy.compactMap { $0.message.relay?.address }.first
         if let refusal = delivery.refusal(of: envelope.recipients.count) {
             return Taken(
-                decision: .reply(refusal.reply), note: "in the inbox as \(shown), refused",
+                decision: .reply(refusal.reply), note: "saved in the inbox as \(shown), but refused",
                 diagnosis: refusal.diagnosis, messages: ids, relayed: relayed)
         }
         // A user name that is by chance a world's name leads there, so the sender's log says it.

@@ -35,11 +35,11 @@ final class RecordedConversation: MailConversation {
     private func findWorld(_ name: String?) throws(NoDestination) -> World {
         let world: World?
         do { world = try dispatcher.worldOfMail(name) } catch {
-            throw NoDestination(reply: SMTPReply(451, "4.3.0", "the worlds can't be read"))
+            throw NoDestination(reply: SMTPReply(451, "4.3.0", "the test worlds can't be read from the store"))
         }
         guard let world else {
             throw NoDestination(
-                reply: SMTPReply(451, "4.3.2", "there are as many worlds as there may be, all in use"))
+                reply: SMTPReply(451, "4.3.2", "the limit of test worlds is reached, all in use"))
         }
         return world
     }
@@ -59,7 +59,7 @@ final class RecordedConversation: MailConversation {
         let world: World
         do throws(NoDestination) { world = try findWorld(label ?? named) } catch { return .reply(error.reply) }
         do { return try decide(question, asked, session, in: world) } catch {
-            return .reply(SMTPReply(451, "4.3.0", "the world can't be written"))
+            return .reply(SMTPReply(451, "4.3.0", "the change of the test world can't be saved"))
         }
     }
 
@@ -88,7 +88,7 @@ final class RecordedConversation: MailConversation {
     private func name(_ user: String) {
         guard WorldName.isValid(user) else {
             transcript.remark(
-                "the user name \(Diagnosis.quote(user)) can't be a world's: the mail is for no world in particular")
+                "the user name \(Diagnosis.quote(user)) isn't a valid world name, so it selects no test world")
             return
         }
         named = user
@@ -126,7 +126,8 @@ final class RecordedConversation: MailConversation {
             began: MachineClock.microseconds)
         exchange.host = session.envelope.recipients.first.flatMap(RecordedConversation.domain)
         exchange.diagnosis = Diagnosis(
-            received: "\(verb)", "the SMTP server refused it: \(Diagnosis.quote(reply.lines.joined(separator: " ")))")
+            received: "\(verb)",
+            "the SMTP server refused the command: \(Diagnosis.quote(reply.lines.joined(separator: " ")))")
         pending = (exchange, world, false)
         record(reply)
     }
@@ -167,7 +168,8 @@ final class RecordedConversation: MailConversation {
         do { destination = try self.destination(of: content) } catch {
             transcript.add(dataOf: incoming.content, "not kept")
             guard let world else { return .reply(error.reply) }
-            exchange.diagnosis = Diagnosis("no world takes the mail: \(error.reply.lines.joined(separator: " "))")
+            exchange.diagnosis = Diagnosis(
+                "no test world accepts the mail: \(error.reply.lines.joined(separator: " "))")
             pending = (exchange, world, true)
             return .reply(error.reply)
         }
@@ -200,7 +202,8 @@ final class RecordedConversation: MailConversation {
         if let name, let label, name != label {
             throw NoDestination(
                 reply: SMTPReply(
-                    550, "5.6.0", "this port is for the world \(label), and \(MailService.worldHeader) names \(name)"))
+                    550, "5.6.0",
+                    "this port is for the test world \(label), but \(MailService.worldHeader) names \(name)"))
         }
         return Destination(world: try findWorld(name ?? label ?? named))
     }
@@ -239,11 +242,11 @@ extension ConversationEnd {
         switch self {
         case .quit, .closedByServer: nil
         case .closedByClient: Diagnosis("the client closed the connection in the middle of a message")
-        case .silence: Diagnosis("the client sent nothing for too long")
+        case .silence: Diagnosis("the connection timed out: the client sent nothing for too long")
         case .handshakeFailed:
             Diagnosis(
-                "the TLS handshake after STARTTLS failed: the client must trust the authority of the certificate "
-                    + "(\"understudy ca path\"), or not verify it")
+                "the TLS handshake after STARTTLS failed: let the client trust the certificate authority "
+                    + "(\"understudy ca path\"), or not verify the certificate")
         case .serverStopped: Diagnosis("the daemon stopped in the middle of a message")
         }
     }

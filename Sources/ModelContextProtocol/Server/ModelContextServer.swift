@@ -55,7 +55,7 @@ package final class ModelContextServer: Sendable {
     /// Receives a line from the client. The response may be sent later.
     package func receive(_ line: LineReader.Line) {
         guard case .text(let bytes) = line else {
-            let error = RPCError.invalidRequest("a message has \(LineReader.limit) bytes at most")
+            let error = RPCError.invalidRequest("a message can have at most \(LineReader.limit) bytes")
             return send(RPCRequest.answer(error, to: nil))
         }
         guard !bytes.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) else { return }
@@ -83,8 +83,8 @@ package final class ModelContextServer: Sendable {
         guard agreed?.hasBatches ?? false, (1...ModelContextServer.batchLimit).contains(batch.count) else {
             let reason =
                 agreed?.hasBatches ?? false
-                ? "\(batch.count) messages in an array: 1 to \(ModelContextServer.batchLimit) are taken"
-                : "one message a line, and no array of them"
+                ? "found \(batch.count) messages in an array; 1 to \(ModelContextServer.batchLimit) are accepted"
+                : "expected one message per line, not an array"
             return send(RPCRequest.answer(.invalidRequest(reason), to: nil))
         }
         let answer = BatchAnswer(batch.count, send: send)
@@ -146,7 +146,8 @@ package final class ModelContextServer: Sendable {
         guard let agreed = state.withLock({ $0.agreed }) else {
             guard request.method == "ping" else {
                 throw .invalidParams(
-                    "the request has no _meta with io.modelcontextprotocol/protocolVersion, and initialize hasn't come")
+                    "the request has no _meta with io.modelcontextprotocol/protocolVersion, and no initialize request was received"
+                )
             }
             return .lastWithHandshake
         }
@@ -164,7 +165,7 @@ package final class ModelContextServer: Sendable {
             state.agreed = revision
             return true
         }
-        guard isFirst else { throw .invalidRequest("initialize has come already") }
+        guard isFirst else { throw .invalidRequest("initialize was already received") }
         return revision
     }
 
@@ -181,7 +182,7 @@ package final class ModelContextServer: Sendable {
             state.calls[request.id] = call
             return true
         }
-        guard isNew else { throw .invalidRequest("a request with this ID is still under way") }
+        guard isNew else { throw .invalidRequest("a request with this ID is still in progress") }
         let isTaken = queue.add(waits: tool.waits(for: arguments)) { [self] in
             let answer = call.isCancelled ? nil : tool.run(arguments, call)
             state.withLock { $0.calls[request.id] = nil }
@@ -191,7 +192,8 @@ package final class ModelContextServer: Sendable {
         guard !isTaken else { return }
         state.withLock { $0.calls[request.id] = nil }
         throw .busy(
-            "\(CallQueue.limit) calls are under way, or \(CallQueue.waitingLimit) wait for something: try again later")
+            "\(CallQueue.limit) calls are in progress, or \(CallQueue.waitingLimit) are waiting, the maximum: try again later"
+        )
     }
 }
 
@@ -248,7 +250,9 @@ extension ModelContextServer {
 
     /// Refuses a request for a further page of a list, because all lists of this server have a single page.
     private func expectFirstPage(_ request: RPCRequest) throws(RPCError) {
-        guard request.params["cursor"] == nil else { throw .invalidParams("there is no such page: lists have one") }
+        guard request.params["cursor"] == nil else {
+            throw .invalidParams("there is no page with this cursor: lists have one page")
+        }
     }
 
     private func contents(_ request: RPCRequest, in revision: Revision) throws(RPCError) -> JSONObject {

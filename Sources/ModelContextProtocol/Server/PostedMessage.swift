@@ -111,7 +111,7 @@ package struct PostedMessage: Sendable {
         guard let header else { throw .headerMismatch("the header \(name) is missing") }
         guard header == text || header.hasPrefix("=?base64?") else {
             throw .headerMismatch(
-                "the header \(name) is \(Place.shortened(header, to: 100)), and the body says otherwise")
+                "the header \(name) is \(Place.shortened(header, to: 100)), but the body has another value")
         }
     }
 }

@@ -27,7 +27,9 @@ package struct OAuthRefusal: AnswerableError {
     }
 
     /// The error for an account that was deleted while its sign-in was in progress.
-    package static var accountIsGone: OAuthRefusal { OAuthRefusal("access_denied", Diagnosis("the account is gone")) }
+    package static var accountIsGone: OAuthRefusal {
+        OAuthRefusal("access_denied", Diagnosis("the user's account was deleted"))
+    }
 
     package var response: Response {
         var response = OAuthRefusal.json(

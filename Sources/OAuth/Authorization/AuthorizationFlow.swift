@@ -211,11 +211,14 @@ package protocol PersonPagesFlow: AuthorizationFlow {
 extension PersonPagesFlow {
     package func hint(_ request: SignInRequest, _ exchange: Exchange) -> String? { nil }
     package func preference(_ request: SignInRequest) -> ((Account) -> Bool)? { nil }
-    package var missingRequest: Diagnosis { Diagnosis("the form lacks the authorization request: begin again") }
+    package var missingRequest: Diagnosis {
+        Diagnosis("the form lacks the authorization request: start the sign-in again")
+    }
 
     package func nobody(_ request: SignInRequest, _ exchange: Exchange) -> Response {
         pages(exchange).problem(
-            400, "Nobody can sign in", Diagnosis("no account can sign in: seed one, or add it with POST accounts"))
+            400, "Nobody can sign in",
+            Diagnosis("no user can sign in: add an account to the seed, or with POST accounts"))
     }
 
     package func answer(_ form: Form, _ exchange: Exchange) throws -> (request: Form, answer: PersonPages.Answer) {

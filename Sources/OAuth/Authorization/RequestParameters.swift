@@ -52,7 +52,7 @@ package struct ClaimsParameter: Codable, Sendable {
     }
 
     private static func refusal(_ reason: String) -> OAuthRefusal {
-        OAuthRefusal("invalid_request", Diagnosis("claims can't be used: \(reason)"))
+        OAuthRefusal("invalid_request", Diagnosis("the parameter claims is invalid: \(reason)"))
     }
 }
 
@@ -66,7 +66,8 @@ extension Form {
     package func checkRepetitions() throws(OAuthRefusal) {
         let single = fields.filter { $0.name != "resource" && $0.name != "audience" }
         guard let name = Form(fields: single).repeatedName else { return }
-        throw OAuthRefusal("invalid_request", Diagnosis("\(Diagnosis.quote(name)) occurs twice: send it once"))
+        throw OAuthRefusal(
+            "invalid_request", Diagnosis("the parameter \(Diagnosis.quote(name)) occurs twice: send it once"))
     }
 
     /// The words of the parameter `response_type`, whose order doesn't matter.
@@ -108,17 +109,18 @@ extension Request {
             guard contentType != "application/x-www-form-urlencoded" else { return nil }
             return Diagnosis(
                 received: "a body with \(type)", expected: "application/x-www-form-urlencoded or application/json",
-                "say what the body is")
+                "say in Content-Type what the body is")
         }
         do {
             guard case .object = try JSONValue(parsing: body) else {
                 return Diagnosis(
-                    received: "a JSON body that isn't an object", "send the parameters as an object's members")
+                    received: "a JSON body that isn't an object", "send the parameters as members of a JSON object")
             }
         } catch { return Diagnosis("the JSON body can't be read: \(error.description)") }
         guard !hasJSONBody else { return nil }
         return Diagnosis(
-            received: "a JSON body with \(type)", expected: "Content-Type: application/json", "say what the body is")
+            received: "a JSON body with \(type)", expected: "Content-Type: application/json",
+            "say in Content-Type what the body is")
     }
 }
 

@@ -41,7 +41,8 @@ package struct DeviceAuthorization: Row {
                 OAuthRefusal(
                     "invalid_grant",
                     Diagnosis(
-                        "the device code is unknown, redeemed, or another client's: send device_code, not user_code"))
+                        "the device code is unknown, already redeemed, or another client's: send device_code, not user_code"
+                    ))
             case .expired: OAuthRefusal("expired_token", diagnosis)
             case .early: OAuthRefusal("slow_down", diagnosis)
             case .pending(let interval):
@@ -59,19 +60,22 @@ package struct DeviceAuthorization: Row {
             switch self {
             case .unknown:
                 // The code isn't quoted, because it may be another world's secret.
-                Diagnosis("this world has given out no such device_code: send what came as device_code, not user_code")
-            case .redeemed: Diagnosis("this device code has already brought a token")
-            case .otherClient(let client): Diagnosis("the device code was given to \"\(client)\"")
-            case .expired(let age): Diagnosis("the device code expired \(age.inWords) ago: ask for another")
+                Diagnosis(
+                    "this test world hasn't issued this device_code: send the value of device_code, not of user_code")
+            case .redeemed: Diagnosis("this device code was already exchanged for a token")
+            case .otherClient(let client): Diagnosis("the device code was issued to the client \"\(client)\"")
+            case .expired(let age): Diagnosis("the device code expired \(age.inWords) ago: request a new device code")
             case .early(let age, let interval, let next):
                 Diagnosis(
                     received: "a poll after \(age.milliseconds) ms",
-                    expected: "\(interval.seconds) seconds between polls", "wait \(next.seconds) seconds from now on")
+                    expected: "\(interval.seconds) seconds between polls",
+                    "wait \(next.seconds) seconds before each poll")
             case .pending: Diagnosis("nobody has entered the user code yet")
-            case .denied: Diagnosis("the person cancelled; this device code is of no more use")
-            case .failed: Diagnosis("this error was ordered as the outcome of the sign-in")
-            case .notAdmitted(let account): Diagnosis("\(Diagnosis.quote(account.id)) may not sign in")
-            case .noAccount: Diagnosis("the account is gone")
+            case .denied: Diagnosis("the user cancelled the sign-in: request a new device code")
+            case .failed: Diagnosis("a test ordered that this sign-in ends with this error")
+            case .notAdmitted(let account):
+                Diagnosis("the user \(Diagnosis.quote(account.id)) isn't allowed to sign in to this client")
+            case .noAccount: Diagnosis("the user's account was deleted")
             }
         }
     }
@@ -240,7 +244,8 @@ package struct DevicePages: Sendable {
         let page = try pages.answer(form, in: exchange)
         let code = page?.request["user_code"] ?? form["user_code"] ?? ""
         let problem = Diagnosis(
-            received: "the code \(Diagnosis.quote(code))", "no waiting device shows this code: check the code")
+            received: "the code \(Diagnosis.quote(code))",
+            "no device with this user code waits for a sign-in: check the code")
         guard let device = exchange.world.read({ $0.device(showing: code, at: realm) }) else {
             return pages.enterCode(exchange, code, problem: problem)
         }

@@ -135,7 +135,7 @@ extension TableReading where Self: ~Copyable {
         guard !token.isEmpty else { return "there is none" }
         guard let found = find(Token<Grant>.self, token) else {
             return find(EndedCredential<Grant>.self, token)?.reason
-                ?? "this world has given out no such token since it began or was reset, or has forgotten it"
+                ?? "this test world has issued no such token since it started or was reset, or has discarded it"
         }
         if found.kind != kind { return "it is \(found.kind == .access ? "an access" : "a refresh") token" }
         if let expires = found.expires, expires <= now { return "it expired \((now - expires).inWords) ago" }

@@ -45,14 +45,14 @@ package struct Redemption: Sendable {
         package var reason: String {
             switch self {
             case .unknown: "this world has issued no such code, has forgotten it, or its grant was revoked"
-            case .otherClient(let client): "the code was given to \(Diagnosis.quote(client))"
+            case .otherClient(let client): "the code was issued to \(Diagnosis.quote(client))"
             case .used(let exchange): "a code works once, and request \(exchange) redeemed this one"
             case .expired(let age): "the code expired \(age.inWords) ago"
             case .redirectURIMismatch(let expected):
                 expected.map { "redirect_uri must be \(Diagnosis.quote($0))" }
                     ?? "the authorization had no redirect_uri"
             case .codeVerifier(let sentence): sentence
-            case .noAccount: "the account is gone"
+            case .noAccount: "the user's account was deleted"
             }
         }
     }
@@ -152,14 +152,14 @@ extension Transaction {
     where Grant.TokenDetails: RotatingDetails {
         guard let found = working(text, .refresh, type) else {
             let reason = reason(againstUsing: text, .refresh, type)
-            return .failure(OAuthRefusal("invalid_grant", Diagnosis("the refresh token doesn't work: \(reason)")))
+            return .failure(OAuthRefusal("invalid_grant", Diagnosis("the refresh token is invalid: \(reason)")))
         }
         guard found.token.client == client else {
-            return .failure(OAuthRefusal("invalid_grant", Diagnosis("the refresh token is another client's")))
+            return .failure(OAuthRefusal("invalid_grant", Diagnosis("the refresh token was issued to another client")))
         }
         if let user = found.token.details.usedBy {
-            let reason = "request \(user) has used this refresh token up, so all that came of the sign-in is revoked"
-            end(found.grant, because: "request \(exchange) sent a refresh token again that request \(user) had used up")
+            let reason = "request \(user) has already used this refresh token, so all tokens of the sign-in are revoked"
+            end(found.grant, because: "request \(exchange) sent a refresh token that request \(user) had already used")
             return .failure(OAuthRefusal("invalid_grant", Diagnosis(reason)))
         }
         if rotates {
@@ -182,13 +182,17 @@ extension Transaction {
             {
                 // The code is kept, so that a further use gets the same answer.
                 remove(Grant.self, grant.key)
-                endTokens(of: grant, because: "request \(request.exchange) sent the code of this sign-in a second time")
+                endTokens(
+                    of: grant,
+                    because: "request \(request.exchange) sent the authorization code of this sign-in a second time")
             }
             if case .otherClient = error {
-                return .failure(OAuthRefusal("invalid_grant", Diagnosis("the code was given to another client")))
+                return .failure(
+                    OAuthRefusal("invalid_grant", Diagnosis("the authorization code was issued to another client")))
             }
             if case .unknown = error, let ended = find(EndedCredential<Grant>.self, request.code) {
-                return .failure(OAuthRefusal("invalid_grant", Diagnosis("the code doesn't work: \(ended.reason)")))
+                return .failure(
+                    OAuthRefusal("invalid_grant", Diagnosis("the authorization code is invalid: \(ended.reason)")))
             }
             return .failure(OAuthRefusal("invalid_grant", Diagnosis(error.reason)))
         }

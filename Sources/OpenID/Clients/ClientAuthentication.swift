@@ -48,8 +48,8 @@ struct ClientAuthentication: Sendable {
             throw OAuthRefusal(
                 "invalid_request",
                 Diagnosis(
-                    expected: "one of Authorization: Basic, client_secret and client_assertion",
-                    "a client authenticates in one way at a time"))
+                    expected: "only one of Authorization: Basic, client_secret and client_assertion",
+                    "use only one method of client authentication"))
         }
         var owner: String?
         if let basic {
@@ -67,8 +67,9 @@ struct ClientAuthentication: Sendable {
             throw OAuthRefusal(
                 "invalid_request",
                 Diagnosis(
-                    received: "client_id \(Diagnosis.quote(clientID)) and credentials of \(Diagnosis.quote(owner))",
-                    "both must be of the same client"))
+                    received:
+                        "client_id \(Diagnosis.quote(clientID)) and credentials of client \(Diagnosis.quote(owner))",
+                    "both must belong to the same client"))
         }
     }
 
@@ -78,7 +79,7 @@ struct ClientAuthentication: Sendable {
                 "invalid_client",
                 Diagnosis(
                     received: "client_assertion_type \(Diagnosis.quote(type ?? "missing"))", expected: assertionType,
-                    "send this type with a client_assertion"))
+                    "client_assertion must be sent with the type for JWT bearer assertions"))
         }
         do { return try JWS(parsing: text) } catch {
             throw OAuthRefusal("invalid_client", Diagnosis("client_assertion can't be read: \(error.description)"))
@@ -133,7 +134,7 @@ struct ClientAuthentication: Sendable {
     }
 
     private func wrongSecret(_ client: ClientCredentials) -> OAuthRefusal {
-        refusal("the client secret isn't the one that the seed has for \"\(client.clientID)\"")
+        refusal("the client secret isn't the one configured for \"\(client.clientID)\" in the seed")
     }
 
     /// Returns the error for an unknown client. `reason` says why the client is unknown, and `knows` returns whether a

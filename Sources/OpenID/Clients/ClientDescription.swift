@@ -199,22 +199,22 @@ extension ClientDescription {
     private static func check(_ uri: String, isNative: Bool, isStated: Bool) throws(OAuthRefusal) {
         let address = WebAddress(uri)
         let isWeb = address?.scheme == "http" || address?.scheme == "https"
-        let told = isStated ? "" : ", which it is without application_type"
+        let told = isStated ? "" : " (the default application_type)"
         if isNative {
             guard address?.scheme == "http", address?.isLoopback == false else { return }
             throw OAuthRefusal(
                 "invalid_redirect_uri",
                 Diagnosis(
                     received: "redirect URI \(Diagnosis.quote(uri)) of a native client",
-                    expected: "a scheme of the app's own, https, or http at localhost, 127.0.0.1 or [::1]",
-                    "register an address of this machine"))
+                    expected: "a custom scheme, https, or http at localhost, 127.0.0.1 or [::1]",
+                    "a native client may use http only with a loopback address"))
         }
         guard !isWeb || address?.scheme != "https" else { return }
         throw OAuthRefusal(
             "invalid_redirect_uri",
             Diagnosis(
                 received: "redirect URI \(Diagnosis.quote(uri)) of a web client\(told)", expected: "https",
-                "send \"application_type\": \"native\" for an app on somebody's machine, or register an https URL"))
+                "send \"application_type\": \"native\" for an app on the user's machine, or register an https URL"))
     }
 
     /// Whether the redirect URI has an app's own scheme, or is a loopback address.
@@ -228,7 +228,7 @@ extension ClientDescription {
             "invalid_redirect_uri",
             Diagnosis(
                 received: "redirect URI \(Diagnosis.quote(uri))",
-                expected: "an absolute URI without a fragment, a wildcard or a user", "register the address itself"))
+                expected: "an absolute URI without a fragment, a wildcard or a user name", "register the exact URI"))
     }
 
     fileprivate static func refusal(_ name: String, _ reason: String) -> OAuthRefusal {

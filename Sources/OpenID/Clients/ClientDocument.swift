@@ -66,7 +66,9 @@ struct ClientDocument: Row, Equatable {
     }
 
     static func refusal(_ id: String, _ reason: String) -> OAuthRefusal {
-        OAuthRefusal("invalid_client", Diagnosis("the client ID metadata document \(Diagnosis.quote(id)): \(reason)"))
+        OAuthRefusal(
+            "invalid_client",
+            Diagnosis("the client ID metadata document \(Diagnosis.quote(id)) can't be used: \(reason)"))
     }
 }
 

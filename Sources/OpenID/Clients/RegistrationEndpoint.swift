@@ -30,8 +30,8 @@ extension Issuer {
             throw OAuthRefusal(
                 "temporarily_unavailable",
                 Diagnosis(
-                    "this world has \(DynamicClient.limit) clients that have registered, which is the limit: remove some "
-                        + "(DELETE openid/clients), or reset it"))
+                    "this test world has \(DynamicClient.limit) registered clients, which is the limit: remove some "
+                        + "(DELETE openid/clients), or reset the world"))
         }
         return answer(row, exchange, status: 201)
     }
@@ -53,7 +53,9 @@ extension Issuer {
         guard description.needsSecret == (known.secret != nil) else {
             throw OAuthRefusal(
                 "invalid_client_metadata",
-                Diagnosis("token_endpoint_auth_method can't begin or end to need a secret: register a new client"))
+                Diagnosis(
+                    "token_endpoint_auth_method can't change between methods with and without a secret: register a new client"
+                ))
         }
         let changed = try exchange.world.update { tables -> DynamicClient? in
             guard var row = tables.find(DynamicClient.self, known.key) else { return nil }
@@ -84,8 +86,9 @@ extension Issuer {
             throw OAuthRefusal(
                 "invalid_client_metadata",
                 Diagnosis(
-                    received: "\(body.count) bytes", expected: "at most \(ClientDescription.sizeLimit)",
-                    "describe the client in fewer words"))
+                    received: "client metadata of \(body.count) bytes",
+                    expected: "at most \(ClientDescription.sizeLimit) bytes",
+                    "send less metadata"))
         }
         guard let json = exchange.request.jsonBody else {
             throw OAuthRefusal(
@@ -104,9 +107,10 @@ extension Issuer {
             var refusal = OAuthRefusal(
                 "invalid_token",
                 Diagnosis(
-                    received: sent == nil ? "no access token" : "another access token",
+                    received: sent == nil ? "no access token" : "a different access token",
                     expected: "the issuer's registrationToken",
-                    "this issuer has \"registration\": \"token\": send its registrationToken as Bearer token"))
+                    "this issuer registers only clients with a token (\"registration\": \"token\"): send registrationToken as Bearer token"
+                ))
             refusal.challenge = sent == nil ? "Bearer" : "Bearer error=\"invalid_token\""
             throw refusal
         }
@@ -129,7 +133,7 @@ extension Issuer {
     }
 
     private var goneRegistration: OAuthRefusal {
-        OAuthRefusal("invalid_token", Diagnosis("the client isn't registered any more"))
+        OAuthRefusal("invalid_token", Diagnosis("the client is no longer registered"))
     }
 
     /// Returns the client registration that the request's path names, if the request has that client's registration
@@ -138,7 +142,8 @@ extension Issuer {
         let id = exchange.parameters["client"] ?? ""
         guard let token = exchange.request.accessToken() else {
             throw OAuthRefusal(
-                "invalid_token", Diagnosis("there is no token: send registration_access_token as Authorization: Bearer")
+                "invalid_token",
+                Diagnosis("the token is missing: send registration_access_token as Authorization: Bearer")
             )
         }
         let row = exchange.world.read { $0.find(DynamicClient.self, DynamicClient.key(id, at: realm)) }
@@ -146,7 +151,7 @@ extension Issuer {
         guard let row else { throw goneRegistration }
         guard token.isSecret(row.registrationToken) else {
             throw OAuthRefusal(
-                "invalid_token", Diagnosis("the token isn't the registration_access_token of this client"))
+                "invalid_token", Diagnosis("the Bearer token isn't the registration_access_token of this client"))
         }
         return row
     }

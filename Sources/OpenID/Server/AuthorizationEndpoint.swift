@@ -25,8 +25,9 @@ extension Issuer {
                 throw OAuthRefusal(
                     "request_uri_not_supported",
                     Diagnosis(
-                        received: "request_uri \(Diagnosis.quote(uri))", expected: "one that was pushed (RFC 9126)",
-                        "push the request, or send the object itself in request"))
+                        received: "request_uri \(Diagnosis.quote(uri))",
+                        expected: "a request_uri of a pushed request (RFC 9126)",
+                        "push the request, or send the request object itself in the parameter request"))
             }
             let pushed = try pushed(form, client, exchange, isAnswer)
             let fields = try RequestObject.resolve(
@@ -136,7 +137,7 @@ extension Issuer {
         guard policy.requiresPushedRequests else { return nil }
         throw OAuthRefusal(
             "invalid_request",
-            Diagnosis("this issuer takes pushed requests only (requirePushedRequests): send a request_uri"))
+            Diagnosis("this issuer accepts only pushed requests (requirePushedRequests): send a request_uri"))
     }
 
     /// Returns the redirect URI of the authorization request, or throws if the client hasn't registered it.
@@ -150,7 +151,7 @@ extension Issuer {
             Diagnosis(
                 received: "redirect_uri \(Diagnosis.quote(uri))",
                 expected: RegisteredRedirectURI.alternatives(client.redirectURIs),
-                "register it in redirectURIs of \"\(client.clientID)\", character by character"
+                "register exactly this URI in redirectURIs of client \"\(client.clientID)\""
             ).mended(
                 byMerging: [
                     provider: [
@@ -211,7 +212,7 @@ extension Issuer {
     }
 
     private static let sessionHasEnded = OAuthRefusal(
-        "login_required", Diagnosis("the session ended while the request was on its way"))
+        "login_required", Diagnosis("the user's session ended while the request was being processed"))
 
     private func approve(
         _ request: RequestedAuthorization, by account: Account, _ known: BrowserSession?, scopes: [String],
@@ -286,6 +287,6 @@ extension Issuer {
             "login_required",
             Diagnosis(
                 received: "a sign-in by \"\(account.id)\"", expected: "the sub \(Diagnosis.quote(wanted))",
-                "the person of id_token_hint, or of sub in claims, must sign in"))
+                "the user named by id_token_hint, or by sub in claims, must sign in"))
     }
 }

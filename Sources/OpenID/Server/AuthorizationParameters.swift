@@ -40,7 +40,7 @@ struct AuthorizationParameters: Sendable {
                 "unsupported_response_type",
                 Diagnosis(
                     received: "response_type \(Diagnosis.quote(form["response_type"] ?? ""))",
-                    expected: "one without token",
+                    expected: "a response_type without token",
                     "this issuer binds access tokens to a key (\"dpop\": \"required\"), which the token endpoint alone can do: use a code"
                 ))
         }
@@ -102,7 +102,8 @@ struct AuthorizationParameters: Sendable {
                 Diagnosis(
                     received: "response_type \(Diagnosis.quote(text))",
                     expected: allowed.map { Diagnosis.quote($0.sorted().joined(separator: " ")) }
-                        .joined(separator: " or "), "allow others in the seed: responseTypes"))
+                        .joined(separator: " or "),
+                    "to allow another response type, add it to responseTypes in the seed"))
         }
         return types
     }
@@ -114,14 +115,15 @@ struct AuthorizationParameters: Sendable {
         guard scopes.count <= scopeLimit else {
             throw OAuthRefusal(
                 "invalid_scope",
-                Diagnosis(received: "\(scopes.count) scopes", expected: "at most \(scopeLimit)", "ask for fewer"))
+                Diagnosis(received: "\(scopes.count) scopes", expected: "at most \(scopeLimit)", "request fewer scopes")
+            )
         }
         if let allowed, let other = scopes.first(where: { !allowed.contains($0) }) {
             throw OAuthRefusal(
                 "invalid_scope",
                 Diagnosis(
                     received: "scope \(Diagnosis.quote(other))", expected: allowed.joined(separator: " "),
-                    "ask for what the client may have, or was granted"))
+                    "request only scopes that the client may have, or was granted"))
         }
         return scopes
     }
@@ -144,7 +146,7 @@ struct AuthorizationParameters: Sendable {
                 "invalid_request",
                 Diagnosis(
                     received: "code_challenge_method \(Diagnosis.quote(method))",
-                    expected: methods.joined(separator: " or "), "name a method that is allowed"))
+                    expected: methods.joined(separator: " or "), "send a method that the client may use"))
         }
         guard CodeChallenge.isWellFormed(text) else {
             throw invalid("code_challenge must be 43 to 128 unreserved characters")
@@ -176,13 +178,15 @@ struct AuthorizationParameters: Sendable {
             throw OAuthRefusal(
                 "invalid_target",
                 Diagnosis(
-                    received: "\(targets.count) resources", expected: "at most \(resourceLimit)", "name fewer"))
+                    received: "\(targets.count) resources", expected: "at most \(resourceLimit)", "send fewer resources"
+                ))
         }
         guard let long = targets.first(where: { $0.utf8.count > longestResource }) else { return }
         throw OAuthRefusal(
             "invalid_target",
             Diagnosis(
-                received: "a resource of \(long.utf8.count) bytes", expected: "at most \(longestResource)", "shorten it"
+                received: "a resource of \(long.utf8.count) bytes", expected: "at most \(longestResource) bytes",
+                "send a shorter URI"
             ))
     }
 }
@@ -202,7 +206,7 @@ extension AuthorizationParameters {
             "unmet_authentication_requirements",
             Diagnosis(
                 received: "acr \(wanted.map { Diagnosis.quote($0) }.joined(separator: " or "))",
-                expected: offered.joined(separator: " or "), "ask for what the seed has in acrValues"))
+                expected: offered.joined(separator: " or "), "request an acr that the seed lists in acrValues"))
     }
 
     /// Whether the authorization request accepts the person's earlier sign-in in this browser session, by its `prompt`

@@ -45,8 +45,8 @@ extension Issuer {
             guard let token, token.client == owner, let grant = tables.find(OpenIDGrant.self, token.grant) else {
                 let fault =
                     token.map { $0.client != owner } ?? false
-                    ? "it is another client's" : tables.reason(againstUsing: text, .refresh, OpenIDGrant.self)
-                throw OAuthRefusal("invalid_grant", Diagnosis("the refresh token ends nothing: \(fault)"))
+                    ? "it was issued to another client" : tables.reason(againstUsing: text, .refresh, OpenIDGrant.self)
+                throw OAuthRefusal("invalid_grant", Diagnosis("the refresh token can't be used to log out: \(fault)"))
             }
             tables.end(grant, because: reason)
             guard !grant.scopes.contains("offline_access") else { return nil }
@@ -192,7 +192,8 @@ struct LogoutRequest: Sendable {
         let audience = hint?["aud"]?.string
         guard let id = form["client_id"] ?? audience else { return nil }
         guard audience == nil || audience == id else {
-            throw OAuthRefusal("invalid_request", Diagnosis("client_id isn't the client of id_token_hint"))
+            throw OAuthRefusal(
+                "invalid_request", Diagnosis("client_id isn't the client to which id_token_hint was issued"))
         }
         return try server.knownClient(id, exchange)
     }

@@ -55,7 +55,7 @@ enum RequestObject {
     }
 
     private static func refusal(_ reason: String) -> OAuthRefusal {
-        OAuthRefusal("invalid_request_object", Diagnosis("the request object: \(reason)"))
+        OAuthRefusal("invalid_request_object", Diagnosis("the request object is invalid: \(reason)"))
     }
 }
 
@@ -114,7 +114,7 @@ extension OAuthRefusal {
             "invalid_request_uri",
             Diagnosis(
                 received: "request_uri \(Diagnosis.quote(uri))",
-                "this client has pushed no such request, or it was answered: push a new one"))
+                "this client hasn't pushed such a request, or it was used already: push a new request"))
     }
 }
 
@@ -126,7 +126,9 @@ extension Issuer {
         let form = try exchange.request.parameters()
         let client = try authenticate(exchange, form)
         guard form["request_uri"] == nil else {
-            throw OAuthRefusal("invalid_request", Diagnosis("request_uri can't be pushed: push the request itself"))
+            throw OAuthRefusal(
+                "invalid_request",
+                Diagnosis("a pushed request can't contain request_uri: push the request's own parameters"))
         }
         let known = AuthorizationParameters.names.subtracting(["client_id"])
         var kept = Form(fields: form.fields.filter { known.contains($0.name) })
@@ -142,8 +144,8 @@ extension Issuer {
             throw OAuthRefusal(
                 "invalid_request", status: 413,
                 Diagnosis(
-                    received: "a request of \(size) bytes", expected: "at most \(PushedRequest.sizeLimit)",
-                    "push a shorter one"))
+                    received: "a request of \(size) bytes", expected: "at most \(PushedRequest.sizeLimit) bytes",
+                    "push a shorter request"))
         }
         let pushed = try exchange.world.update { tables in
             tables.push(wanted, of: key(of: client), for: policy.lifetimes.pushedRequest)
@@ -164,7 +166,7 @@ extension Issuer {
             "invalid_dpop_proof",
             Diagnosis(
                 received:
-                    "dpop_jkt \(Diagnosis.quote(named)) and a proof by the key \(Diagnosis.quote(proof.thumbprint))",
-                "both must name one key: leave dpop_jkt out, or sign with the key that it names"))
+                    "dpop_jkt \(Diagnosis.quote(named)) and a DPoP proof by the key \(Diagnosis.quote(proof.thumbprint))",
+                "both must name the same key: leave dpop_jkt out, or sign with the key that dpop_jkt names"))
     }
 }

@@ -92,8 +92,8 @@ extension Issuer {
         throw OAuthRefusal(
             "unauthorized_client",
             Diagnosis(
-                received: "\(Diagnosis.quote(grantType)) by \"\(client.clientID)\"",
-                "allow it in the seed: grantTypes of the client"))
+                received: "grant_type \(Diagnosis.quote(grantType)) from client \"\(client.clientID)\"",
+                "the client may not use this grant type: add it to the client's grantTypes in the seed"))
     }
 
     /// Returns an authorization response with only its first parameters: `state`, and `iss`

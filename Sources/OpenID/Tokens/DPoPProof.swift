@@ -58,7 +58,7 @@ struct DPoPProof: Sendable {
                 "use_dpop_nonce",
                 Diagnosis(
                     received: "nonce \(DPoPProof.shown(claims["nonce"]))",
-                    "sign another proof with the nonce of the header DPoP-Nonce, and send the request again"))
+                    "sign another DPoP proof with the nonce of the header DPoP-Nonce, and send the request again"))
             refusal.nonce = nonce
             throw refusal
         }
@@ -114,7 +114,8 @@ struct DPoPProof: Sendable {
 
     static func refusal(received: String? = nil, expected: String? = nil, _ reason: String) -> OAuthRefusal {
         OAuthRefusal(
-            "invalid_dpop_proof", Diagnosis(received: received, expected: expected, "the DPoP proof: \(reason)"))
+            "invalid_dpop_proof",
+            Diagnosis(received: received, expected: expected, "the DPoP proof is invalid: \(reason)"))
     }
 }
 

@@ -29,21 +29,24 @@ extension Issuer {
                 "invalid_request",
                 Diagnosis(
                     received: "subject_token_type \(Diagnosis.quote(wanted.subject.type.rawValue))",
-                    expected: "an ID token or a refresh token", "exchange what says who has signed in to the client"))
+                    expected: "an ID token or a refresh token", "exchange a token that identifies the signed-in user"))
         }
         let party = try party(of: wanted.subject, "subject_token", client, exchange)
         guard party.client.clientID == client.clientID else {
             throw OAuthRefusal(
                 "invalid_grant",
                 Diagnosis(
-                    received: "an ID token for \(Diagnosis.quote(party.client.clientID))",
-                    expected: Diagnosis.quote(client.clientID), "exchange one that the client itself was given"))
+                    received: "an ID token issued to client \(Diagnosis.quote(party.client.clientID))",
+                    expected: Diagnosis.quote(client.clientID),
+                    "exchange an ID token that was issued to the requesting client"))
         }
         let (audience, access) = try target(of: wanted, exchange)
         let scopes = try granted(wanted, access, to: party.account)
         guard let algorithm = algorithms.first(where: { $0 != .hs256 }) else {
             throw OAuthRefusal(
-                "server_error", Diagnosis("this issuer signs with client secrets alone, which no other issuer knows"))
+                "server_error",
+                Diagnosis(
+                    "this issuer signs tokens only with client secrets (HS256), so no other issuer can verify them"))
         }
         let now = exchange.world.now
         var claims = JSONObject([
@@ -93,7 +96,8 @@ extension Issuer {
             Diagnosis(
                 received: "audience \(Diagnosis.quote(audience))",
                 expected: Diagnosis.alternatives(others.compactMap(\.names.first)),
-                "name the other issuer as its own metadata does, and in crossAppAccess of \"\(id)\" in the seed"))
+                "send the other issuer's identifier from its metadata, and add it to crossAppAccess of \"\(id)\" in the seed"
+            ))
     }
 
     /// Returns those of the requested scopes that the person has at the target issuer; all scopes that the person has
@@ -108,7 +112,7 @@ extension Issuer {
                 Diagnosis(
                     received: "the account \(Diagnosis.quote(account.id))",
                     expected: Diagnosis.alternatives(access.accounts ?? []),
-                    "crossAppAccess of the seed doesn't let this person into \"\(access.issuer)\""))
+                    "crossAppAccess in the seed doesn't give this account access to the issuer \"\(access.issuer)\""))
         }
         let asked = try wanted.scopes(among: nil)
         guard !asked.isEmpty else { return access.scopes ?? [] }
@@ -119,7 +123,7 @@ extension Issuer {
             Diagnosis(
                 received: "scope \(Diagnosis.quote(asked.joined(separator: " ")))",
                 expected: (access.scopes ?? []).joined(separator: " "),
-                "crossAppAccess of the seed grants none of these at \"\(access.issuer)\""))
+                "crossAppAccess in the seed grants none of these scopes at the issuer \"\(access.issuer)\""))
     }
 
     /// Returns the issuers in the seed of this world (an isolated test environment) that have one of these `ids`.
@@ -181,7 +185,7 @@ extension Issuer {
             "invalid_target",
             Diagnosis(
                 received: "resource \(Diagnosis.quote(other))", expected: Diagnosis.alternatives(asserted),
-                "exchange the ID token for an assertion for this resource"))
+                "the assertion isn't for this resource: exchange the ID token for an assertion that is"))
     }
 
     /// Checks an identity assertion from a trusted issuer, and returns its claims.

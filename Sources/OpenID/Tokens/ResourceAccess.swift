@@ -76,7 +76,7 @@ extension ProtectedResource {
             Diagnosis(
                 received: "a token for \(access.scopes.isEmpty ? "no scope" : access.scopes.joined(separator: " "))",
                 expected: scope,
-                "ask for the scopes of the challenge beside those that you have, once, and send the request again"))
+                "request the scopes in WWW-Authenticate in addition to the token's, and send the request again"))
     }
 
     private func access(_ text: String, _ exchange: Exchange) throws(OAuthRefusal) -> ResourceAccess {
@@ -215,7 +215,7 @@ extension ProtectedResource {
     private func challenge(_ scheme: String?, _ exchange: Exchange) -> Response {
         let diagnosis = Diagnosis(
             received: scheme.map { "Authorization: \(Diagnosis.quote($0, limit: 20))" },
-            "there is no access token: read the metadata that WWW-Authenticate names, sign in, and send Authorization: "
+            "the access token is missing: read the metadata that WWW-Authenticate names, sign in, and send Authorization: "
                 + (dpop == .required ? "DPoP, and a proof" : "Bearer"))
         let parameters = parameters(policy.scopes, [], exchange).joined(separator: ", ")
         return OAuthRefusal.withoutToken(diagnosis, dpop: dpop, parameters: parameters)

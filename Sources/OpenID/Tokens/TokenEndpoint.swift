@@ -71,9 +71,11 @@ extension Issuer {
                     OAuthRefusal(
                         "invalid_grant",
                         Diagnosis(
-                            received: thumbprint.map { "a proof by the key \(Diagnosis.quote($0))" } ?? "no DPoP proof",
-                            expected: "the dpop_jkt of the authorization request, \(Diagnosis.quote(wanted))",
-                            "sign the proof with the key that the sign-in began with")))
+                            received: thumbprint.map { "a DPoP proof by the key \(Diagnosis.quote($0))" }
+                                ?? "no DPoP proof",
+                            expected:
+                                "a DPoP proof by the key of dpop_jkt in the authorization request, \(Diagnosis.quote(wanted))",
+                            "sign the proof with the key with which the sign-in began")))
             }
             return tables.redeem(
                 OpenIDGrant.self, request, by: Issuer.redemption, reuseRevokes: policy.codeReuseRevokes
@@ -112,7 +114,9 @@ extension Issuer {
                 return .failure(
                     OAuthRefusal(
                         "invalid_grant",
-                        Diagnosis("the refresh token is bound to another key than the proof's: keep the key")))
+                        Diagnosis(
+                            "the refresh token is bound to another key than the DPoP proof's: use the same key as before"
+                        )))
             }
             return tables.use(
                 refreshToken: text, of: key(of: client), OpenIDGrant.self, rotates: policy.rotatesRefreshTokens,
@@ -135,7 +139,8 @@ extension Issuer {
         let scopes = try AuthorizationParameters.scopes(form["scope"], among: client.scopes)
         let resources = try AuthorizationParameters.resources(form)
         guard client.isConfidential else {
-            throw OAuthRefusal("unauthorized_client", Diagnosis("a public client can't act for itself"))
+            throw OAuthRefusal(
+                "unauthorized_client", Diagnosis("a public client can't use the grant type client_credentials"))
         }
         return try exchange.world.update { tables in
             let grant = tables.makeGrant(client, at: self, account: "", scopes: scopes.filter { $0 != "openid" })
@@ -224,8 +229,8 @@ extension Issuer {
                 throw OAuthRefusal(
                     "invalid_token",
                     Diagnosis(
-                        "the access token isn't bound to a key, and this issuer binds its tokens (\"dpop\": \"required\"): get one with "
-                            + "a DPoP proof"))
+                        "the access token isn't bound to a key, as this issuer requires (\"dpop\": \"required\"): get "
+                            + "a token with a DPoP proof"))
             }
             guard token.isBound else { return }
             throw OAuthRefusal(
@@ -234,17 +239,18 @@ extension Issuer {
         guard token.isBound else {
             throw OAuthRefusal(
                 "invalid_token",
-                Diagnosis("the access token is bound to the client's key: send Authorization: DPoP, and a proof"))
+                Diagnosis(
+                    "the access token is bound to the client's key: send it as Authorization: DPoP, with a DPoP proof"))
         }
         guard let proof = try DPoPProof(exchange, at: url, nonces: proofNonces(exchange), token: token.text) else {
-            throw DPoPProof.refusal("there is none: send the header DPoP beside the token")
+            throw DPoPProof.refusal("it is missing: send it in the header DPoP beside the token")
         }
         guard proof.thumbprint == thumbprint else {
             throw OAuthRefusal(
                 "invalid_token",
                 Diagnosis(
-                    received: "a proof by the key \(Diagnosis.quote(proof.thumbprint))",
-                    expected: Diagnosis.quote(thumbprint), "sign with the key that the token was asked for with"))
+                    received: "a DPoP proof by the key \(Diagnosis.quote(proof.thumbprint))",
+                    expected: Diagnosis.quote(thumbprint), "sign with the key with which the token was requested"))
         }
     }
 }

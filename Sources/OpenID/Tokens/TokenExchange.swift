@@ -53,7 +53,7 @@ extension Issuer {
         throw OAuthRefusal(
             "invalid_request", description: "The \(name) is invalid",
             Diagnosis(
-                "\(name) isn't a token of this issuer that works now and speaks for a person: check its type, too"))
+                "\(name) isn't a valid token that this issuer issued for a user: check the token and its type"))
     }
 
     /// Returns the person whom an access token or a refresh token represents; `nil` if the token doesn't work. A
@@ -135,12 +135,13 @@ struct TokenExchange: Sendable {
         try AuthorizationParameters.checkTargets(targets)
         guard requested != .idToken || targets.isEmpty else {
             throw OAuthRefusal(
-                "invalid_target", Diagnosis("an ID token is for the client that asks: leave out audience and resource"))
+                "invalid_target",
+                Diagnosis("an ID token is always issued to the requesting client: leave out audience and resource"))
         }
         guard requested != .refreshToken else {
             throw OAuthRefusal(
                 "invalid_request",
-                Diagnosis("requested_token_type is a refresh token: none is issued by a token exchange"))
+                Diagnosis("requested_token_type is a refresh token, which a token exchange can't issue"))
         }
     }
 
@@ -155,7 +156,7 @@ struct TokenExchange: Sendable {
         let asked = try scopes(among: .some(granted))
         let scopes = asked.isEmpty ? granted : asked
         guard requested != .idToken || scopes.contains("openid") else {
-            throw OAuthRefusal("invalid_scope", Diagnosis("without the scope openid there is no ID token"))
+            throw OAuthRefusal("invalid_scope", Diagnosis("an ID token needs the scope openid: request it"))
         }
         return scopes
     }
@@ -171,7 +172,9 @@ struct TokenExchange: Sendable {
         guard count <= actorLimit else {
             throw OAuthRefusal(
                 "invalid_request",
-                Diagnosis("more than \(actorLimit) actors in a chain (act): exchange a token that names fewer"))
+                Diagnosis(
+                    "the token's chain of actors (act) has more than \(actorLimit): exchange a token with fewer actors")
+            )
         }
         var act = JSONObject([("sub", .string(subject))])
         act["act"] = earlier
@@ -181,7 +184,8 @@ struct TokenExchange: Sendable {
     private static func token(_ name: String, _ form: Form) throws(OAuthRefusal) -> PresentedToken? {
         guard let text = form["\(name)_token"], !text.isEmpty else { return nil }
         guard let type = try type("\(name)_token_type", form) else {
-            throw OAuthRefusal("invalid_request", Diagnosis("\(name)_token_type is missing: say what \(name)_token is"))
+            throw OAuthRefusal(
+                "invalid_request", Diagnosis("\(name)_token_type is missing: send the type of \(name)_token"))
         }
         return PresentedToken(text: text, type: type)
     }
@@ -194,8 +198,8 @@ struct TokenExchange: Sendable {
             Diagnosis(
                 received: "\(name) \(Diagnosis.quote(text))",
                 expected:
-                    "access_token, refresh_token, id_token, jwt or id-jag after \"urn:ietf:params:oauth:token-type:\"",
-                "name a type that this server knows"))
+                    "access_token, refresh_token, id_token, jwt or id-jag, prefixed with \"urn:ietf:params:oauth:token-type:\"",
+                "send a supported token type"))
     }
 }
 

@@ -144,6 +144,7 @@ extension Issuer {
 
     private func refusal(received: String? = nil, expected: String? = nil, _ reason: String) -> OAuthRefusal {
         OAuthRefusal(
-            "invalid_grant", Diagnosis(received: received, expected: expected, "the workload's token: \(reason)"))
+            "invalid_grant",
+            Diagnosis(received: received, expected: expected, "the workload's token is invalid: \(reason)"))
     }
 }

@@ -53,15 +53,16 @@ struct AnswerComparison {
     // MARK: - Answers
 
     mutating func compare(_ theirs: Response, _ ours: Response) {
-        if theirs.status != ours.status { add(.status, "\(theirs.status) there, \(ours.status) here") }
+        if theirs.status != ours.status { add(.status, "\(theirs.status) recorded, \(ours.status) by Understudy") }
         let types = (AnswerComparison.type(of: theirs), AnswerComparison.type(of: ours))
-        if types.0 != types.1 { add(.form, "content type \(types.0) there, \(types.1) here") }
+        if types.0 != types.1 { add(.form, "content type \(types.0) recorded, \(types.1) by Understudy") }
         let challenges = (theirs.header("WWW-Authenticate"), ours.header("WWW-Authenticate"))
         if challenges.0.map(AnswerComparison.scheme) != challenges.1.map(AnswerComparison.scheme) {
             add(
                 .member,
-                "WWW-Authenticate \(challenges.0.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") there, "
-                    + "\(challenges.1.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") here")
+                "WWW-Authenticate \(challenges.0.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") "
+                    + "recorded, \(challenges.1.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") "
+                    + "by Understudy")
         }
         switch (theirs.header("Location"), ours.header("Location")) {
         case (let location?, let own?):
@@ -69,12 +70,14 @@ struct AnswerComparison {
             compareParameters(AnswerComparison.parameters(of: location), AnswerComparison.parameters(of: own))
         case (nil, nil): break
         case (let location, _):
-            add(.member, location == nil ? "Location is here, not there" : "Location is there, not here")
+            add(
+                .member,
+                location == nil ? "only Understudy's response has Location" : "only the recorded response has Location")
         }
         let bodies = (Body(of: theirs), Body(of: ours))
         guard case (.value(let body), .value(let own)) = bodies else {
             if types.0 == types.1, bodies.0.title != bodies.1.title {
-                add(.form, "\(bodies.0.title) there, \(bodies.1.title) here")
+                add(.form, "\(bodies.0.title) recorded, \(bodies.1.title) by Understudy")
             }
             return
         }
@@ -87,7 +90,7 @@ struct AnswerComparison {
         let there = destination(of: theirs).split(separator: "/", omittingEmptySubsequences: false)
             .map { translated(String($0)) }.joined(separator: "/")
         let here = destination(of: ours)
-        if there != here { add(.form, "leads to \(there) there, to \(here) here") }
+        if there != here { add(.form, "the response leads to \(there) in the recording, to \(here) in Understudy") }
     }
 
     /// Compares the parameters with which an authorization ends in the recording and at this program.
@@ -106,16 +109,19 @@ struct AnswerComparison {
                 if let own = ours[key] {
                     compare(value, own, at: place)
                 } else {
-                    add(.member, "\(place) is there, not here")
+                    add(.member, "only the recorded response has \(place)")
                 }
             }
             for key in ours.keys where theirs[key] == nil {
-                add(.member, "\(Place.step(place, place.isEmpty ? key : ".\(key)")) is here, not there")
+                add(.member, "only Understudy's response has \(Place.step(place, place.isEmpty ? key : ".\(key)"))")
             }
         case (.array(let theirs), .array(let ours)):
             let names = (theirs.compactMap(\.string), ours.compactMap(\.string))
             if place.hasSuffix("_supported"), Set(names.0) != Set(names.1) {
-                add(.value, "\(place): \(names.0.joined(separator: " ")) there, \(names.1.joined(separator: " ")) here")
+                add(
+                    .value,
+                    "\(place): \(names.0.joined(separator: " ")) recorded, \(names.1.joined(separator: " ")) by Understudy"
+                )
             } else if let first = theirs.first, let own = ours.first {
                 // The elements of a list are of one form.
                 compare(first, own, at: "\(place)[0]")
@@ -124,7 +130,7 @@ struct AnswerComparison {
         case (.string(let theirs), .string(let ours)): compare(theirs, ours, at: place)
         default:
             guard theirs.kindName == ours.kindName else {
-                return add(.form, "\(place) is \(theirs.kindName) there, \(ours.kindName) here")
+                return add(.form, "\(place) is \(theirs.kindName) in the recording, \(ours.kindName) in Understudy")
             }
             guard isCompared(place), theirs != ours else { return }
             if let one = theirs.integer, let other = ours.integer, !isRefusal,
@@ -132,7 +138,7 @@ struct AnswerComparison {
             {
                 return
             }
-            add(isRefusal ? .error : .value, "\(place): \(theirs.text) there, \(ours.text) here")
+            add(isRefusal ? .error : .value, "\(place): \(theirs.text) recorded, \(ours.text) by Understudy")
         }
     }
 
@@ -146,12 +152,13 @@ struct AnswerComparison {
             return compare(.object(theirs.claims), .object(ours.claims), at: "\(place).claims")
         case (nil, nil): break
         case (let there, _):
-            return add(.form, "\(place) is \(there == nil ? "no JWT there, and one" : "a JWT there, and none") here")
+            return add(
+                .form, "\(place) is a JWT only in \(there == nil ? "Understudy's response" : "the recorded response")")
         }
         guard isCompared(place) else { return }
         let texts = (AnswerComparison.withoutTrace(theirs), AnswerComparison.withoutTrace(ours))
         guard !AnswerComparison.areSame(translatedWords(texts.0), texts.1) else { return }
-        add(isRefusal ? .error : .value, "\(place): \"\(texts.0)\" there, \"\(texts.1)\" here")
+        add(isRefusal ? .error : .value, "\(place): \"\(texts.0)\" recorded, \"\(texts.1)\" by Understudy")
     }
 
     private func isCompared(_ place: String) -> Bool {

@@ -108,12 +108,12 @@ package struct Comparison {
         guard server.plays(entry.host) else { return .skipped(Comparison.otherHost) }
         guard entry.isAnswered else { return .skipped("the answer wasn't recorded") }
         guard let endpoint = server.endpoint(request.method, entry.host, request.path) else {
-            return .skipped("Understudy has no such endpoint")
+            return .skipped("Understudy doesn't serve this endpoint")
         }
         let ending = endpoint.authorizes ? ending(of: entry, from: index) : nil
         if endpoint.authorizes {
             guard let ending else {
-                return .skipped("a page for people: this daemon's pages differ from the provider's")
+                return .skipped("the response is a page for the user: Understudy's pages differ from the provider's")
             }
             if let refusal = order(ending, at: endpoint.provider) { return .skipped(refusal) }
         } else if let reason = missingCredential(of: entry) {
@@ -121,7 +121,7 @@ package struct Comparison {
         }
         let answer: Response
         do throws(OutgoingRequest.Failure) { answer = try send(entry) } catch {
-            return .skipped("no answer here: \(error.description)")
+            return .skipped("Understudy sent no response: \(error.description)")
         }
         var comparison = AnswerComparison(host: entry.host) { [values] in values[$0] ?? $0 }
         if let ending, !ending.fields.isEmpty, let own = Ending(of: answer, to: request) {
@@ -143,7 +143,8 @@ package struct Comparison {
             Difference(kind: difference.kind, text: masks.reduce(difference.text) { $1.apply(to: $0) })
         }
         if !found.isEmpty, let reason = answer.header(Diagnosis.headerName) {
-            found.append(Difference(kind: .error, text: "here because: \(masks.reduce(reason) { $1.apply(to: $0) })"))
+            found.append(
+                Difference(kind: .error, text: "Understudy's reason: \(masks.reduce(reason) { $1.apply(to: $0) })"))
         }
         return .compared(found)
     }
@@ -260,7 +261,7 @@ package struct Comparison {
             let noun = name.lowercased().hasSuffix("code") ? "code" : "token"
             return issued.contains(value)
                 ? "this request needs a \(noun) which Understudy hasn't issued"
-                : "this request needs a \(noun) which the recording doesn't show being issued"
+                : "this request needs a \(noun) which isn't issued anywhere in the recording"
         }
         return nil
     }

@@ -41,7 +41,8 @@ package struct HARFile: Sendable {
             throw Issues([
                 Issue(
                     list,
-                    "\(list.items.count) entries; at most \(HARFile.entryLimit) are compared: filter the recording")
+                    "the recording has \(list.items.count) entries; at most \(HARFile.entryLimit) can be compared: filter the recording"
+                )
             ])
         }
         var entries: [Entry] = []
@@ -54,7 +55,7 @@ package struct HARFile: Sendable {
         let request = try member("request", of: json, "an object") { $0.object }
         let method = try text("method", of: request.json)
         guard !method.isEmpty, method.utf8.allSatisfy({ (0x41...0x5A).contains($0 & 0xDF) }) else {
-            throw Issues([Issue(request.json["method"] ?? request.json, "expected a method such as \"GET\"")])
+            throw Issues([Issue(request.json["method"] ?? request.json, "expected an HTTP method such as \"GET\"")])
         }
         let url = try text("url", of: request.json)
         guard let scheme = url.firstRange(of: "://"), url[..<scheme.lowerBound].lowercased().hasPrefix("http"),
@@ -99,7 +100,7 @@ package struct HARFile: Sendable {
             let (name, value) = (try text("name", of: item), try text("value", of: item))
             if name.hasPrefix(":") { continue }
             guard !name.isEmpty, !(name + value).utf8.contains(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) else {
-                throw Issues([Issue(item, "a header's name is empty, or a line break is in it")])
+                throw Issues([Issue(item, "an HTTP header has an empty name, or contains a line break")])
             }
             headers.append((name: name, value: value))
         }

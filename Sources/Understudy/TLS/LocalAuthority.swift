@@ -51,7 +51,7 @@ public struct LocalAuthority: Sendable {
     private func requireDirectory() throws {
         guard directory.isEmpty else { return }
         throw Failure(
-            "there is no folder for the authority: set HOME or XDG_DATA_HOME to an absolute path, or give --ca-directory"
+            "there is no folder for the certificate authority: set HOME or XDG_DATA_HOME to an absolute path, or give --ca-directory"
         )
     }
 
@@ -89,7 +89,8 @@ public struct LocalAuthority: Sendable {
         try requireDirectory()
         guard replacing || !exists else {
             throw Failure(
-                "an authority exists already: \(certificatePath). --force replaces it; then trust the new one")
+                "a certificate authority already exists: \(certificatePath). --force replaces it; clients must trust the new one"
+            )
         }
         let authority = try LocalAuthority.fresh(seeds)
         do {
@@ -97,7 +98,7 @@ public struct LocalAuthority: Sendable {
             try File.write(try authority.key.pem().utf8, to: keyPath, mode: 0o600)
             try File.write(authority.certificate.utf8, to: certificatePath, mode: 0o644)
         } catch {
-            throw Failure("the authority can't be written: \(error)")
+            throw Failure("the certificate authority can't be written: \(error)")
         }
     }
 
@@ -145,7 +146,7 @@ public struct LocalAuthority: Sendable {
                 renewal: now + .milliseconds(lifetime.milliseconds * 2 / 3))
         } catch {
             throw Failure(
-                "the authority in \(directory.isEmpty ? "memory" : directory) can't be used: \(error). \"understudy ca init --force\" makes another, with --seed for the hosts that a seed names"
+                "the certificate authority in \(directory.isEmpty ? "memory" : directory) can't be used: \(error). \"understudy ca init --force\" makes a new one, with --seed for the hosts that a seed names"
             )
         }
     }

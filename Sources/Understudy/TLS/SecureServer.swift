@@ -109,7 +109,7 @@ final class SecureServer: Sendable {
             guard copy >= 0 else {
                 let reason = String(cString: strerror(errno))
                 for descriptor in serverOptions.listening { close(descriptor) }
-                throw ListenError(description: "a listening socket can't be shared: \(reason)")
+                throw ListenError(description: "a listening socket can't be duplicated: \(reason)")
             }
             serverOptions.listening.append(copy)
         }

@@ -33,7 +33,7 @@ extension PostgreSQLArchive {
             guard let values = try beginning?() else { return nil }
             isMade = try pool.use { connection throws(PostgreSQLError) in try make(world, values, connection) }
         }
-        throw StoreFailure(.unreachable, "PostgreSQL: other daemons remove the world again and again")
+        throw StoreFailure(.unreachable, "PostgreSQL: other daemons keep removing the test world")
     }
 
     private func run(
@@ -123,7 +123,7 @@ extension PostgreSQLArchive {
             let change: WorldChange
             do { change = try JSONDecoder().decode(WorldChange.self, from: Data(result.bytes(row, column + 2))) } catch
             {
-                throw StoreFailure(.unreadable, "PostgreSQL: a change of a world can't be read")
+                throw StoreFailure(.unreadable, "PostgreSQL: a stored change of a test world can't be read")
             }
             changes.append(
                 ArchivedChange(
@@ -200,7 +200,7 @@ extension PostgreSQLArchive {
     ) throws(StoreFailure) -> [PostgreSQLCall] {
         let body: Data
         do { body = try JSONEncoder().encode(change) } catch {
-            throw StoreFailure(.undeclared, "a change of a world can't be written")
+            throw StoreFailure(.undeclared, "a change of a test world can't be stored")
         }
         let (id, next) = (PostgreSQLValue.integer(world), PostgreSQLValue.integer(version))
         let set = change.isReset ? PostgreSQLSchema.compareAndSetBeginning : PostgreSQLSchema.compareAndSetVersion

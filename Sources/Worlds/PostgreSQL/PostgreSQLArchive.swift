@@ -95,8 +95,9 @@ package final class PostgreSQLArchive: Archive {
         }
         guard known != digest else { return }
         throw PostgreSQLStartFailure(
-            "\(pool.address.title): its worlds were made from the seed \(known), but this daemon has \(digest): "
-                + "start all daemons with the same, or this one in another schema (?options=-csearch_path%3DNAME)")
+            "\(pool.address.title): its worlds were made from the seed \(known), but this daemon has the seed "
+                + "\(digest): start all daemons with the same seed, or this one in another schema "
+                + "(?options=-csearch_path%3DNAME)")
     }
 
     /// Removes this daemon from the list of daemons that share the database, and closes the connections. It is called

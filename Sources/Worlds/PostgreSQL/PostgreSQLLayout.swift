@@ -20,8 +20,8 @@ struct PostgreSQLLayout {
                 let isNewer = version > PostgreSQLSchema.version
                 throw PostgreSQLError(
                     .refused,
-                    "it was written by \(isNewer ? "a newer" : "an earlier") version of understudy (its schema is \(version), "
-                        + "this one's \(PostgreSQLSchema.version)): "
+                    "the database was written by \(isNewer ? "a newer" : "an earlier") version of understudy (its "
+                        + "schema is \(version), this version's \(PostgreSQLSchema.version)): "
                         + (isNewer ? "use that version" : "use another schema (?options=-csearch_path%3DNAME)"))
             } catch {
                 // If another daemon is making the same tables, they exist a moment later.
@@ -53,7 +53,8 @@ struct PostgreSQLLayout {
         let path = try run(connection, [call("SELECT current_schema(), current_setting('search_path')")])[0]
         if path.isNull(0, 0) {
             guard let name = PostgreSQLLayout.firstSchema(path.text(0, 1)) else {
-                throw PostgreSQLError(.refused, "no schema is chosen: give one (?options=-csearch_path%3DNAME)")
+                throw PostgreSQLError(
+                    .refused, "no database schema is chosen: give one (?options=-csearch_path%3DNAME)")
             }
             try run(connection, [call("CREATE SCHEMA IF NOT EXISTS \"\(name)\"")])
         }

@@ -226,7 +226,7 @@ package final class PostgreSQLPool: Sendable {
                 [PostgreSQLSchema.text(.text("schema")), PostgreSQLSchema.readOnly()],
                 until: .now + PostgreSQLPool.connectLimit)
             guard let version = Int(results[0].text(0, 0)) else {
-                throw PostgreSQLError(.refused, "the tables of the worlds have been removed", state: "42P01")
+                throw PostgreSQLError(.refused, "the tables of the test worlds have been removed", state: "42P01")
             }
             guard results[1].text(0, 0) != "on" else {
                 throw PostgreSQLError(
@@ -234,7 +234,7 @@ package final class PostgreSQLPool: Sendable {
             }
             guard version != PostgreSQLSchema.version else { return connection }
         } catch { throw StoreFailure(error) }
-        throw StoreFailure(.newer, "PostgreSQL: another version of understudy has changed how worlds are kept")
+        throw StoreFailure(.newer, "PostgreSQL: another version of understudy has changed the format of the tables")
     }
 
     private static func settings(_ schema: String?) -> [PostgreSQLCall] {

@@ -45,7 +45,7 @@ enum PostgreSQLSchema {
     /// Returns a test world's version that was read from the database, or throws an error if it is impossible.
     static func checked(_ version: Int64) throws(StoreFailure) -> Int64 {
         guard versions.contains(version) else {
-            throw StoreFailure(.unreadable, "PostgreSQL: a world can't have the version \(version)")
+            throw StoreFailure(.unreadable, "PostgreSQL: a test world has the invalid version number \(version)")
         }
         return version
     }

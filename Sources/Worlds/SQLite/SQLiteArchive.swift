@@ -40,7 +40,7 @@ package final class SQLiteArchive: Archive {
         var template = Array("\(parent)/understudy-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             let reason = String(cString: strerror(errno))
-            throw SQLiteStartFailure(parent, "no folder can be made in it: \(reason): set TMPDIR")
+            throw SQLiteStartFailure(parent, "no folder can be made in this directory: \(reason): set TMPDIR")
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
@@ -54,8 +54,8 @@ package final class SQLiteArchive: Archive {
         guard known != digest else { return }
         throw SQLiteStartFailure(
             path,
-            "its worlds were made from seed and import \(known), but this daemon has \(digest): start with the former, "
-                + "or with another file")
+            "the worlds in the file were made from seed and import \(known), but this daemon has \(digest): start with "
+                + "the same seed and import, or with another file")
     }
 
     package func close() {
@@ -222,7 +222,7 @@ extension SQLiteFile {
             return true
         }
         guard isReadable else {
-            throw SQLiteError(code: 11, message: "a row is of no known kind", systemError: 0)
+            throw SQLiteError(code: 11, message: "a stored row has an unknown kind", systemError: 0)
         }
         try statements.values.each(.integer(id)) { row in
             world.values.append(ArchivedValue(name: row.text(0), value: row.text(1)))

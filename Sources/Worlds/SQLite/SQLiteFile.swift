@@ -26,7 +26,8 @@ final class SQLiteFile {
         // The lock and SQLite's files beside it are found by the name, so a daemon that used another name would corrupt
         // the file.
         guard !isThere || known.st_nlink == 1 else {
-            throw SQLiteStartFailure(path, "it has \(known.st_nlink) names (hard links): remove the others, or copy it")
+            throw SQLiteStartFailure(
+                path, "the file has \(known.st_nlink) names (hard links): remove the other names, or copy the file")
         }
         // Reaching the limit of a file's size must be an error, and not end the process.
         signal(SIGXFSZ, SIG_IGN)
@@ -41,7 +42,7 @@ final class SQLiteFile {
         // If this file can't be written, SQLite would leave files beside it that can't be written either, and still be
         // there when this one can.
         if made < 0, isThere, [EACCES, EPERM, EROFS].contains(failure) {
-            throw SQLiteStartFailure(path, "it can't be written")
+            throw SQLiteStartFailure(path, "the file can't be written")
         }
         do throws(SQLiteError) {
             database = try SQLiteDatabase(place)
@@ -72,17 +73,17 @@ final class SQLiteFile {
         let application = try pragma("application_id", database)
         let isEmpty = try isEmpty(database)
         guard application == SQLiteSchema.applicationID || (application == 0 && version == 0 && isEmpty) else {
-            return "it is another program's database"
+            return "the file is another program's database"
         }
         guard version == 0 || version >= SQLiteSchema.version else {
-            return "it was written by an earlier version of understudy (its schema is \(version), this one's "
+            return "the file was written by an earlier version of understudy (its schema is \(version), this version's "
                 + "\(SQLiteSchema.version)): start with another file"
         }
         guard version <= SQLiteSchema.version else {
-            return "it was written by a newer version of understudy (its schema is \(version), this one's "
-                + "\(SQLiteSchema.version)): use that version"
+            return "the file was written by a newer version of understudy (its schema is \(version), this version's "
+                + "\(SQLiteSchema.version)): use the newer version"
         }
-        return database.isReadOnly ? "it can't be written" : nil
+        return database.isReadOnly ? "the file can't be written" : nil
     }
 
     private static func pragma(_ name: String, _ database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
@@ -145,12 +146,13 @@ package struct SQLiteStartFailure: Error, CustomStringConvertible, Sendable {
     init(_ path: String, _ error: SQLiteError) {
         let reason =
             switch error.primaryCode {
-            case 26: "it isn't a SQLite database"
+            case 26: "the file isn't a SQLite database"
             case 1, 11: "the database is damaged (\(error.message))"
             case 13: "there is no room on the disk"
-            case 5, 6: "another program has locked it"
-            case 8: "it can't be written"
-            case 14 where error.systemError != 0: "it can't be opened: \(String(cString: strerror(error.systemError)))"
+            case 5, 6: "another program has locked the file"
+            case 8: "the file can't be written"
+            case 14 where error.systemError != 0:
+                "the file can't be opened: \(String(cString: strerror(error.systemError)))"
             case 10: error.line
             default: error.description
             }
@@ -167,11 +169,12 @@ private final class SQLiteFileLock {
     init(_ path: String, calling name: String) throws(SQLiteStartFailure) {
         descriptor = open("\(path)-lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw SQLiteStartFailure(name, "it can't be opened: \(String(cString: strerror(errno)))")
+            throw SQLiteStartFailure(name, "the file can't be opened: \(String(cString: strerror(errno)))")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
-            throw SQLiteStartFailure(name, "another understudy uses it: end that one, or give this one another file")
+            throw SQLiteStartFailure(
+                name, "another understudy process uses the file: end that process, or use another file")
         }
     }
 

@@ -111,7 +111,7 @@ package final class MemoryTables: @unchecked Sendable {
             do throws(StoreFailure) { try table(type).apply(row, coder) } catch {
                 // The message has the place, because the key may be a secret.
                 throw StoreFailure(
-                    error.kind, "in the table \(row.table), the row at place \(row.place): \(error.detail)")
+                    error.kind, "row \(row.place) of the table \(row.table) can't be loaded: \(error.detail)")
             }
         }
         for value in values {

@@ -28,7 +28,7 @@ struct ProxyLimitTests {
         for _ in 0..<5 {
             let answer = try Wire(port: Int(proxy.port)).receive()
             #expect(answer.status == 503)
-            #expect(answer.header("Understudy-Diagnosis")?.contains("all 3 tunnels are in use") ?? false)
+            #expect(answer.header("Understudy-Diagnosis")?.contains("all 3 tunnels of the proxy are in use") ?? false)
         }
         #expect(eventually { told.withLock { $0.count } == 1 })
         kept.removeAll()
@@ -48,7 +48,7 @@ struct ProxyLimitTests {
         #expect(try wire.receive().status == 403)
         let refusal = try silent[0].receive()
         #expect(refusal.status == 503)
-        #expect(refusal.header("Understudy-Diagnosis")?.hasPrefix("no request came") ?? false)
+        #expect(refusal.header("Understudy-Diagnosis")?.hasPrefix("the client sent no request") ?? false)
     }
 
     /// Returns the first answer that isn't a refusal for too many tunnels. Closed connections may still count for a

@@ -28,7 +28,8 @@ struct SharedWorldsWatch {
         }
         if !isStarted {
             registry.budget.notices.warn(
-                "the system gives no thread for shared worlds: event streams won't see what other replicas do")
+                "no thread can be started for shared test worlds: event streams won't show the changes of other daemons"
+            )
         }
     }
 

@@ -64,7 +64,7 @@ extension WorldRegistry {
             state.withLock { $0.use(current, now()) }
             return current
         }
-        throw StoreFailure(.slow, "the world \(name) is deleted again and again")
+        throw StoreFailure(.slow, "other daemons keep deleting the test world \(name)")
     }
 
     /// Loads a shared world that this daemon doesn't hold, or makes a new one.
@@ -159,7 +159,7 @@ extension WorldRegistry {
         }
         let played = seeds.play(read.seed)
         guard let lease = budget.seeds.take(read.size, playing: played) else {
-            throw StoreFailure(.full, "too many worlds have a seed of their own")
+            throw StoreFailure(.full, "too many test worlds have their own seed")
         }
         try world.state.store.resume(read.seed, rows: read.rows ?? seed)
         return World(

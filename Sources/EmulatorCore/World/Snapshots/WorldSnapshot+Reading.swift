@@ -12,7 +12,7 @@ extension WorldSnapshot {
     /// this seed format is an error.
     package init(reading bytes: [UInt8], _ format: SeedFormat) throws(SnapshotIssue) {
         if let number = JSONNumbers.first(beyond: WorldSnapshot.numberLimit, in: bytes) {
-            throw SnapshotIssue(path: "$", message: "the number \(number.prefix(40)) is larger than a world can hold")
+            throw SnapshotIssue(path: "$", message: "the number \(number.prefix(40)) is too large for a test world")
         }
         let decoder = JSONDecoder()
         if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = format.profiles }
@@ -58,8 +58,9 @@ private struct SnapshotDocument: Decodable {
         guard format <= WorldSnapshot.format, format > 0 else {
             throw SnapshotIssue(
                 path: "$.snapshot",
-                message: "format \(format), written by \(String(version.prefix(40))); this version reads format "
-                    + "\(WorldSnapshot.format): use that version")
+                message:
+                    "the snapshot has format \(format), written by \(String(version.prefix(40))); this version reads "
+                    + "format \(WorldSnapshot.format): use the version that wrote the snapshot")
         }
         seed = try members.decode(String.self, forKey: Name("seed"))
         keys = try members.decode([StoredKeys].self, forKey: Name("keys"))
@@ -86,10 +87,11 @@ private struct SnapshotDocument: Decodable {
         var owners: Set<String> = []
         for (place, owned) in keys.enumerated() {
             guard owned.isReadable(by: reader) else {
-                throw SnapshotIssue(path: "$.keys[\(place)]", message: "a key that can't be read")
+                throw SnapshotIssue(path: "$.keys[\(place)]", message: "the signing key can't be read")
             }
             guard owners.insert(owned.key).inserted else {
-                throw SnapshotIssue(path: "$.keys[\(place)]", message: "an earlier element has this owner's keys")
+                throw SnapshotIssue(
+                    path: "$.keys[\(place)]", message: "an earlier element already has the keys of this owner")
             }
         }
     }
@@ -103,7 +105,7 @@ private struct SnapshotDocument: Decodable {
     private static func unknown(_ path: String, _ name: Name, _ version: String) -> SnapshotIssue {
         SnapshotIssue(
             path: "\(path)[\(Diagnosis.quote(name.stringValue))]",
-            message: "this version's worlds have nothing of that name; the snapshot was written by "
+            message: "this version of understudy knows no data of this name; the snapshot was written by "
                 + String(version.prefix(40)))
     }
 }
@@ -113,7 +115,7 @@ extension SnapshotIssue {
     /// be a secret.
     fileprivate init(_ error: any Error) {
         let context: DecodingError.Context
-        var what = "not what is expected here"
+        var what = "the value isn't of the expected form"
         switch error as? DecodingError {
         case .typeMismatch(_, let found), .valueNotFound(_, let found): context = found
         case .keyNotFound(let key, let found):
@@ -121,9 +123,9 @@ extension SnapshotIssue {
             what = "\(Diagnosis.quote(key.stringValue)) is missing"
         case .dataCorrupted(let found):
             context = found
-            if found.codingPath.isEmpty { what = "it isn't JSON" }
+            if found.codingPath.isEmpty { what = "the snapshot isn't JSON" }
         default:
-            self.init(path: "$", message: "it can't be read")
+            self.init(path: "$", message: "the snapshot can't be read")
             return
         }
         let path = context.codingPath.map { key in
