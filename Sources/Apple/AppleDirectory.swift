@@ -33,8 +33,8 @@ struct AppleDirectory: Sendable {
         /// The app to which a Services ID belongs: its member `primaryApp` in the seed; `nil` for an app.
         let primaryApp: String?
         let returnURLs: [String]
-        /// The registered return URLs that a request may use. Apple refuses requests with any other return URL, even if
-        /// it is registered.
+        /// The registered return URLs that a request may use, except those in `anyPortReturnURLs`. Apple refuses
+        /// requests with a registered URL that breaks its rules, such as one without https.
         let usableReturnURLs: Set<String>
         /// The usable return URLs that are registered with the port `*` and match any port.
         let anyPortReturnURLs: [RegisteredRedirectURI]

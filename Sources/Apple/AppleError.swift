@@ -37,7 +37,8 @@ struct AppleError: Error, Sendable {
 
     private var evidence: Evidence? { AppleProvider.evidence.ofError(code.rawValue, description) }
 
-    /// The error response of `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`: status 400 and a JSON object.
+    /// The error response of `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`: a JSON object with the status
+    /// 400, or 500 for failures of the server.
     var jsonResponse: Response {
         var body = JSONObject([("error", .string(code.rawValue))])
         body["error_description"] = description.map { .string($0) }

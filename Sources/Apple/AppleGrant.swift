@@ -181,8 +181,8 @@ extension AppleProvider {
         }
     }
 
-    /// Returns the consent to which a token belongs; `nil` if the token isn't valid. The request's `token_type_hint`
-    /// isn't needed, because the form of Apple's tokens shows their kind.
+    /// Returns the consent to which a token belongs; `nil` if the token isn't valid or belongs to a different client.
+    /// The request's `token_type_hint` isn't needed, because the form of Apple's tokens shows their kind.
     private func grant(of text: String, _ client: AppleDirectory.Client, _ world: World) -> AppleGrant? {
         world.read { tables in
             guard let token = tables.find(Token<AppleGrant>.self, text), token.client == client.id,

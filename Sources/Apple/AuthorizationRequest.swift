@@ -172,7 +172,7 @@ enum ReturnURL {
         case insecure
     }
 
-    /// Returns the reason why Apple doesn't accept a return URL; `nil` if it does.
+    /// Returns the reason why a return URL can't be registered or used at Apple; `nil` if it can.
     static func fault(of uri: String, allowsInsecure: Bool) -> Fault? {
         guard let address = WebAddress(uri), address.scheme == "https" || address.scheme == "http" else {
             return .notAURL

@@ -202,8 +202,8 @@ struct BrowserStore {
         let description: String
     }
 
-    /// Copies the user's certificate store into `directory`, and adds a certificate. `authority` is the path of that
-    /// certificate.
+    /// Copies the user's certificate store into `directory`, and adds the local authority's certificate, whose path is
+    /// `authority`.
     init(authority: String, in directory: String) throws(Absence) {
         guard let home = Environment.variable("HOME") else {
             throw Absence(

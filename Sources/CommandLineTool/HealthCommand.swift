@@ -18,7 +18,7 @@ struct HealthCommand: ParsableCommand {
     @Option(help: "The daemon's address. (default: UNDERSTUDY_URL, or the container's own daemon)")
     var url: String?
 
-    /// The number of seconds that the health check of a daemon may take.
+    /// The number of seconds that the health check of a daemon may take. Docker's health check allows a second more.
     private static let seconds = 2
 
     func run() throws {

@@ -17,8 +17,8 @@ struct Watcher {
 
     let descriptor: Int32
 
-    /// Starts the second process, which watches this one. This process must have only one thread, because in the copy
-    /// the locks of other threads would stay locked.
+    /// Starts the second process, a copy of this one that watches it. This process must have only one thread, because
+    /// in the copy the locks of other threads would stay locked.
     init?() {
         var pair: [Int32] = [0, 0]
         guard understudy_channel(&pair) == 0 else { return nil }

@@ -3,8 +3,8 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The control API, `/_understudy/v1/…`, by which a test orders what happens in a world (an isolated test environment)
-/// and asks what has happened there.
+/// The control API, `/_understudy/v1/…`, by which a test orders what happens in a test world and asks what has happened
+/// there.
 package struct ControlAPI: Sendable {
     package static let root = Endpoint.controlRoot
 

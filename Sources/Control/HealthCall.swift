@@ -12,7 +12,7 @@ extension ControlAPI {
     static let healthPath = "\(root)/health"
 
     /// The endpoint that tells load balancers whether the daemon is ready: it answers 200, or 503 while the daemon's
-    /// store can't be used or the daemon is about to stop. Only callers with the control token get the details.
+    /// store can't be used or the daemon is about to stop. Only callers who may control the daemon get the details.
     var healthCalls: [Endpoint] {
         let schema = ControlAPI.healthSchema
         return [
@@ -92,8 +92,8 @@ extension ControlAPI {
                 } + (mail.map { [$0] } ?? [])))
     }
 
-    /// The daemon's memory in bytes, for `GET health`. `dropped` counts recorded exchanges that were dropped since the
-    /// daemon's start.
+    /// The daemon's memory in bytes, for `GET health`. The counters `dropped` and `refused` begin with the daemon's
+    /// start.
     private var memory: JSONValue {
         let budget = worlds.budget
         let recordings = budget.recordings.usage

@@ -67,7 +67,7 @@ extension FacebookProvider {
             })
     }
 
-    /// Returns the error for a body that isn't an urlencoded form and has too many or too long parameters; `nil` if
+    /// Returns the error for a body that isn't a URL-encoded form and has too many or too long parameters; `nil` if
     /// they are within the limits of a form.
     func excess(_ exchange: Exchange) -> Response? {
         guard exchange.request.contentType != "application/x-www-form-urlencoded" else { return nil }

@@ -203,7 +203,7 @@ extension FacebookProvider {
     // MARK: - /oauth/access_token_info
 
     /// Returns the lifetime and the app of an access token. `auth_nonce` shows the app that the person signed in again
-    /// for that nonce. A token that was exchanged for a longer-lived one doesn't have it.
+    /// for that nonce. A long-lived token that was got in exchange for another token has no `auth_nonce`.
     func tokenInfo(_ exchange: Exchange) throws(GraphError) -> Response {
         let caller = try accessToken(callerToken(exchange), exchange)
         let left = caller.token.expires.map { $0 - exchange.world.now } ?? FacebookToken.lifetime

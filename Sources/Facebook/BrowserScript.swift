@@ -121,7 +121,7 @@ extension FacebookProvider {
 
     /// Returns the app for which a page uses Facebook's SDK for JavaScript.
     ///
-    /// - Throws: An error if the page's origin isn't registered for the app.
+    /// - Throws: An error if the app is unknown, or if the page's origin isn't registered for the app.
     private func page(_ exchange: Exchange, _ form: Form) throws(PageRefusal) -> FacebookApp {
         let id = form["client_id"] ?? ""
         guard let app = apps[id] else {

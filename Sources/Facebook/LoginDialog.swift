@@ -201,8 +201,8 @@ struct FacebookSignIn: PersonPagesFlow {
         }
     }
 
-    /// Returns Facebook's error page for a person who can't sign in to the app, or who has a role in the app and sees
-    /// the error in its `scope`; `nil` for all others.
+    /// Returns Facebook's error page for a person who can't sign in to the app, or who has a role in the app while the
+    /// request's `scope` has unknown permissions; `nil` for all others.
     private func blocked(_ request: DialogRequest, _ account: Account) -> Response? {
         let app = request.client
         guard app.admits(account) else {

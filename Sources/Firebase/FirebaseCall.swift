@@ -87,21 +87,19 @@ struct FirebaseCall: Sendable {
 
     // MARK: - Tables
 
-    /// Reads the tables of the request's world (an isolated test environment). `body` must be quick.
+    /// Reads the tables of the request's test world. `body` must be quick.
     func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try exchange.world.read(body)
     }
 
-    /// Changes the tables of the request's world (an isolated test environment). `body` must be quick, because it holds
-    /// the world's lock.
+    /// Changes the tables of the request's test world. `body` must be quick, because it holds the world's lock.
     func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try exchange.world.update(body)
     }
 
-    /// Changes the tables of the request's world (an isolated test environment). If `body` throws, the tables stay
-    /// unchanged.
+    /// Changes the tables of the request's test world. If `body` throws, the tables stay unchanged.
     func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
         try exchange.world.update(body)
     }

@@ -98,7 +98,7 @@ struct FirebaseError: Error, Sendable {
 }
 
 extension FirebaseError {
-    /// Returns Google's general error for a wrong request, for faults that have no error code of their own.
+    /// Returns Google's general error for a wrong request, for mistakes that have no error code of their own.
     static func invalidArgument(_ reason: String) -> FirebaseError { invalidArgument(Diagnosis(reason)) }
 
     static func invalidArgument(_ diagnosis: Diagnosis) -> FirebaseError {

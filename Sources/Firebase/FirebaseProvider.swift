@@ -262,7 +262,7 @@ extension FirebaseProvider {
 
 extension FirebaseProvider {
     /// Makes the claims of an ID token that a test wants for a user. The user is found by user ID, by address, or by
-    /// the ID of a person in the seed whose address the user has.
+    /// the ID of a person whose address the user has. If the test names no user, it is the project's first one.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
         guard
             let project = projects.project(id: wanted.client) ?? projects.existing(wanted.client, in: exchange.world)

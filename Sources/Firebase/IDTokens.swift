@@ -332,8 +332,8 @@ extension TableReading where Self: ~Copyable {
     /// Returns the present state of a user whose credential was checked earlier, when the user was as in `seen`. What
     /// production answers to a change during a sign-in isn't documented.
     ///
-    /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED` or `TOKEN_EXPIRED`, if the user's sessions have been ended since the
-    ///   check.
+    /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED` or `TOKEN_EXPIRED`, if the user was deleted or disabled, or the
+    ///   user's sessions ended, since the check.
     func current(_ seen: User) throws(FirebaseError) -> User {
         guard let user = find(User.self, seen.key) else { throw .userIsGone }
         guard seen.disabled || !user.disabled else { throw .userIsDisabled(user) }

@@ -57,8 +57,8 @@ struct IdpRequest: Sendable {
 
     // MARK: - Signing in
 
-    /// In emulator mode, replaces the user's stored profile of the identity provider by the provider's present one, as
-    /// the official emulator does. At a real host the stored profile stays; production's behaviour isn't documented.
+    /// Replaces the user's stored profile of the identity provider by the one in a fake credential, as the official
+    /// emulator does. Outside emulator mode the stored profile stays; production's behaviour isn't documented.
     private func refreshed(_ known: User, _ tables: inout Transaction, _ call: FirebaseCall) -> User {
         let link = identity.link
         guard identity.isFake, call.isInEmulatorMode,

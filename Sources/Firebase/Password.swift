@@ -3,8 +3,8 @@ import JOSE
 import JSON
 import Time
 
-/// A user's password in the form in which the official emulator stores and exports it: `fakeHash:salt=…:password=…`.
-/// The readable form shows that a real password doesn't belong here.
+/// A user's password in the form in which the official emulator stores and exports it: `fakeHash:salt=…:password=…`. It
+/// isn't hashed, so that people see that a real password doesn't belong here.
 struct Password: Codable, Equatable, Sendable {
     /// The base64 of the text REDACTED, which callers who aren't administrators get in place of a password's hash.
     static let redacted = "UkVEQUNURUQ="

@@ -5,7 +5,7 @@ import JSON
 import Time
 import Worlds
 
-/// A Firebase project in the seed, with its settings, users and tenants.
+/// A Firebase project with its settings, and with the users and tenants that the seed gives to it.
 package struct Project: SchemaObject {
     /// Whether Firebase ID tokens are signed.
     enum IDTokenSignature: String, CaseIterable, Sendable {

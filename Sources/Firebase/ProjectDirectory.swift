@@ -76,7 +76,7 @@ struct ProjectDirectory: Sendable {
     }
 
     /// Returns the Firebase project with this ID if it is in the seed, is the default project, or was made by requests
-    /// in this world (an isolated test environment).
+    /// in this test world.
     func existing(_ id: String, in world: World) -> Project? {
         if let project = projects[id] { return project }
         let pool = UserPool(project: id, tenant: nil)
@@ -123,8 +123,8 @@ struct ProjectDirectory: Sendable {
 /// A notice that an API key, a project or a tenant was accepted though the seed doesn't have it.
 struct TakenOnTrust: Row {
     static let table = Table<TakenOnTrust>("firebase.takenOnTrust")
-    /// The greatest number of such notices in one world (an isolated test environment): after 50 accepted keys,
-    /// projects and tenants that aren't in the seed, no more are noted.
+    /// The greatest number of notices in one test world about accepted keys, projects and tenants that aren't in the
+    /// seed.
     static let limit = 50
 
     /// The text of the notice: which API key, project or tenant was accepted, and as what.
@@ -213,8 +213,8 @@ extension FirebaseError {
     }
 }
 
-/// A mark that the seeded users of a Firebase project are in the tables of a world (an isolated test environment). They
-/// are put there when a request first uses the project.
+/// A mark that the seeded users of a Firebase project are in the tables of a test world. They are put there when a
+/// request first uses the project.
 struct PopulatedProject: Row {
     static let table = Table<PopulatedProject>("firebase.populatedProject")
 
@@ -227,8 +227,7 @@ struct PopulatedProject: Row {
 struct UnseededPool: Row {
     static let table = Table<UnseededPool>("firebase.unseededPool", indexes: [byMayBeEmpty])
     static let byMayBeEmpty = Index<UnseededPool, Bool>("mayBeEmpty") { $0.mayBeEmpty }
-    /// The greatest number of Firebase projects and tenants outside the seed in one world (an isolated test
-    /// environment).
+    /// The greatest number of Firebase projects and tenants outside the seed in one test world.
     static let limit = 5_000
 
     let pool: UserPool
@@ -307,8 +306,8 @@ extension World {
         return isAdmitted
     }
 
-    /// Puts the seeded and imported users, tenants and OpenID providers of a Firebase project into the world's tables.
-    /// It does so once in a world (an isolated test environment).
+    /// Puts the seeded and imported users, tenants and OpenID providers of a Firebase project into the tables of the
+    /// test world, once in each world.
     func populate(_ project: Project) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) == nil }) else { return }
         // Passwords are hashed here, outside the lock.
@@ -338,8 +337,8 @@ extension World {
         }
     }
 
-    /// Removes a tenant with its contents, and stores the fact that it was deleted. Returns `false` if a different
-    /// request has removed the tenant.
+    /// Removes a tenant with its contents, and stores the fact that it was deleted. Returns `false` if another request
+    /// has removed the tenant.
     func remove(_ tenant: UserPool) throws -> Bool {
         try deleteUsers(of: tenant)
         let isRemoved = try update { tables in
@@ -392,8 +391,7 @@ extension Transaction {
 }
 
 extension Exchange {
-    /// Makes sure that a Firebase project or tenant exists in the request's world (an isolated test environment), with
-    /// its seeded users.
+    /// Makes sure that a Firebase project or tenant exists in the request's test world, with its seeded users.
     ///
     /// - Throws: `QUOTA_EXCEEDED` if the seed doesn't have it, and there are too many projects and tenants outside the
     ///   seed.
@@ -421,8 +419,8 @@ extension Exchange {
 }
 
 extension FirebaseCall {
-    /// Checks that the limit of a world (an isolated test environment) allows `count` more users. The transaction that
-    /// creates the users checks this again.
+    /// Checks that the limit of a test world allows `count` more users. The transaction that creates the users checks
+    /// this again.
     func checkRoom(for count: Int = 1) throws(FirebaseError) {
         try read { (tables) throws(FirebaseError) in try tables.checkRoom(for: count, in: exchange.world) }
     }

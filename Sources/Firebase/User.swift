@@ -47,8 +47,8 @@ struct User: Codable, Sendable {
     /// Whether a link sent by e-mail has signed the user in.
     var hasEmailLink = false
     var factors: [SecondFactor] = []
-    /// Whether the user has withdrawn a second factor. Answers then contain the list of second factors even if it is
-    /// empty.
+    /// Whether a second factor of the user has been withdrawn. Answers then contain the list of second factors even if
+    /// it is empty.
     var hasWithdrawnFactors = false
     var passkeys: [Passkey] = []
     let createdAt: Instant
@@ -167,8 +167,8 @@ struct User: Codable, Sendable {
 
     private var statesVerification: Bool { email != nil || statesEmailVerified ?? false }
 
-    /// The user as JSON for answers to the user and to administrators. The phone numbers of second factors aren't
-    /// masked, as they are for callers who have passed only the first factor.
+    /// The user as JSON for answers to the user and to administrators. It shows the whole phone numbers of second
+    /// factors, which are masked only for callers who have passed just the first factor.
     var document: JSONValue { document(in: nil) }
 
     /// Returns the user as JSON for the answer to `call`. In emulator mode it contains the password's hash, as in the
@@ -181,7 +181,7 @@ struct User: Codable, Sendable {
     /// The forms in which answers show a password's hash.
     enum Hash: Sendable {
         case redacted
-        /// The hash is shown as it is stored, in the official emulator's readable form.
+        /// The hash is shown as it is stored. Unless it was imported, it has the official emulator's readable form.
         case shown
         /// The hash is shown in base64, with the version of the hashing parameters, as in production's list of users
         /// for an export.
@@ -304,8 +304,8 @@ extension User: PoolRow {
         case provider
     }
 
-    /// Returns the prefix by which the sorted index finds all users of a project or tenant who have this value in a
-    /// field; all users with any value if it is `nil`.
+    /// Returns the prefix by which the sorted index finds all users of a project or tenant who have `value` in a field,
+    /// or who have any value in it if `value` is `nil`.
     static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
         value.map { "\(place(field, pool, beginningWith: $0))\0\u{1}" } ?? place(field, pool, beginningWith: "")
     }

@@ -42,8 +42,8 @@ struct GitHubGrant: GrantToClient {
     static let tables = GrantTables<GitHubGrant>("github", rememberingTokens: unusedLimit, tokenIndexes: [tokensBySet])
     static let tokensBySet = Index<Token<GitHubGrant>, TokenSet>("set") { $0.kind == .access ? $0.set : nil }
     static let tokensPerSet = 10
-    /// The period of GitHub's token rate: when an app has got ten tokens for a person within it, GitHub asks the person
-    /// for consent again.
+    /// The period of GitHub's token rate: when an app has got ten tokens with equal scopes for a person within it,
+    /// GitHub asks the person for consent again.
     static let ratePeriod = TimeSpan.hours(1)
     /// The time after which GitHub revokes an unused token.
     static let unusedLimit = TimeSpan.days(365)
@@ -208,8 +208,7 @@ extension Transaction {
 }
 
 extension Exchange {
-    /// Whether the text looks like a GitHub token or a placeholder for one, but this world (an isolated test
-    /// environment) has never issued it.
+    /// Whether the text looks like a GitHub token or a placeholder for one, but this test world has never issued it.
     func hasNeverGiven(_ text: String) -> Bool {
         (GitHubToken.kind(of: text) != nil || isPlaceholder(text)) && knowsNothing(of: text, GitHubGrant.self)
     }

@@ -160,7 +160,7 @@ extension GoogleClient {
     }
 
     /// Returns the redirect URI of a request if the client has registered it, and otherwise throws Google's error. A
-    /// `storagerelay` URI, which only pop-ups use, is never registered.
+    /// `storagerelay` URI, which only pop-ups use, is always refused.
     func registeredURI(_ form: Form) throws(GoogleError) -> String {
         let uri = form["redirect_uri"] ?? ""
         if let refusal = webRefusal(uri, form) ?? schemeRefusal(uri) { throw refusal }

@@ -60,7 +60,7 @@ struct BrowserSignIn: CheckedAuthorization {
     }
 }
 
-/// The sign-in by the Sign in with Google button of Google's script.
+/// The sign-in by the button "Sign in with Google" of Google's script.
 struct ButtonSignIn: PersonPagesFlow {
     let google: GoogleProvider
 

@@ -14,7 +14,7 @@ struct GoogleGrant: GrantToClient {
         let givesRefreshToken: Bool
     }
 
-    /// The details of one authorization at Google. Its tokens have only the scopes requested in it, even if the person
+    /// The details of one authorization at Google. Its tokens have only the scopes granted in it, even if the person
     /// has granted more before, unless `include_granted_scopes` was `true`.
     struct TokenDetails: Codable, Sendable {
         var scopes: GoogleScopes
@@ -109,8 +109,8 @@ extension Transaction {
     }
 }
 
-/// The kinds of codes and tokens of Google's, and their forms. Google documents no form, but developers see how the
-/// texts begin.
+/// The kinds of Google's codes and tokens, and their forms. Google documents no form, but developers see how the texts
+/// begin.
 enum GoogleToken {
     case code
     case access
@@ -128,7 +128,7 @@ enum GoogleToken {
     }
 }
 
-/// Scopes of Google's, in the order in which they were requested:
+/// A list of Google scopes, in the order in which they were requested:
 /// <https://developers.google.com/identity/protocols/oauth2/scopes>.
 ///
 /// Quirks: `email` and `profile` may be requested by these short names, and are written as URLs in responses. They

@@ -38,7 +38,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         takesOutOfBand = seed.plays(GoogleProvider.outOfBand)
     }
 
-    /// Whether an `iss` is Google's. Older ID tokens of Google's have it without the scheme:
+    /// Whether an `iss` is Google's. Older ID tokens have it without the scheme:
     /// <https://developers.google.com/identity/openid-connect/openid-connect>.
     package static func isIssuer(_ issuer: String) -> Bool { [self.issuer, host].contains(issuer) }
 

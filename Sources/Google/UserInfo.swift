@@ -14,7 +14,7 @@ extension GoogleProvider {
     enum UserInfoVersion: Sendable {
         case v1
         case v2
-        /// The version 3 of Google's user info, whose members OpenID Connect defines.
+        /// Version 3 of Google's user info, whose members OpenID Connect defines.
         case v3
     }
 

@@ -20,7 +20,7 @@ final class Connection: @unchecked Sendable {
     let descriptor: Int32
     /// The bytes of the client's IP address; `nil` if the number of connections from it isn't limited.
     let key: [UInt8]?
-    /// The label that all requests of this connection get, `Request.label`: the name of a test environment.
+    /// The label that all requests of this connection get, `Request.label`: the name of a test world.
     let label: String?
     /// Whether the connection's client is on this machine.
     let isFromLoopback: Bool

@@ -331,7 +331,7 @@ package enum DescriptorLimit {
         return files - min(512, max(32, files / 4))
     }
 
-    /// The most connections of one server. The process has two servers, for HTTP and HTTPS.
+    /// The most connections of one server. A daemon has two servers, for HTTP and HTTPS.
     static var connections: Int { max(4, available * 3 / 8) }
 
     /// The most tunnels (`CONNECT`) of the HTTP proxy. Each tunnel needs two connections.

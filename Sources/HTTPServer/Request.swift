@@ -11,8 +11,8 @@ package struct Request: Sendable {
     package var body: [UInt8]
     /// Whether the request came over TLS that this server itself terminates.
     package var isSecure: Bool
-    /// The name of the test environment to which the request's port or connection belongs; `nil` if the port serves all
-    /// of them.
+    /// The name of the test world to which the request's port or connection belongs; `nil` if the port serves all
+    /// worlds.
     package var label: String?
     /// Whether the request's client is on this machine. The value is false behind our proxy, which hides the client's
     /// address.

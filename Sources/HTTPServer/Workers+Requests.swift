@@ -98,7 +98,7 @@ extension Workers {
         options.refusal(status, reason, target)
     }
 
-    /// Refuses requests with bad headers, before a body is read.
+    /// Refuses a request whose header is invalid, too long, or announces too long a body, before the body is read.
     private func admit(_ transaction: HTTPTransaction) -> MHD_Result {
         let headers = Workers.headers(of: transaction.pointer)
         var bytes = transaction.target.utf8.count

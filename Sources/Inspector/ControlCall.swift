@@ -25,8 +25,8 @@ extension Inspector {
     /// Percent-encodes a text as one segment of a URL's path.
     static func segment(_ text: String) -> String { PercentCoding.encode(Array(text.utf8)) }
 
-    /// Calls the control API in the world of the request for the page. `path` is below the API's root and
-    /// percent-encoded, such as `faults/fault-1`.
+    /// Calls the control API in the test world of the page. `path` is below the API's root and percent-encoded, such as
+    /// `faults/fault-1`.
     ///
     /// - Throws: The control API's refusal.
     func call(

@@ -4,12 +4,11 @@ import HTTPServer
 import JOSE
 import Worlds
 
-/// The inspector: web pages that show people what has happened in a world (an isolated test environment), and change
-/// what happens next.
+/// The inspector: web pages that show people what has happened in a test world, and change what happens next.
 ///
 /// Each area has a folder with its pages and its endpoints. A page works without scripts. It makes changes by calls of
-/// the control API, so that each rule and each refusal is written once. Scripts and styles are files in the folder
-/// `Assets`.
+/// the control API, so that each rule and each refusal is written once. No page has an inline script or style: all are
+/// files in the folder `Assets`.
 package struct Inspector: Sendable {
     /// The path of the inspector's pages, below the address of a world.
     package static let root = "/_understudy"

@@ -2,8 +2,8 @@ import EmulatorCore
 import JSON
 import Time
 
-/// Prepares texts from requests for pages. It makes control characters visible, and characters that change the writing
-/// direction, and cuts long texts. Limits are in bytes.
+/// Prepares texts from requests for pages. It makes control characters, and characters that change the writing
+/// direction, visible, and cuts long texts. Limits are in bytes.
 enum ShownText {
     /// Returns a text for display on one line, with line breaks made visible.
     static func plain(_ text: String, limit: Int = 160) -> String { shown(text, limit, isHidden) }
@@ -44,10 +44,10 @@ enum ShownText {
     /// Returns a text as an HTML element for code, shortened if it exceeds the limit.
     static func code(_ text: String, limit: Int = 2_000) -> HTML { .of("code.text", isolated(text, limit: limit)) }
 
-    /// The number of bytes that a page shows at most of a text with many lines.
+    /// The greatest number of bytes that a page shows of a text with many lines.
     static let blockLimit = 64 << 10
 
-    /// Returns a text in an element that isolates its writing direction from the text around.
+    /// Returns a text in an element that isolates its writing direction from the surrounding text.
     static func isolated(_ text: String, limit: Int = 160) -> HTML { .of("bdi", .text(plain(text, limit: limit))) }
 
     /// Returns a URL or a header's value as HTML. It may be longer than other texts before it is shortened.

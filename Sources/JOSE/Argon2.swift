@@ -33,7 +33,7 @@ package struct Argon2: Codable, Equatable, Sendable {
     }
 
     /// Computes the Argon2 tag of a password. Returns `nil` if the parameters make no sense, or would cost more than 32
-    /// megabytes, 16 passes and 16 lanes.
+    /// megabytes, 16 passes or 16 lanes.
     package func hash(_ password: [UInt8], salt: [UInt8], secret: [UInt8] = [], length: Int) -> [UInt8]? {
         guard (1...16).contains(lanes), (8 * lanes...32 << 10).contains(memory), (1...16).contains(passes),
             (4...1_024).contains(length)

@@ -195,8 +195,8 @@ extension Key {
     }
 
     /// Reads a public key from a JWK: `kty` `RSA` (`n`, `e`), `EC` (`crv` `P-256`, `P-384` or `P-521`, `x`, `y`) or
-    /// `OKP` (`crv` `Ed25519`, `x`; RFC 8037). An RSA modulus must have 2,048 to 8,192 bits and the exponent at most
-    /// 64, so that verification never becomes expensive.
+    /// `OKP` (`crv` `Ed25519`, `x`; RFC 8037). An RSA modulus must have 2,048 to 8,192 bits, and the exponent at
+    /// most 64 bits, so that verification never becomes expensive.
     package convenience init(jwk: JSONValue) throws(KeyError) {
         func member(_ name: String) throws(KeyError) -> [UInt8] {
             guard let bytes = jwk[name]?.string.flatMap({ Base64URL.decode($0) }), !bytes.isEmpty, bytes.count <= 1024

@@ -82,7 +82,7 @@ struct JSONOutline {
         return nil
     }
 
-    /// Returns the position behind the quotation mark that ends the JSON string whose content begins at `start`.
+    /// Returns the position after the quotation mark that ends the JSON string whose content begins at `start`.
     static func endOfString(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         var place = start
         while place < text.count {
@@ -97,7 +97,7 @@ struct JSONOutline {
         text[min(place, text.count)...].first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: ":")
     }
 
-    /// Returns the positions behind those integers in the JSON text that are too large for `Int64`.
+    /// Returns the positions after those integers in the JSON text, outside strings, that don't fit into `Int64`.
     static func wideIntegers(in text: UnsafeBufferPointer<UInt8>) -> [Int] {
         var ends: [Int] = []
         var place = 0

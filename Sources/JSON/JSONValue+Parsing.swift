@@ -3,9 +3,9 @@ import Text
 
 /// The reason why a text isn't valid JSON, or exceeds a limit on its size.
 package struct JSONSyntaxError: Error, CustomStringConvertible, Sendable {
-    /// The number of the line with the JSON mistake, from 1.
+    /// The line of the mistake in the JSON text, counted from 1.
     package let line: Int
-    /// The column of the JSON mistake in its line, in characters from 1.
+    /// The column of the mistake in the JSON text, in characters counted from 1.
     package let column: Int
     package let reason: String
 

@@ -103,7 +103,7 @@ extension Exchange {
         return TextRule.guid.holds(sent) ? sent : DerivedNumber.uuid(of: "microsoft.correlation:\(id)")
     }
 
-    /// The time of a world (an isolated test environment) in the form of Microsoft's errors.
+    /// The test world's time in the form of Microsoft's errors.
     var timestamp: String { world.now.wholeSecond.text.split(separator: "T").joined(separator: " ") }
 }
 

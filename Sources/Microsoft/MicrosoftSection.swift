@@ -136,8 +136,8 @@ struct MicrosoftSection: SeedSection {
     /// The Microsoft tenants of the seed, by ID and by each of their domains.
     let tenants: [String: MicrosoftTenant]
     let clients: RegisteredClients<MicrosoftClient>
-    /// The clients of the seed, by the application ID URI and by the client ID. A scope of a client that is an API begins
-    /// with one of these.
+    /// The clients of the seed, by the application ID URI and by the client ID. A scope of a client that is an API
+    /// begins with one of these.
     let apis: [String: MicrosoftClient]
 
     init(_ fields: inout Fields) {

@@ -48,9 +48,9 @@ struct MicrosoftTokenRequest: Sendable {
         return scopes.names.allSatisfy(MicrosoftScopes.ofSignIn.contains) ? nil : scopes
     }
 
-    /// Checks how the client authenticates for a redirect URI's platform. The platform Web needs the client secret, all
-    /// others must not send one. A request with the header `Origin` must be for a single-page application, whose
-    /// requests must have it.
+    /// Checks how the client authenticates for a redirect URI's platform. For the platform Web, a client with a secret
+    /// must send it. For all other platforms, no secret may be sent. A request with the header `Origin` must be for a
+    /// single-page application, whose requests must have it.
     func authenticate(for platform: MicrosoftClient.Platform) throws(MicrosoftError) {
         if form["client_assertion"] != nil { throw MicrosoftError(700027) }
         if platform == .web, let expected = client.secret {

@@ -102,7 +102,7 @@ struct Issuer: SchemaObject {
 // MARK: - Derived properties
 
 extension Issuer: PersonPagesFlow {
-    /// The host of issuers whose URL in the seed has no usable host of its own.
+    /// The host of issuers whose URL the seed leaves out, or whose URL names this machine.
     static let host = "oidc.example"
 
     static func url(_ id: String) -> String { "https://\(host)/\(id)" }
@@ -156,7 +156,7 @@ extension Issuer: PersonPagesFlow {
 /// An issuer that isn't in the seed and was created by its first use.
 struct TakenIssuer: Row {
     static let table = Table<TakenIssuer>("openid.takenIssuer")
-    /// The greatest number of issuers that a world (an isolated test environment) creates by their first use.
+    /// The greatest number of issuers that a test world creates by their first use.
     static let limit = 100
 
     /// The ID of the issuer in its path, `/oidc/ID`.
@@ -170,8 +170,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// Returns the issuer with this ID: an issuer in the seed, or one that was created by its first use in this world
-    /// (an isolated test environment).
+    /// Returns the issuer with this ID: an issuer in the seed, or one that was created by its first use in this test
+    /// world.
     func issuer(_ id: String, in world: World) -> Issuer? {
         if let known = issuers.first(where: { $0.id == id }) { return known }
         guard takesUnknown, world.read({ $0.find(TakenIssuer.self, id) }) != nil else { return nil }

@@ -10,8 +10,8 @@ package final class WorkThreads: Sendable {
     /// The threads on which whole requests run that wait for a database.
     package static let shared = WorkThreads(limit: 64)
     /// The threads for requests that wait for a file on this machine: one request commits while another computes
-    /// signatures. More threads would only wait for each other, because most requests use the data of the same test
-    /// environment: with four threads, a GitHub sign-in takes 1.6 times the processor time.
+    /// signatures. More threads would only wait for each other, because most requests are for the same test
+    /// world: with four threads, a GitHub sign-in takes 1.6 times the processor time.
     package static let local = WorkThreads(limit: 2)
     /// The threads that compare passwords with their hashes. Each comparison may take a second and 64 megabytes.
     package static let hashing = WorkThreads(limit: 2)

@@ -73,7 +73,7 @@ package struct PostgreSQLAddress: Sendable {
 /// An error of a PostgreSQL database or of its client library.
 package struct PostgreSQLError: Error, Equatable, CustomStringConvertible, Sendable {
     package enum Kind: Sendable {
-        /// The PostgreSQL client library libpq isn't installed.
+        /// The PostgreSQL client library libpq isn't installed, or is too old.
         case library
         /// The database's URL can't be read.
         case address

@@ -3,7 +3,7 @@ import Platform
 import Synchronization
 
 /// Makes sockets in the network namespace in which the process was at the beginning, even after it has entered another.
-/// A thread stays behind in the first one for this, because a socket belongs to the network of the thread that made it.
+/// A thread that stays in the first namespace makes them, because a socket belongs to the network of its thread.
 package final class NetworkSockets: Sendable {
     private struct State {
         /// The address families of the sockets that callers have requested and not got yet.

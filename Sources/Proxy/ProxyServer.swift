@@ -2,8 +2,7 @@ import Platform
 import HTTPServer
 import Synchronization
 
-/// The test world (isolated environment) that a client of the HTTP proxy chooses by sending its name as the proxy's
-/// user name.
+/// The test world that a client of the HTTP proxy chooses by sending the world's name as its user name.
 package enum ProxyWorld: Sendable, Equatable {
     /// The client sent no user name, so the daemon's own rules choose the test world.
     case unnamed
@@ -27,7 +26,7 @@ package final class ProxyServer: Sendable {
         package var tlsPort: UInt16 = 0
         /// Returns whether the daemon stands in for this host of a provider.
         package var plays: @Sendable (String) -> Bool = { _ in false }
-        /// Reads from a `Proxy-Authorization` header which test world (isolated environment) the client chooses.
+        /// Reads from a `Proxy-Authorization` header which test world the client chooses.
         package var world: @Sendable (_ header: String) -> ProxyWorld = { _ in
             .refused("this proxy serves no test worlds")
         }

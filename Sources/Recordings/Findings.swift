@@ -70,7 +70,7 @@ extension RecordedExchange {
     }
 }
 
-/// Collects the named values of forms, JSON, URLs and HTML pages, and also of those that are the value of a field.
+/// Collects the named values of forms, JSON, URLs and HTML pages, and of forms and URLs that are the value of a field.
 private struct Finder {
     /// The names of fields whose values are themselves forms or URLs.
     private static let carriers: Set<String> = ["postbody", "returnto", "requesturi", "request", "ooblink", "link"]

@@ -36,7 +36,7 @@ package final class RecordedExchange: Sendable {
     package let began: Int64
     /// The duration from the request to its answer, in microseconds.
     package let duration: Int64
-    /// The fault (an error or a delay that a test ordered) that changed the answer, in words.
+    /// The fault (such as an error or a delay that a test ordered) that took effect on the request, in words.
     package let fault: String?
     /// Details of a mail that was sent by SMTP. It is recorded as a request with the method `SMTP`: the path is the
     /// SMTP command that decided, and the body is the conversation.
@@ -180,7 +180,7 @@ package struct RecordedMail: Sendable, Equatable {
 /// Details of the sign-in to which a recorded request belongs: short values of its fields, by which people recognize
 /// the sign-in.
 package struct ExchangeNotes: Sendable {
-    /// The user for whom an ID token was issued.
+    /// The user whom an ID token or an answer names.
     package struct Subject: Sendable {
         package let subject: String?
         package let email: String?

@@ -11,7 +11,8 @@ package final class Recording: Sendable {
     /// The most bytes that are recorded of the body of a request or an answer.
     package static let bodyLimit = 256 << 10
 
-    /// A closure that is called after new requests were recorded, and when the recording was emptied.
+    /// A closure that is called on the store's queue after new requests were recorded, and when the recording was
+    /// emptied.
     package typealias Listener = @Sendable () -> Void
 
     package let store: RecordingStore
@@ -64,7 +65,7 @@ package final class Recording: Sendable {
     package var exchanges: [RecordedExchange] { store.exchanges(of: log).exchanges }
 
     /// Empties the recording of a test world. With `forgetting`, its refused requests are deleted, too. Otherwise they
-    /// stay in the list of refusals of worlds that no longer exist. A shared recording is emptied for all daemons, and
+    /// stay among the refusals by worlds that were deleted or reset. A shared recording is emptied for all daemons, and
     /// this waits for it.
     package func clear(forgetting: Bool) throws(StoreFailure) {
         guard store.shared == nil else { return try store.clearShared([world], forgetting: forgetting) }
@@ -85,14 +86,14 @@ package final class Recording: Sendable {
     /// Whether other daemons add requests to the recording, too.
     package var isShared: Bool { store.shared != nil }
 
-    /// Copies the requests that any daemon has recorded so far from the database.
+    /// Copies from the database the requests that any daemon has recorded so far.
     package func refresh() async throws(StoreFailure) { try await store.refresh([self]) }
 
     /// The number of the last exchange that was copied from the database.
     var reached: Int { copied.withLock { $0.reached } }
 
-    /// Adds requests that other daemons have recorded to this process's copy, and drops those that aren't stored any
-    /// more. `summary` is `nil` when none are stored.
+    /// Adds requests that any daemon has recorded to this process's copy, and drops those that aren't stored any more.
+    /// `summary` is `nil` when none are stored.
     func copy(_ kept: [KeptExchange], _ summary: RecordingSummary?) {
         let isEmptied = store.drop(before: summary?.first ?? .max, from: log)
         let exchanges = kept.compactMap { kept in

@@ -81,7 +81,7 @@ final class RecordingMirrors: Sendable {
     /// The names of the test worlds that had recorded requests at the last request for `.all` or `.counts`.
     var names: [String] { state.withLock { Array($0.summaries.keys) } }
 
-    /// Returns the numbers of a test world's recording, as they were when last read from the database.
+    /// Returns the summary of a test world's recording, as it was when last read from the database.
     func summary(of world: String) -> RecordingSummary? { state.withLock { $0.summaries[world] } }
 
     // MARK: - Asking

@@ -16,7 +16,7 @@ package final class RecordingStore: Sendable {
         var size = 0
         /// The number of requests that were recorded before the first one that is still in the log.
         var position = 0
-        /// The number of recorded requests that were removed because a user or test emptied the recording.
+        /// The number of requests that had been recorded when the recording was last emptied on request.
         var cleared = 0
 
         var count: Int { entries.count - first }
@@ -151,8 +151,8 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// Empties the recording of a test world. Positions aren't used again. Unless `forgetting`, its refused requests
-    /// stay in the log of worlds that no longer exist.
+    /// Empties the recording of a test world. Positions aren't used again. Unless `forgetting`, a store that keeps
+    /// refusals moves the refused requests to the log of worlds that no longer exist.
     func clear(_ log: Int, forgetting: Bool) {
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []

@@ -137,7 +137,7 @@ package protocol RecordingKeeper: Sendable {
     /// numbers first. Worlds without recorded exchanges aren't in the result's `worlds`.
     func read(_ worlds: [(name: String, after: Int)]) throws(StoreFailure) -> RecordingNews
 
-    /// Returns the numbers of all test worlds' recordings, except empty ones.
+    /// Returns a summary of the recording of each test world that has recorded exchanges.
     func summaries() throws(StoreFailure) -> [RecordingSummary]
 
     /// Empties the recordings of test worlds. With `keepingRefusals`, their last refused requests, within the limits of

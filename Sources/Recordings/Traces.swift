@@ -35,8 +35,8 @@ package final class Traces: Sendable {
     /// The length of the shortest value that identifies a sign-in. A code from a text message, which has six digits,
     /// doesn't.
     private static let shortest = 8
-    /// The most hashes of codes and tokens that are kept of a recorded exchange, which is more than any exchange of a
-    /// sign-in has.
+    /// The most hashes that are kept of each kind (codes and tokens of the request, of the answer, and `state` values).
+    /// No exchange of a sign-in has more.
     private static let limit = 64
 
     private let found = Mutex<Found?>(nil)

@@ -5,7 +5,8 @@ package protocol MailReceiver: Sendable {
     func open(_ label: String?) -> any MailConversation
 }
 
-/// Decides about the mails of one SMTP client. Only the connection's thread calls it, and the thread may be blocked.
+/// Decides about the mails of one SMTP client. Only the connection's thread makes the calls, which may block that
+/// thread.
 package protocol MailConversation: AnyObject {
     /// Decides about an SMTP command before it is carried out.
     func decide(_ question: MailQuestion, _ session: SMTPSession) -> MailDecision
@@ -14,7 +15,7 @@ package protocol MailConversation: AnyObject {
     /// Records a line that the client or the server has sent. Secrets have been removed from it.
     func note(_ line: ConversationLine)
     /// Records that the SMTP server itself refused a command, for example because the command was malformed or out of
-    /// order. `verb` is the command's name.
+    /// order. `verb` is the command's name, `COMMAND` for an unknown command, or `MESSAGE` for the data of a mail.
     func didRefuse(_ verb: String, _ reply: SMTPReply, _ session: SMTPSession)
     /// Ends the conversation with the SMTP client.
     func end(_ session: SMTPSession, _ reason: ConversationEnd)

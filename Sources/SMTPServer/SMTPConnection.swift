@@ -104,8 +104,8 @@ struct SMTPConnection: ~Copyable {
         return true
     }
 
-    /// Returns the refusal of a mail that was too long, or for which there was no memory; `nil` if its data are
-    /// complete.
+    /// Returns the refusal of a mail that was too long, or whose data were discarded because too many mails arrive at
+    /// once; `nil` if the mail was kept.
     private func refusal(of data: MessageData) -> SMTPReply? {
         if data.isTooLong { return SMTPSession.tooLong }
         guard data.isDropped else { return nil }

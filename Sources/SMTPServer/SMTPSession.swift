@@ -374,8 +374,8 @@ package struct SMTPReply: Sendable, Equatable {
     /// octets with its code and its line end.
     private static let lineLimit = 480
 
-    /// Replaces control characters in a reply. The text may quote the client, who must not be able to begin a line with
-    /// it.
+    /// Cuts a reply's line that is too long, and replaces control characters. The line may quote the client, which must
+    /// not be able to begin a line of its own.
     private static func printable(_ line: String) -> String {
         var bytes: [UInt8] = []
         for byte in line.utf8.prefix(lineLimit) { bytes.append(byte < 0x20 || byte == 0x7F ? 0x3F : byte) }

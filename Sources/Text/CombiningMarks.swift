@@ -1,6 +1,5 @@
 extension String {
-    /// The largest number of bytes of a text that isn't searched for long runs of combining marks, because it is short
-    /// enough.
+    /// The most bytes of a short text, which isn't searched for long runs of combining marks.
     package static let shortLength = 256
 
     /// Whether the text has a very long run of combining marks. Swift compares and hashes texts in their canonical

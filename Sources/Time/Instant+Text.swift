@@ -26,8 +26,8 @@ extension Instant {
         self.init(milliseconds: Int64(seconds) * 1000 + milliseconds)
     }
 
-    /// Returns the milliseconds that the fraction of a second in a time's text stands for: 500 for `.5`, 0 for an empty
-    /// text, `nil` for anything else.
+    /// Returns the milliseconds of the fraction of a second in a time's text: 500 for `.5`, 0 for an empty text, `nil`
+    /// for anything else.
     private static func milliseconds(ofFraction fraction: ArraySlice<UInt8>) -> Int64? {
         guard !fraction.isEmpty else { return 0 }
         let digits = fraction.dropFirst()

@@ -2,7 +2,7 @@ import Platform
 
 /// The clocks of the machine on which the program runs.
 package enum MachineClock {
-    /// The machine's present time, from which the clock of a world (an isolated test environment) starts.
+    /// The machine's present time, from which the clock of a test world starts.
     package static var now: Instant { Instant.first + .milliseconds(microseconds / 1000) }
 
     /// The number of microseconds since 1970, by the machine's clock.

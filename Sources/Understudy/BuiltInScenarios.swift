@@ -1,11 +1,11 @@
 import JSON
 import EmulatorCore
 
-/// The built-in scenarios, which are ready-made situations such as a provider's outage: the embedded files
+/// The built-in scenarios (ready-made situations such as a provider's outage), from the embedded files
 /// `seed-data/scenarios/*.json`.
 public enum BuiltInScenarios {
-    /// All built-in scenarios (ready-made situations), sorted by name. Reading them can't fail, because a test reads
-    /// each of them.
+    /// All built-in scenarios (ready-made situations for tests), sorted by name. Reading them can't fail, because a
+    /// test reads each of them.
     static var all: [Scenario] {
         let folder = "scenarios/"
         return EmbeddedFiles.all.filter { $0.path.hasPrefix(folder) }.compactMap { file in
@@ -14,7 +14,8 @@ public enum BuiltInScenarios {
         }
     }
 
-    /// A documentation page in Markdown with a section for each built-in scenario, a ready-made situation.
+    /// The documentation of the built-in scenarios (ready-made situations for tests): a page in Markdown with a section
+    /// for each.
     public static var documentation: String {
         var page = """
             # Scenarios

@@ -34,7 +34,7 @@ package enum Providers {
         all.explainers.compactMap { $0.explainedValues[value] }
     }
 
-    /// Returns the changes of providers' behaviour that happened on a known day, for each provider that has some.
+    /// Returns the behaviours that began or end on a known day, for each provider that has some.
     package static var changes: [(provider: String, changes: [Change])] {
         all.map { (provider: $0.title, changes: $0.facts.changes) }.filter { !$0.changes.isEmpty }
     }
@@ -47,8 +47,8 @@ package enum Providers {
     /// Returns a seed (test data) that only sets Firebase's default project.
     static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
 
-    /// Returns the seed, extended by the data that a provider's own tools have exported to a directory, such as
-    /// `firebase emulators:export`.
+    /// Returns the seed with the data that a provider's own tools, such as `firebase emulators:export`, have exported
+    /// to a directory.
     static func importing(_ directory: String, to seed: Seed) throws(StartError) -> Seed {
         do throws(Issues) {
             var data: [any ExportedData] = []

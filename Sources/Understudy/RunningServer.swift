@@ -78,8 +78,8 @@ public final class RunningServer: Sendable {
     /// The server's HTTPS address: `https://` with host and port; `nil` without TLS.
     public var tlsURL: String? { tlsPort.map { "https://\(authority):\($0)" } }
 
-    /// The worlds (isolated test environments) that have ports of their own by ``Options/worldPorts``, each with its
-    /// address: `http://` with host and port, in the same sequence.
+    /// The test worlds that have ports of their own by ``Options/worldPorts``, each with its address: `http://` with
+    /// host and port, in the same sequence.
     public var worldURLs: [(world: String, url: String)] {
         worldPorts.map { (world: $0.world, url: "http://\(authority):\($0.port)") }
     }
@@ -90,8 +90,8 @@ public final class RunningServer: Sendable {
     /// Host and port of the server's SMTP service, such as `127.0.0.1:1025`; `nil` if there is none.
     public var smtpAddress: String? { smtpPort.map { "\(authority):\($0)" } }
 
-    /// The worlds (isolated test environments) that have SMTP ports of their own by ``Options/worldMailPorts``, each
-    /// with host and port, in the same sequence.
+    /// The test worlds that have SMTP ports of their own by ``Options/worldMailPorts``, each with host and port, in the
+    /// same sequence.
     public var worldMailAddresses: [(world: String, address: String)] {
         mail.worldPorts.map { (world: $0.world, address: "\(authority):\($0.port)") }
     }
@@ -203,8 +203,8 @@ extension RunningServer {
         /// The SMTP port for incoming mail; 0 chooses a free port, `nil` opens none. If the server has TLS, the port
         /// offers STARTTLS.
         public var smtpPort: UInt16?
-        /// SMTP ports that belong to single worlds (isolated test environments), with the worlds' names, like
-        /// ``worldPorts``. They need ``smtpPort``.
+        /// SMTP ports that belong to single test worlds, with the worlds' names, like ``worldPorts``. They need
+        /// ``smtpPort``.
         public var worldMailPorts: [(world: String, port: UInt16)] = []
         /// The local certificate authority that issues the server's certificate. It must exist if TLS is used.
         public var authority = LocalAuthority()
@@ -214,15 +214,15 @@ extension RunningServer {
         /// The generator of signing keys for test worlds in memory; `nil` makes one for this server. Servers of one
         /// process that share a generator needn't wait for keys.
         package var keyGenerator: KeyGenerator?
-        /// The world (isolated test environment) for requests that don't name one. It is kept until the end, because
+        /// The test world for requests that don't name one. It is kept until the end, because
         /// ``RunningServer/export(to:)`` writes it.
         public var defaultWorld = "default"
-        /// The store in which the server keeps its worlds (isolated test environments): `memory`; or `sqlite:` and the
-        /// path of a file, in which worlds outlive the server; or the URL of a PostgreSQL database. `nil` uses the
-        /// environment's `UNDERSTUDY_STORE`, or else memory.
+        /// The store in which the server keeps its test worlds: `memory`; or `sqlite:` and the path of a file, in which
+        /// worlds outlive the server; or the URL of a PostgreSQL database. `nil` uses the environment's
+        /// `UNDERSTUDY_STORE`, or else memory.
         public var store: String?
-        /// Ports that belong to single worlds (isolated test environments), with the worlds' names; 0 chooses a free
-        /// port. Every request to such a port goes to its world. The ports stay open until the server stops.
+        /// Ports that belong to single test worlds, with the worlds' names; 0 chooses a free port. Every request to
+        /// such a port goes to its world. The ports stay open until the server stops.
         public var worldPorts: [(world: String, port: UInt16)] = []
         /// Further host names by which the control API can be called, in addition to loopback names and IP addresses.
         public var controlHosts: [String] = []

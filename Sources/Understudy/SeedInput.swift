@@ -28,8 +28,8 @@ public enum SeedInput: Sendable {
         .json(JSONValue.object(JSONObject([("asOf", .string(day))])).text)
     }
 
-    /// Checks seed files (test data) and returns their errors, a line each: file, JSON path, description. The list is
-    /// empty if there are no errors.
+    /// Checks seeds (test data) and returns their errors, a line each: file, JSON path, description. The list is empty
+    /// if there are no errors.
     public static func faults(in seeds: [SeedInput]) -> [String] {
         do {
             _ = try load(seeds)

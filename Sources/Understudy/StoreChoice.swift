@@ -33,7 +33,7 @@ enum StoreChoice {
     }
 
     /// The reason why this store can't contain test worlds from an earlier run, or `nil` if it can. Without this check,
-    /// a command would open the store and find a new, empty world.
+    /// a command would open the store and find a new world in it that only has the seed's data.
     var reasonForNoWorlds: String? {
         switch self {
         case .memory, .checked: "worlds in memory end with their daemon, so nothing is left to read"

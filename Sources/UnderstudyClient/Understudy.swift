@@ -1,7 +1,7 @@
 import Foundation
 
 /// A running daemon of Understudy, the stand-in for identity providers. A test usually needs only one of the daemon's
-/// worlds (isolated test environments):
+/// worlds, which are isolated test environments:
 ///
 ///     let world = Understudy.world("checkout")
 ///
@@ -18,8 +18,8 @@ public struct Understudy: Sendable, Hashable {
     public let url: String
     /// The token that the daemon's control API expects in requests; `nil` if the daemon has none.
     public let controlToken: String?
-    /// The name of the world (test environment) that the daemon's address ends with, as in
-    /// `http://localhost:9099/~checkout`; `nil` means the daemon's default world.
+    /// The name of the test world with which the given address ended, as in `http://localhost:9099/~checkout`; `nil`
+    /// means the daemon's default world.
     public let worldName: String?
 
     /// Describes Understudy's daemon at an address. Nothing is sent yet.
@@ -52,8 +52,8 @@ public struct Understudy: Sendable, Hashable {
             controlToken: value("UNDERSTUDY_CONTROL_TOKEN") ?? file?.trimmingCharacters(in: .whitespacesAndNewlines))
     }
 
-    /// Returns a world (an isolated test environment) of the daemon at `UNDERSTUDY_URL`, or at `http://localhost:9099`
-    /// if that isn't set. The daemon creates the world at its first use.
+    /// Returns a test world of the daemon at `UNDERSTUDY_URL`, or at `http://localhost:9099` if that isn't set. The
+    /// daemon creates the world at its first use.
     ///
     ///     let world = Understudy.world("checkout")
     ///
@@ -61,7 +61,7 @@ public struct Understudy: Sendable, Hashable {
     ///   `nil` is the default world.
     public static func world(_ name: String? = nil) -> World { Understudy().world(name) }
 
-    /// Returns a world (an isolated test environment) of this daemon. The daemon creates the world at its first use.
+    /// Returns a test world of this daemon. The daemon creates the world at its first use.
     ///
     /// - Parameter name: 1 to 64 letters, digits, `-`, `_` and `.`; ``worldName(from:)`` makes such a name of any text.
     ///   `nil` is the world that the daemon's address names, or else its default world.
@@ -74,7 +74,7 @@ public struct Understudy: Sendable, Hashable {
     /// - Throws: ``UnderstudyError``, with the status 503 while the daemon can't be used.
     public func health() async throws -> Health { try await call("GET", "health") }
 
-    /// Lists the worlds (isolated test environments) of the daemon. This call creates none.
+    /// Lists the test worlds of the daemon. This call creates none.
     ///
     /// - Throws: ``UnderstudyError``.
     public func worlds() async throws -> [WorldStatus] {
@@ -82,9 +82,9 @@ public struct Understudy: Sendable, Hashable {
         return try await (call("GET", "worlds") as Answer).worlds
     }
 
-    /// Returns the recorded requests, with their answers, of all worlds (isolated test environments) in the sequence in
-    /// which they were answered, each with its ``World/RecordedExchange/world``. Refused requests of worlds that have
-    /// been removed are included.
+    /// Returns the recorded requests, with their answers, of all test worlds in the sequence in which they were
+    /// answered, each with its ``World/RecordedExchange/world``. Refused requests of worlds that have been removed are
+    /// included.
     ///
     /// - Parameters:
     ///   - pattern: the worlds' names; `*` stands for any characters.
@@ -99,8 +99,7 @@ public struct Understudy: Sendable, Hashable {
         return try await RequestPages.all([("world", pattern)] + filter.query, of: self)
     }
 
-    /// Deletes the recorded requests of worlds (isolated test environments), and the refused requests of worlds that
-    /// have been removed.
+    /// Deletes the recorded requests of test worlds, and the refused requests of worlds that have been removed.
     ///
     /// - Parameter pattern: the worlds' names; `*` stands for any characters.
     /// - Throws: ``UnderstudyError``.
@@ -116,16 +115,15 @@ extension Understudy {
         public let status: String
         /// The version of Understudy's daemon.
         public let version: String
-        /// The number of worlds (isolated test environments) that the daemon has; `nil` for callers without the control
-        /// token.
+        /// The number of test worlds that the daemon has; `nil` for callers without the control token.
         public let worlds: Int?
     }
 }
 
 extension Understudy {
-    /// An entry in the daemon's list of worlds, which are isolated test environments.
+    /// An entry in the daemon's list of test worlds.
     public struct WorldStatus: Sendable, Hashable, Decodable {
-        /// The name of a world, an isolated test environment in the daemon.
+        /// The name of a test world in the daemon.
         public let name: String
         /// The seconds since this test world was last used.
         public let idleSeconds: Int

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A world: an isolated test environment in Understudy's daemon, with its own users, codes, tokens, clock, ordered
-/// faults and recording of requests.
+/// A world: an isolated test environment in Understudy's daemon, with its own users, codes, tokens, clock, orders of
+/// tests (sign-in results and faults) and recording of requests.
 ///
 /// This value is only a name and an address. The daemon creates the world at its first use.
 ///
@@ -50,8 +50,8 @@ public struct World: Sendable, Hashable {
         return variables
     }
 
-    /// Resets the test world to its seed (the test data at its start): users, clock, ordered faults and recording. All
-    /// codes and tokens stop working.
+    /// Resets the test world to its seed (the test data at its start): users, clock, orders of tests (sign-in results
+    /// and faults) and recording. All codes and tokens stop working.
     ///
     /// - Throws: ``UnderstudyError``.
     public func reset() async throws { try await send("POST", "reset") }
@@ -101,7 +101,7 @@ public struct World: Sendable, Hashable {
             host: isIPv6 ? "[\(host)]" : host, port: parts.port ?? (parts.scheme == "https" ? 443 : 80))
     }
 
-    /// The name that the daemon gives to its default world, the test environment for requests that name no other.
+    /// The name of the daemon's default world, to which requests belong that name no world.
     private static let defaultName = "default"
 
     /// Throws an error if the daemon wouldn't accept the test world's name, whose characters might change the path of
@@ -152,8 +152,8 @@ extension World {
     /// - Throws: ``UnderstudyError``, with the path of the part of the seed that is wrong.
     public func replaceSeed(_ seed: JSONValue) async throws { try await send("PUT", "seed", seed) }
 
-    /// Returns the whole test world as JSON: test data, users, grants, codes, tokens, ordered faults, clock, keys and
-    /// inbox. The JSON contains every secret of the world.
+    /// Returns the whole test world as JSON: the seed (test data), users, grants, codes, tokens, ordered sign-in
+    /// results and faults, clock, keys and inbox. The JSON contains every secret of the world.
     ///
     /// - Throws: ``UnderstudyError``, with the code `tooLarge` if the world is larger than 32 MB.
     public func snapshot() async throws -> Data { try await send("GET", "snapshot") }

@@ -5,7 +5,8 @@ import UnderstudyTesting
 
 extension DaemonSource {
     /// The daemon of Understudy at `UNDERSTUDY_URL` or, if that isn't set, a daemon in this process with the built-in
-    /// seed (test data) at a free port. It starts with the first test and serves all tests until the process ends.
+    /// seed (test data) at a free port. The daemon in this process starts with the first test and serves all tests
+    /// until the process ends.
     public static let process: DaemonSource = {
         let own = DaemonSource.process { try RunningServer.start() }
         return DaemonSource {

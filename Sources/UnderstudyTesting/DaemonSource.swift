@@ -1,6 +1,6 @@
 import UnderstudyClient
 
-/// The way in which tests find the daemon that has their worlds (isolated test environments).
+/// The way in which tests find the daemon that has their test worlds.
 ///
 /// ``environment`` is a daemon that is already running. The product `UnderstudyInProcess` adds `.process`, a daemon in
 /// the tests' own process.
@@ -18,7 +18,7 @@ public struct DaemonSource: Sendable {
         DaemonSource { Understudy(url: url, controlToken: controlToken) }
     }
 
-    /// Returns the daemon of Understudy for tests, and starts one if none runs.
+    /// Returns the daemon of Understudy for tests. A source that starts its own daemon starts it if it doesn't run.
     ///
     /// - Throws: An error if the daemon can't be started.
     public func daemon() throws -> Understudy { try find() }

@@ -1,9 +1,8 @@
 import UnderstudyClient
 
-/// The error of a test that uses `World.current` although no trait has made a world (an isolated test environment) for
-/// the test.
+/// The error of a test that uses `World.current` although no trait has made a test world for the test.
 public struct NoWorld: Error, Sendable, CustomStringConvertible {
-    /// Tells the developer how to give the test a world, an isolated test environment.
+    /// The error's text, which says how to give the test a test world.
     public let description =
         "no test with a world runs here: give the test or its suite the trait .world, and don't use Task.detached"
 }
@@ -11,7 +10,7 @@ public struct NoWorld: Error, Sendable, CustomStringConvertible {
 extension World {
     @TaskLocal static var ofTest: World?
 
-    /// The world (isolated test environment) of the running test, which the trait ``Testing/Trait/world`` made for it.
+    /// The test world of the running test, which the trait ``Testing/Trait/world`` made for it.
     ///
     /// - Throws: ``NoWorld`` outside a test with that trait, and in a detached task.
     public static var current: World {

@@ -1,13 +1,12 @@
 import UnderstudyClient
 
-/// The combined settings of all traits around a test that give it a world (an isolated test environment), from the
-/// suite's trait inwards.
+/// The combined settings of all traits around a test that give it a test world, from the suite's trait inwards.
 struct WorldScope: Sendable {
-    /// The way to find the daemon that has the test's world (its isolated environment).
+    /// The way to find the daemon that has the world of the test.
     let source: DaemonSource
     /// The seeds (test data) of the traits, which are merged into the daemon's seed in this sequence.
     let seeds: [JSONValue]
-    /// Whether an inner trait has already given the test another world (isolated environment) in place of this trait's.
+    /// Whether an inner trait has given the test another test world in place of this trait's.
     let isReplaced = Flag()
 
     @TaskLocal static var current: WorldScope?
@@ -19,7 +18,7 @@ struct WorldScope: Sendable {
         seeds = (outer?.seeds ?? []) + (trait.seed.map { [$0] } ?? [])
     }
 
-    /// Makes a new world (an isolated environment) for the test with this name.
+    /// Makes a new test world for the test with this name.
     func world(for name: String) async throws -> World {
         let world = try source.daemon().world(Understudy.uniqueWorldName(from: name))
         for seed in seeds { try await world.seed(seed) }

@@ -14,17 +14,17 @@
     ///         }
     ///     }
     open class WorldTestCase: XCTestCase {
-        /// The daemon that has the worlds (isolated environments) of this class's tests. Override the property to use
-        /// another daemon than the one at `UNDERSTUDY_URL` or at `http://localhost:9099`.
+        /// The daemon that has the test worlds of this class's tests. Override the property to use another daemon than
+        /// the one at `UNDERSTUDY_URL` or at `http://localhost:9099`.
         open class var source: DaemonSource { .environment }
 
         private var made: Result<World, any Error>?
 
-        /// The world (isolated environment) of the running test. If the test's daemon can't be started, the test has
-        /// already failed in `setUp`, and this is a world of the daemon at `UNDERSTUDY_URL`.
+        /// The test world of the running test. If the test's daemon can't be started, the test has already failed in
+        /// `setUp`, and this is a world of the daemon at `UNDERSTUDY_URL` or at `http://localhost:9099`.
         public var world: World { (try? made?.get()) ?? Understudy.world(Understudy.uniqueWorldName(from: name)) }
 
-        /// Makes the test's world (isolated environment), under a new name. An override must call `super`.
+        /// Gives the test a new test world, which the daemon makes at its first use. An override must call `super`.
         open override func setUp() async throws {
             try await super.setUp()
             let name = Understudy.uniqueWorldName(from: self.name)
@@ -33,7 +33,8 @@
             _ = try made.get()
         }
 
-        /// Deletes the test's world (isolated environment). An override must call `super`.
+        /// Deletes the world of the test. Before that, it reports the refused requests if the test failed. An override
+        /// must call `super`.
         open override func tearDown() async throws {
             if let world = try? made?.get() {
                 if let run = testRun, run.totalFailureCount > 0 { attach(await TestAccount(of: world)) }

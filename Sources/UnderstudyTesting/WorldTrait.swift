@@ -1,18 +1,17 @@
 import Testing
 import UnderstudyClient
 
-/// Gives each test, and each argument of a parameterized test, a world (an isolated environment in Understudy's
-/// daemon): ``UnderstudyClient/World/current``. The world is deleted after the test. If the test failed, its refused
-/// requests are attached to it. If a test has several of these traits, the innermost makes the world.
+/// Gives each test, and each argument of a parameterized test, a test world in Understudy's daemon:
+/// ``UnderstudyClient/World/current``. The world is deleted after the test. If the test failed, its refused requests
+/// are attached to it. If a test has several of these traits, the innermost makes the world.
 public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
-    /// Whether a trait for a suite also gives a world (isolated environment) to each test in the suite, which is always
-    /// `true`.
+    /// Whether a trait for a suite gives a test world to each test in the suite: always `true`.
     public let isRecursive = true
 
     let source: DaemonSource?
     let seed: JSONValue?
 
-    /// Makes the test's world (isolated environment), runs the test and deletes the world.
+    /// Makes a test world for the test, runs the test and deletes the world.
     ///
     /// - Throws: The test's error; ``UnderstudyClient/UnderstudyError`` if the daemon can't be reached.
     public func provideScope(
@@ -39,9 +38,8 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
         await end(world, of: test, tells: failure.isRaised && !scope.isReplaced.isRaised)
     }
 
-    /// Reports on the requests in the test's world (isolated environment) if the test failed, and deletes the world.
-    /// This runs in a new task, because the task of a test that has exceeded its time limit is cancelled and can't send
-    /// requests.
+    /// Reports on the requests in the world of the test if the test failed, and deletes the world. This runs in a new
+    /// task, because the task of a test that has exceeded its time limit is cancelled and can't send requests.
     private func end(_ world: World, of test: Test, tells: Bool) async {
         await Task {
             if tells { await TestAccount(of: world).attach(at: test.sourceLocation) }
@@ -51,11 +49,11 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == WorldTrait {
-    /// Gives each test a world (an isolated environment), in the daemon that the trait of the suite around it names, or
-    /// else at `UNDERSTUDY_URL`, or else at `http://localhost:9099`.
+    /// Gives each test a test world, in the daemon that the trait of the suite around it names, or else at
+    /// `UNDERSTUDY_URL`, or else at `http://localhost:9099`.
     public static var world: Self { .world() }
 
-    /// Gives each test a world (an isolated environment), with test data of its own if `seed` is given.
+    /// Gives each test a test world, with additional test data if `seed` is given.
     ///
     ///     @Suite(.world(seed: ["accounts": [["id": "max", "email": "max@example.org"]]]))
     ///     struct SignInTests { … }
@@ -69,7 +67,6 @@ extension Trait where Self == WorldTrait {
 }
 
 extension World {
-    /// Deletes a test's world (isolated environment). An unreachable daemon isn't reported, because the test has
-    /// already failed.
+    /// Deletes the world of a test. An unreachable daemon isn't reported, because the test has already failed.
     func leave() async { try? await delete() }
 }

@@ -6,8 +6,8 @@ package struct Assertion: Sendable {
     /// Verifies a WebAuthn assertion.
     ///
     /// - Parameters:
-    /// - challenge: the issued challenge, in base64url.
-    /// - publicKey: the credential's public key, in COSE.
+    ///   - challenge: the issued challenge, in base64url.
+    ///   - publicKey: the credential's public key, in COSE.
     package init(
         _ client: ClientData, authenticatorData: [UInt8], signature: [UInt8], challenge: String, publicKey: [UInt8],
         at party: RelyingParty

@@ -1,8 +1,8 @@
 import Platform
 import Time
 
-/// A place where test worlds (isolated test environments) are stored besides this process's memory: a file, or a
-/// database that several daemons share.
+/// A place where test worlds are stored besides this process's memory: a file, or a database that several daemons
+/// share.
 ///
 /// An archive doesn't know the tables of a world. It keeps each world's rows and values as JSON, and commits the
 /// changes that `WorldStore` gives it. Calls may wait, and throw when the archive can't be used.
@@ -211,7 +211,7 @@ package struct StoreHealth: Sendable {
     /// One of the daemons that share a store of test worlds.
     package struct Replica: Sendable {
         package let number: Int
-        /// The name of the machine on which a daemon runs, and of the daemon's process.
+        /// The name of the machine on which a daemon runs, and the ID of the daemon's process, such as `ci-7:4711`.
         package let name: String
 
         package init(number: Int, name: String) {
@@ -238,7 +238,7 @@ package struct StoreFailure: Error, Equatable {
         case newer
         /// The content of the store can't be read: it isn't a store of test worlds, or it is damaged.
         case unreadable
-        /// A stored row or value has a type that this program doesn't know, or it can't be encoded.
+        /// A row or value that should be stored isn't declared by any part of this program, or can't be encoded.
         case undeclared
         /// The connection to the database was lost while writing, so it isn't known whether the change was committed.
         case unknown
@@ -248,7 +248,7 @@ package struct StoreFailure: Error, Equatable {
     }
 
     package let kind: Kind
-    /// The message of the database or file system about the failure, in a few words.
+    /// The cause of the failure in a few words, such as the database's own message.
     package let detail: String
 
     package init(_ kind: Kind, _ detail: String) {

@@ -14,8 +14,8 @@ package struct WorldClock: WorldValue {
 
     package var now: Instant { frozenAt ?? MachineClock.now + offset }
 
-    /// Moves the test world's clock forward by `span`. Returns `false`, and changes nothing, if it would leave the
-    /// years 1970 to 9999.
+    /// Moves the test world's clock forward by `span`, or back if that is negative. Returns `false`, and changes
+    /// nothing, if it would leave the years 1970 to 9999.
     package mutating func advance(by span: TimeSpan) -> Bool {
         guard let time = now.advanced(by: span) else { return false }
         if isFrozen { frozenAt = time } else { offset = offset + span }
@@ -42,7 +42,7 @@ package struct WorldClock: WorldValue {
         }
     }
 
-    /// Sets the test world's clock to the machine's time.
+    /// Sets the test world's clock to the machine's time, and lets it run.
     package mutating func reset() {
         offset = .zero
         frozenAt = nil

@@ -227,7 +227,8 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Resets the test world to its initial data, makes the changes of `putting`, and runs `also`, all in one step.
+    /// Resets the test world to the initial data of `origin`, makes the changes of `putting`, and runs `also`, all in
+    /// one step.
     package func reset(
         to origin: any WorldOrigin, putting: (inout Transaction) -> Void = { _ in }, also: () -> Void = {}
     ) throws(StoreFailure) {

@@ -38,7 +38,7 @@ import Testing
         // https://cloud.google.com/identity-platform/docs/admin/email-enumeration-protection
         Surprise(
             description: "Firebase sends no mail to an address that nobody has", status: 200,
-            note: "no user has this e-mail address"
+            note: "nobody has this address"
         ) { client in
             try client.post(
                 "\(firebase):sendOobCode?key=demo-api-key",

@@ -87,7 +87,7 @@ import Understudy
             "\(FaultFixture.api)/\(provider)/revocations", json: ["account": "ada", "client": "*"])
         #expect(order.status == 200)
         let diagnosis = try refresh(token, at: provider).diagnosis
-        #expect(diagnosis.contains(/the person removed "[^"]+" at 20[0-9-]+T[0-9:]+/), "\(diagnosis)")
+        #expect(diagnosis.contains(/the (person|user) removed "[^"]+" at 20[0-9-]+T[0-9:]+/), "\(diagnosis)")
         #expect(!diagnosis.contains(" or "))
     }
 
@@ -98,7 +98,7 @@ import Understudy
         _ = try client.post(
             "\(FaultFixture.api)/\(provider)/revocations", json: ["account": "ada", "client": "*"])
         let diagnosis = try use(token, at: provider).diagnosis
-        #expect(diagnosis.contains(/the person (removed|revoked)/), "\(diagnosis)")
+        #expect(diagnosis.contains(/the (person|user) (removed|revoked)/), "\(diagnosis)")
     }
 
     @Test("what a scenario has done is told with its name")

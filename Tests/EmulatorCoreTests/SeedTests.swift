@@ -102,7 +102,7 @@ struct SeedTests {
             (#"{"openid":{"issuers":[{"id":".."}]}}"#, "expected a name of more than dots"),
             (
                 #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG"}]}]}}"#,
-                #"the key "publicKeyFile" (or "publicKey") is missing"#
+                #"the member "publicKeyFile" (or "publicKey") is missing"#
             ),
             (
                 #"{"apple":{"teams":[{"id":"A1B2C3D4E5","keys":[{"id":"ABC123DEFG","publicKeyFile":"keys/AuthKey_ABC123DEFG.pub.pem","privateKeyFile":"keys/AuthKey_ZYX987WVUT.p8"}]}]}}"#,

@@ -20,7 +20,7 @@ extension Schema {
         return Schema.object(Members(members.fields + [cut], family: members.family)).relaxed
     }
 
-    /// Returns the schema of an object that fits at least one of `schemas`.
+    /// Returns a schema that allows every value that fits at least one of `schemas`.
     static func oneOf(_ schemas: [Schema]) -> Schema {
         guard let first = schemas.first else { return .map(of: .any) }
         return schemas.dropFirst().reduce(first) { .either($0, $1) }

@@ -40,8 +40,8 @@ package final class DaemonSupply: Sendable {
         }
     }
 
-    /// Calls `body` with the daemon that this process has started, and then stops the daemon. Does nothing if none was
-    /// started.
+    /// Stops the daemon that this process has started, then calls `body`, which may still read the daemon's data. Does
+    /// nothing if none was started.
     package func end(_ body: (RunningServer) -> Void = { _ in }) {
         let server = started.withLock { server in
             defer { server = nil }
@@ -73,8 +73,8 @@ package final class DaemonSupply: Sendable {
             url: server?.url ?? url, world: name, token: server == nil ? token : server?.controlToken)
     }
 
-    /// Sends a request to the daemon and returns its answer. If the daemon no longer runs, it is started again if
-    /// possible.
+    /// Sends a request to the daemon and returns its answer. If no daemon answers, and this process hasn't started one,
+    /// it starts one if it may.
     func ask(
         _ method: String, _ path: String, body: [UInt8], about subject: Subject
     ) throws(ConnectionProblem) -> OutgoingRequest.Answer {

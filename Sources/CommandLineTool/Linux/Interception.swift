@@ -25,7 +25,7 @@ struct Interception {
 
     /// The loopback address at which the daemon listens on ports 80 and 443 for the intercepted requests.
     let address: String
-    /// Whether the command has a network of its own, in which it can reach nothing but the daemon.
+    /// Whether the command has a network of its own, in which it can reach only the daemon and shared ports.
     let isIsolated: Bool
     /// The reason why the command has a network of its own although the option `--isolate` wasn't given.
     let portObstacle: PortObstacle?
@@ -64,8 +64,8 @@ struct Interception {
         }
     }
 
-    /// Returns a loopback address whose ports 80 and 443 are free, or the reason why none is. Commands that start at the
-    /// same time try different addresses.
+    /// Returns a loopback address whose ports 80 and 443 are free, or the reason why none is. Commands that start at
+    /// the same time try different addresses.
     private static func freeAddress() -> (address: String, obstacle: PortObstacle?) {
         var place = (address: "", obstacle: PortObstacle?.none)
         for offset in 0..<8 {

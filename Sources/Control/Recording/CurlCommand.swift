@@ -155,7 +155,7 @@ extension CurlCommand {
         }
     }
 
-    /// Makes a curl command that sends a received mail again to the same recipients:
+    /// Makes a curl command that sends a received mail again with the same sender and recipients:
     /// <https://curl.se/docs/manpage.html#--mail-rcpt>. The content is read from a file, which the inbox offers.
     package init(mail: RecordedMail, server: MailServer, id: String) {
         let file = "\(mail.messages.first ?? id).eml"

@@ -7,7 +7,7 @@ import Time
 import Worlds
 
 /// Limits of the daemon's whole process, such as the memory for recorded requests, and counts of what was dropped
-/// because a limit was reached. All worlds (isolated test environments) share these limits.
+/// because a limit was reached. All test worlds share these limits.
 package final class ProcessBudget: Sendable {
     package let recordings: RecordingStore
     package let streams = StreamBudget()
@@ -19,16 +19,14 @@ package final class ProcessBudget: Sendable {
     /// The limit of messages to clients' servers, such as webhooks, that were sent in the background and aren't
     /// delivered yet.
     package let messages = Allowance(limit: 10_000)
-    /// The limit on the number and memory of the seeds (initial data) that single worlds (test environments) were given
-    /// while the daemon runs.
+    /// The limit on the number and memory of the seeds (initial data) that single test worlds were given while the
+    /// daemon runs.
     package let seeds = SeedBudget()
-    /// The limit on the number of Firebase projects that aren't in a seed (the initial data), in all worlds (test
-    /// environments) together.
+    /// The limit on the number of Firebase projects that aren't in a seed (initial data), in all test worlds together.
     package let projects = Allowance(limit: 20_000)
-    /// The greatest number of users that the Firebase projects of one world (an isolated test environment) may have
-    /// together.
+    /// The greatest number of users that the Firebase projects of one test world may have together.
     package let usersOfWorld: Int
-    /// The greatest number of bytes of these users' texts.
+    /// The greatest number of bytes of the texts of all Firebase users in one test world.
     package let userBytesOfWorld: Int
     /// The greatest number of bytes of the settings of all Firebase projects and tenants of one world.
     package let settingsBytesOfWorld: Int
@@ -38,7 +36,7 @@ package final class ProcessBudget: Sendable {
     ///
     /// - Parameters:
     ///   - recordingLimit: The greatest size of all recorded requests and responses together, in bytes.
-    ///   - keepingRefusals: Whether recorded refusals are kept after their world (a test environment) was removed.
+    ///   - keepingRefusals: Whether recorded refusals are kept after their test world was removed.
     ///   - recordings: The store of recordings, if several daemons share one.
     package init(
         recordingLimit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false, usersOfWorld: Int = 500_000,
@@ -94,12 +92,12 @@ package final class Allowance: Sendable {
     }
 }
 
-/// The limits on seeds (initial data) that single worlds (test environments) have in place of the daemon's seed: on
-/// their number, and on the memory that they take.
+/// The limits on the number and the memory of the seeds (initial data) that single test worlds have in place of the
+/// daemon's seed.
 package final class SeedBudget: Sendable {
     package static let limit = 1_000
-    /// The greatest memory, by the estimate of `weight`, that the seeds (initial data) of all worlds (test
-    /// environments) may take together, in bytes.
+    /// The greatest memory in bytes, by the estimate of `weight`, that the seeds (initial data) of all test worlds may
+    /// take together.
     package static let byteLimit = 1 << 30
 
     private let taken = Mutex((count: 0, bytes: 0))
@@ -108,8 +106,8 @@ package final class SeedBudget: Sendable {
 
     package var usage: (count: Int, bytes: Int) { taken.withLock { $0 } }
 
-    /// Returns an estimate of the memory that a seed (the initial data) takes, in bytes. The factors were measured with
-    /// the seed that takes most memory for its size: 12,000 small Firebase projects take 22 MB. Endpoints count, too,
+    /// Returns an estimate of the memory that a test world's seed takes, in bytes. The factors were measured with the
+    /// seed that takes most memory for its size: 12,000 small Firebase projects take 22 MB. Endpoints count, too,
     /// because each OpenID issuer has endpoints of its own.
     private static func weight(bytes: Int, objects: Int, endpoints: Int) -> Int {
         bytes * 64 + objects * 1_024 + endpoints * 2_048

@@ -11,12 +11,12 @@ package struct Diagnosis: Sendable, Equatable {
     package let received: String?
     package let expected: String?
     package let advice: String
-    /// The members that the seed (the initial data) lacks for the refused request to succeed, as JSON that can be
-    /// merged into the seed; `nil` if no addition would help.
+    /// The members that the test world's seed lacks for the refused request to succeed, as JSON that can be merged into
+    /// the seed; `nil` if no addition would help.
     package private(set) var missingSeed: JSONValue?
 
-    /// Returns the same diagnosis with `seed`, the JSON that the seed (the initial data) lacks for the refused request
-    /// to succeed.
+    /// Returns the same diagnosis with `seed`, the JSON that the test world's seed lacks for the refused request to
+    /// succeed.
     package func mended(byMerging seed: JSONValue) -> Diagnosis {
         var diagnosis = self
         diagnosis.missingSeed = seed

@@ -3,7 +3,7 @@ import Recordings
 import Time
 
 /// An identity provider that can explain values, such as tokens and client secrets, to a developer. The command
-/// `understudy explain` does so without any test environment.
+/// `understudy explain` does so without a test world.
 package protocol ExplainsValues: Provider {
     /// The kinds of values beside ID tokens that the provider can explain, each with its description in the command's
     /// help, such as "A token of GitHub's".
@@ -20,8 +20,8 @@ package protocol ExplainsValues: Provider {
     /// Explains in which form a client sends a raw nonce to the provider, such as hashed. Returns an empty list when
     /// the provider takes any form.
     static func explain(rawNonce: String) -> [ExplainedPart]
-    /// Explains a client secret. With a seed (the initial data), it also explains whether the secret fits a client of
-    /// the seed. Returns an empty list when the provider's client secrets are random texts.
+    /// Explains a client secret. With a test world's seed, this also explains whether the secret fits a client of the
+    /// seed. Returns an empty list when the provider's client secrets are random texts.
     static func explain(clientSecret: String, seed: Seed?, now: Instant) -> [ExplainedPart]
     /// Returns a sentence that explains an error code with which a sign-in has returned to the client; `nil` for a code
     /// that isn't the provider's own.

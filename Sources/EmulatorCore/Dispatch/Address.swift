@@ -24,15 +24,15 @@ package struct Address: Sendable, Equatable {
     /// The path of a request at the provider's host, percent-encoded as the client sent it.
     package let path: String
     package let world: String
-    /// The part of the request, such as the path, that names the world (an isolated test environment).
+    /// The part of the request, such as the path, that names the test world.
     private let worldPlace: NamedWorld.Place
     /// The value of the request's header `Host`, as the client sent it.
     package let authority: String
     /// Whether the request came over TLS that the daemon itself terminates.
     private let isSecure: Bool
 
-    /// Reads the address of a request in the world (a test environment) that it names. `alias` returns the short
-    /// address to which a path belongs, and `knows` returns whether a host is a provider's host in this world.
+    /// Reads the address of a request in the test world that the request names. `alias` returns the short address to
+    /// which a path belongs, and `knows` returns whether a host is a provider's host in this world.
     package init(
         _ request: Request, in world: NamedWorld, alias aliasOf: (String) -> HostAlias? = { _ in nil },
         knows isKnown: (String) -> Bool
@@ -92,8 +92,8 @@ package struct Address: Sendable, Equatable {
     /// The scheme of the request's URL: `http` or `https`.
     package var scheme: String { isSecure ? "https" : "http" }
 
-    /// The beginning of paths in URLs that names the request's world (a test environment), such as `/~w1`; empty if the
-    /// request's path names no world.
+    /// The beginning of paths in URLs that names the request's test world, such as `/~w1`; empty if the request's path
+    /// names no world.
     private var worldPrefix: String { worldPlace == .path ? "/~\(world)" : "" }
 
     /// The end of host names in URLs: `localhost:9099`, or `w1.localhost:9099` if the request's host names the world
@@ -145,7 +145,7 @@ package struct Address: Sendable, Equatable {
         }
     }
 
-    /// The URL of the daemon itself, without a provider's host, in the world (a test environment) of this request.
+    /// The URL of the daemon itself, without a provider's host, in the test world of this request.
     package var ownBase: String {
         switch form {
         case .prefix, .alias: "\(scheme)://\(authority)\(worldPrefix)"
@@ -162,8 +162,8 @@ package struct Address: Sendable, Equatable {
         return isOwnName || sent.isEmpty ? "localhost" : sent
     }
 
-    /// Returns the URL under which this request's client reaches the world (a test environment) `name`: at the world's
-    /// own `port`, or at the daemon's port `main`.
+    /// Returns the URL under which this request's client reaches the test world `name`: at the world's own `port`, or
+    /// at the daemon's port `main`.
     package func base(ofWorld name: String, isUnnamed: Bool, port: UInt16?, main: UInt16?) -> String {
         let hostName = daemonName
         if let port { return "http://\(hostName):\(port)" }

@@ -127,8 +127,8 @@ extension Dispatcher {
 
     private static let codes = [413: "bodyTooLarge", 431: "headerTooLarge", 503: "busy"]
 
-    /// Returns whether a request's target is a call of the control API. The target may begin with the name of a world
-    /// (a test environment): `/~NAME`.
+    /// Returns whether a request's target is a call of the control API. The target may begin with the name of a test
+    /// world: `/~NAME`.
     private static func isControlCall(_ target: String) -> Bool {
         var path = target.prefix { $0 != "?" }
         // The target may have the absolute form: https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2

@@ -3,17 +3,17 @@ import HTTPServer
 import Synchronization
 
 extension Dispatcher {
-    /// Plays the scenarios (prepared situations) with which every world begins in the default world, the test
-    /// environment of requests that name none. Waits until they have been played. Returns the reasons why scenarios
-    /// can't be played; `nil` when all can.
+    /// Plays in the default test world, which belongs to requests that name none, the scenarios (prepared situations)
+    /// with which every world begins. Waits until they have been played. Returns the reasons why scenarios can't be
+    /// played; `nil` when all can.
     package func prepareDefaultWorld() throws -> String? {
         let world = worlds.main
         guard !scenarios.isEmpty, !world.isPrepared, case .mine = world.preparation.take(then: {}) else { return nil }
         return try waitUntilPrepared(world)
     }
 
-    /// Plays the scenarios (prepared situations) with which every new test environment begins in `world`, and blocks
-    /// the thread until they have been played. Returns the reasons why scenarios can't be played; `nil` when all can.
+    /// Plays in `world` the scenarios (prepared situations) with which every test world begins, and blocks the thread
+    /// until they have been played. Returns the reasons why scenarios can't be played; `nil` when all can.
     func waitUntilPrepared(_ world: World) throws -> String? {
         let isDone = DispatchSemaphore(value: 0)
         let outcome = PreparationOutcome()
@@ -30,9 +30,9 @@ extension Dispatcher {
         return try outcome.result.withLock { $0 }.get()
     }
 
-    /// Plays the scenarios (prepared situations) with which every new test environment begins in `world`. Other
-    /// requests to this world wait until then. If another daemon that shares the store plays them already, this waits
-    /// for that daemon. Returns the reasons why scenarios can't be played; `nil` when all can.
+    /// Plays in `world` the scenarios (prepared situations) with which every test world begins. Other requests to this
+    /// world wait until then. If another daemon that shares the store plays them already, this waits for that daemon.
+    /// Returns the reasons why scenarios can't be played; `nil` when all can.
     func prepare(_ world: World) async throws -> String? {
         defer { world.preparation.finish() }
         guard world.state.isShared else { return try await play(in: world) }
@@ -67,8 +67,8 @@ extension Dispatcher {
     }
 }
 
-/// The result of playing scenarios (prepared situations) in a new test environment: the reasons why some can't be
-/// played, `nil` without any, or an error.
+/// The result of playing scenarios (prepared situations) in a new test world: the reasons why some can't be played,
+/// `nil` without any, or an error.
 private final class PreparationOutcome: Sendable {
     let result = Mutex<Result<String?, any Error>>(.success(nil))
 }

@@ -7,8 +7,8 @@ import Synchronization
 import Time
 import Worlds
 
-/// The daemon's dispatcher of requests: it finds the world (an isolated test environment) and the endpoint of a
-/// request, runs the endpoint, and records and logs the response.
+/// The daemon's dispatcher of requests: it finds the test world and the endpoint of a request, runs the endpoint, and
+/// records and logs the response.
 package final class Dispatcher: Sendable {
     static let requestHeader = "Understudy-Request"
 
@@ -18,8 +18,7 @@ package final class Dispatcher: Sendable {
     let logger: Logger
     private let numbers: ExchangeNumbers
     private let requests = Atomic<Int>(0)
-    /// The scenarios (prepared situations) that are played in every new world (test environment) before it answers
-    /// requests.
+    /// The scenarios (prepared situations) that are played in every new test world before the world answers requests.
     let scenarios: [ChosenScenario]
     /// The secret token for control of the daemon, which is masked in recorded requests; `nil` if the daemon has none.
     package let controlToken: ControlToken?
@@ -44,8 +43,8 @@ package final class Dispatcher: Sendable {
         self.logger = logger
     }
 
-    /// Makes a dispatcher of requests that uses the providers of `played` (a seed with its providers) in every world
-    /// (test environment) without a seed of its own.
+    /// Makes a dispatcher of requests that uses the providers of `played` (a seed with its providers) in every test
+    /// world without a seed of its own.
     package init(
         _ played: PlayedSeed, worlds: WorldRegistry, scenarios: [ChosenScenario] = [],
         controlToken: ControlToken? = nil, logger: Logger
@@ -61,8 +60,8 @@ package final class Dispatcher: Sendable {
 
     func endpoints(of world: World?) -> EndpointTable { world?.own?.played.endpoints ?? endpoints }
 
-    /// Returns the providers made of the seed (the initial data) of `world` or, if this world has no seed of its own,
-    /// those made of the daemon's seed.
+    /// Returns the providers made of the seed of the test world `world` or, if this world has no seed of its own, those
+    /// made of the daemon's seed.
     func providers(of world: World) -> [any Provider] { world.own?.played.providers ?? providers }
 
     func nextID() -> String { "r\(numbers.next)" }
@@ -413,7 +412,7 @@ extension Dispatcher: Network {
 
     package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
 
-    /// The greatest number of worlds (test environments) that are searched for the one that has issued a code or token.
+    /// The greatest number of test worlds that are searched for the one that has issued a code or token.
     private static let askedWorlds = 64
 
     /// Returns the name of another world than `world` that has issued a code or token. Worlds in a shared store aren't

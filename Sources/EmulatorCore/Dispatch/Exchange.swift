@@ -44,8 +44,8 @@ package struct Exchange: Sendable {
         return "\(what) at \(world.now.text)\(origin)"
     }
 
-    /// Returns the reason why this world (a test environment) doesn't know a code or token that a client has sent.
-    /// `name` says what the text should be, such as "the code".
+    /// Returns the reason why this test world doesn't know a code or token that a client has sent. `name` says what the
+    /// text should be, such as "the code".
     package func reason(againstUnknown text: String, called name: String) -> String {
         if text.isEmpty { return "\(name) is missing" }
         if isPlaceholder(text) {

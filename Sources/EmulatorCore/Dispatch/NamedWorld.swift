@@ -3,8 +3,8 @@ import Synchronization
 import Time
 import Worlds
 
-/// The world (an isolated test environment) to which a request belongs, and the part of the request that names the
-/// world. URLs in the response name the world in the same part.
+/// The test world to which a request belongs, and the part of the request that names the world. URLs in the response
+/// name the world in the same part.
 package struct NamedWorld: Sendable, Equatable {
     package enum Place: Sendable, Equatable {
         /// No part of the request names a world, so that it belongs to the default world.
@@ -19,7 +19,7 @@ package struct NamedWorld: Sendable, Equatable {
         case connection
     }
 
-    /// The reason why it can't be said to which world (test environment) a request belongs.
+    /// The reason why no test world can be found for a request.
     package enum Refusal: Error, Equatable {
         /// The request names a world, but its host or its connection leads to another world.
         case contradiction(first: String, second: String)
@@ -36,8 +36,8 @@ package struct NamedWorld: Sendable, Equatable {
     let host: String
     let isBelowLocalhost: Bool
 
-    /// Finds the world (the test environment) to which `request` belongs. `unnamed` is the world of requests that name
-    /// none. `plays` returns whether the world in its first argument serves the provider's host in its second.
+    /// Finds the test world to which `request` belongs. `unnamed` is the world of requests that name none. `plays`
+    /// returns whether the world in its first argument serves the provider's host in its second.
     ///
     /// - Throws: A `Refusal` when the world can't be found, or any error of `plays`.
     package init(

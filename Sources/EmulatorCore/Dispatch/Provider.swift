@@ -13,11 +13,10 @@ package struct ProviderFacts: Sendable {
     /// The type of the provider's part of an account in the seed; `nil` for a provider at which people have no account,
     /// and so authorize nothing.
     package let profile: (any AccountProfile.Type)?
-    /// The types of all rows that the provider stores in the tables of a world (a test environment). If several
-    /// providers share a table, each of them lists its type.
+    /// The types of all rows that the provider stores in the tables of a test world. If several providers share a
+    /// table, each of them lists its type.
     package let rows: [any Row.Type]
-    /// The types of the single values, as opposed to table rows, that the provider stores in a world (a test
-    /// environment).
+    /// The types of the single values, as opposed to table rows, that the provider stores in a test world.
     package let values: [any WorldValue.Type]
     /// Returns the environment variables by which a program finds the provider at the daemon whose URL is `daemon`.
     package let variables: @Sendable (_ daemon: String) -> [(name: String, value: String)]
@@ -102,8 +101,8 @@ package protocol HasAliases: Provider {
 
 /// A provider that issues codes and tokens for what people grant to apps.
 package protocol KeepsGrants: Provider {
-    /// Returns what is known about a code or token that the provider has issued in this world (test environment); `nil`
-    /// when the provider hasn't issued it, or has forgotten it.
+    /// Returns what is known about a code or token that the provider has issued in this test world; `nil` when the
+    /// provider hasn't issued it, or has forgotten it.
     func issued(_ text: String, in world: World) -> IssuedValue?
     /// Removes the rows of an account at this provider, in the transaction that deletes the account. From then on,
     /// refusals of the account's codes and tokens give `reason`. Returns a closure for what is to be done after the
@@ -167,13 +166,12 @@ package protocol ExportsData: Provider {
     ///
     /// - Throws: All mistakes in the directory, each with file and path.
     static func exportedData(at directory: String, for seed: Seed) throws(Issues) -> (any ExportedData)?
-    /// Writes the data of a world (a test environment) to a directory as the provider's own tools export it, completely
-    /// or not at all. Returns `false` when there is nothing to export.
+    /// Writes the data of a test world to a directory as the provider's own tools export it, completely or not at all.
+    /// Returns `false` when there is nothing to export.
     func export(_ world: World, to directory: String) throws -> Bool
 }
 
-/// A provider that adds people or settings to the tables of a world (a test environment) when the world's seed is
-/// extended.
+/// A provider that adds people or settings to the tables of a test world when the world's seed is extended.
 package protocol ExtendsWorlds: Provider {
     /// Adds to the world's tables what the world's seed has beyond the `earlier` seed, which it extends. The provider
     /// was made of the world's seed. The world keeps all data that it has.

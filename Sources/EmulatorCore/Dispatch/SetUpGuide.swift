@@ -2,8 +2,8 @@ import JSON
 import Recordings
 import Text
 
-/// The addresses at which an app's client finds the daemon in one world (an isolated test environment), for use in the
-/// app's configuration. They have the form of address by which the reader of the guide reached the daemon.
+/// The addresses at which an app's client finds the daemon in one test world, for use in the app's configuration. They
+/// have the form of address by which the reader of the guide reached the daemon.
 package struct SetUpPlace: Sendable {
     /// The daemon's base URL for the world, without a slash at the end: `http://localhost:9099/~w1`.
     package let base: String

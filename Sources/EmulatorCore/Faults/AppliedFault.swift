@@ -30,7 +30,7 @@ package final class AppliedFault: Sendable {
 }
 
 extension Exchange {
-    /// Signs an ID token with `claims` and a key of `owner`, unless a fault that a test ordered changes the token.
+    /// Signs a JSON Web Token with `claims` and a key of `owner`, unless a fault that a test ordered changes the token.
     /// `type` is the header's `typ`; without `type`, the header has the form of Apple's. `algorithm` defaults to the
     /// owner's first one, and HS256 signs with the client's `secret`. Without `isSigned`, the token has no signature.
     /// Every endpoint makes its tokens with this function.

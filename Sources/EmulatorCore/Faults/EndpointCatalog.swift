@@ -227,9 +227,9 @@ package struct EndpointCatalog: Sendable {
         return misfits(effect, minting)
     }
 
-    /// Returns the endpoints that match the path of an ordered fault. A path without a host and a wildcard that begins
-    /// like a short address (such as `/oidc/corp/token`) stands only for short addresses, even if a host has a similar
-    /// path.
+    /// Returns the endpoints that match the path of an ordered fault. If the fault names no host, a path without a
+    /// wildcard that begins like a short address, such as `/oidc/corp/token`, stands only for short addresses, even if
+    /// a host has a similar path.
     private func at(_ match: FaultMatch, among atHost: [Entry]) -> [Entry] {
         guard let path = match.path else { return atHost }
         guard match.host == nil else { return atHost.filter { $0.takes(path: path) } }

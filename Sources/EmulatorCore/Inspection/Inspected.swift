@@ -234,8 +234,8 @@ package struct TextSearch: Sendable {
     /// `wanted`.
     private let borders: [Int]
 
-    /// Makes a text to search for, in upper or lower case. Characters that Unicode can write in two ways are found only
-    /// in the way in which they are written in `wanted`.
+    /// Makes a search for the text `wanted` that ignores case. Characters that Unicode can write in two ways are found
+    /// only as `wanted` writes them.
     package init(_ wanted: String) { self.init(exactly: wanted.lowercased().utf8) }
 
     init(exactly wanted: some Sequence<UInt8>) {

@@ -53,7 +53,7 @@ package struct Step: Sendable {
 }
 
 extension Step {
-    /// Makes the step of a sign-in to which a recorded request belongs. If the endpoint doesn't name the step, it
+    /// Makes the step of a sign-in to which a recorded request belongs. If the endpoint doesn't name the step, the step
     /// follows from the endpoint's traits, the form's `grant_type` and the last part of the path, by the terms of OAuth
     /// 2.0 and OpenID Connect.
     package init(_ exchange: RecordedExchange, at endpoint: Endpoint?) {

@@ -74,13 +74,13 @@ package struct InspectedUser: Sendable {
     /// A user of an app, as an entry of a list.
     package struct Line: Sendable {
         package let id: String
-        /// The user's name; the e-mail address or phone number if there is no name.
+        /// The user's name; the e-mail address, the phone number or the ID if there is no name.
         package let title: String
         package let email: String?
         package let isEmailVerified: Bool
         package let phoneNumber: String?
         package let isDisabled: Bool
-        /// The providers' names of the methods by which the user can sign in.
+        /// The methods by which the user can sign in, by their names at the provider, such as `password`.
         package let methods: [String]
         package let lastSignIn: Instant?
 
@@ -102,7 +102,7 @@ package struct InspectedUser: Sendable {
     package let line: Line
     package let facts: [InspectedFact]
     package let sections: [InspectedSection]
-    /// The present values of the user's fields that can be changed.
+    /// The user's present values for the fields of the directory.
     package let values: JSONObject
     package let actions: [InspectedAction]
 

@@ -100,8 +100,8 @@ extension Transaction {
         self[Inbox.self].bytes -= row.message.size
     }
 
-    /// Deletes the message with this ID, and returns the bytes that the inbox still has; `nil` when there is no such
-    /// message.
+    /// Deletes the message with this ID, and returns the number of bytes of the messages that remain in the inbox;
+    /// `nil` when there is no such message.
     fileprivate mutating func deleteMessage(_ id: String) -> Int? {
         guard let row = find(InboxMessage.self, id) else { return nil }
         drop(row)

@@ -185,8 +185,8 @@ package struct ReceivedMail: Codable, Sendable, Equatable {
 
     package init(_ raw: [UInt8]) { self.raw = raw }
 
-    /// The largest number of a mail's Cc addresses that are stored beside the mail itself, so that a mail with very
-    /// many stays small.
+    /// The largest number of a mail's Cc addresses that are stored beside the mail itself, so that its message in the
+    /// inbox stays small.
     fileprivate static let copiesLimit = 100
 
     static func summary(_ text: String) -> String {

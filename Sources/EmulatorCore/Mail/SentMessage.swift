@@ -32,7 +32,8 @@ package struct SentMessage: Codable, Sendable, Equatable {
         package let sender: String?
         /// The header fields that the relay has put in place of the mail's fields of the same names.
         package let fields: [InboxMessage.HeaderField]
-        /// The relay's SMTP reply to a mail that it refused; `nil` if it refused none, or if the sender wasn't told.
+        /// The relay's SMTP reply to a mail that it refused, or a description of what it did with the mail; `nil` if it
+        /// forwarded the mail, or if the sender wasn't told anything.
         package let refusal: String?
         /// The reason why the relay delivered the mail to nobody, and advice on what to do.
         package let reason: String?

@@ -276,7 +276,7 @@ extension Seed {
         return String(Hex.encode(Array(Digest.sha256(whole))).prefix(16))
     }
 
-    /// Returns a copy of the seed with `data`, which providers' tools have exported and with which worlds begin, too.
+    /// Returns a copy of the seed with `data`, which providers' tools have exported and with which worlds also begin.
     package func beginning(with data: [any ExportedData]) -> Seed {
         var seed = self
         seed.exports = data

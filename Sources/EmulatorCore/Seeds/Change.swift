@@ -1,7 +1,7 @@
 import JSON
 import Time
 
-/// A date at which a world imitates the providers' behaviour, such as `2026-04-01`. It is independent of the world's
+/// A date whose provider behaviour a world imitates, such as `2026-04-01`. The date is independent of the world's
 /// clock.
 package struct Day: Comparable, Hashable, Sendable, CustomStringConvertible {
     /// The latest date whose provider behaviour this version knows. Worlds imitate the behaviour of this date by
@@ -81,7 +81,7 @@ package struct Change: Sendable {
 
 extension Seed {
     /// The date whose provider behaviour a world with this seed imitates: the date in the seed, or else the one that
-    /// the daemon was started with, or else today's.
+    /// the daemon was started with, or else the latest date that this version knows.
     package var day: Day { asOf ?? daemonDay }
 
     /// Returns whether the provider's behaviour `change` is in force on the date whose behaviour the world imitates.

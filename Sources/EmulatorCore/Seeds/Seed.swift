@@ -3,7 +3,7 @@ import JSON
 import Time
 import Worlds
 
-/// A checked and decoded seed: the people, clients and settings with which worlds (isolated test environments) begin.
+/// A checked and decoded seed: the people, clients and settings with which test worlds begin.
 package struct Seed: Sendable {
     package let format: SeedFormat
     /// The accounts of the people who can sign in at every provider.
@@ -13,9 +13,9 @@ package struct Seed: Sendable {
     package let interaction: Interaction
     package let clock: Clock
     package let randomSeed: String?
-    /// The date at which worlds with this seed imitate the providers' behaviour; `nil` if the seed names none.
+    /// The date whose provider behaviour worlds with this seed imitate; `nil` if the seed names none.
     package let asOf: Day?
-    /// The date at which worlds imitate the providers' behaviour if their seed names no date.
+    /// The date whose provider behaviour worlds imitate if their seed names no date.
     package var daemonDay = Day.today
     package let outcomes: [Outcome]
     package let faults: [Fault]

@@ -3,9 +3,8 @@ import JOSE
 import Synchronization
 import Worlds
 
-/// Makes signing keys in the background, one at a time, so that no request's thread is busy with making one. For each
-/// algorithm in use, it makes the key with which worlds begin, two more if keys take turns in signing, and one for each
-/// rotation.
+/// Makes signing keys in the background, one at a time, so that no request's thread has to make one. For each algorithm
+/// in use, it makes the key with which worlds begin, two more if keys take turns in signing, and one for each rotation.
 package final class KeyGenerator: Sendable {
     package struct NamedKey: Sendable {
         package let id: String
@@ -89,7 +88,8 @@ package final class KeyGenerator: Sendable {
             return waiting.map { waiting in { waiting.done(failure) } } + giveUp()
         }
 
-        /// Returns callbacks that tell those callers which wait for a key that no key can be made.
+        /// Returns callbacks that tell the waiting callers that no key can be made. Callers that wait for the keys with
+        /// which worlds begin go on waiting.
         mutating func giveUp() -> [@Sendable () -> Void] {
             let fresh = waitingForFresh
             defer {

@@ -112,7 +112,7 @@ final class KeySequence: Sendable {
         return keys[Int(period % Int64(keys.count))]
     }
 
-    /// The largest number of keys that are published at the same time, which is Apple's.
+    /// The largest number of keys that are published at the same time, as many as Apple publishes.
     private static let limit = 3
 
     /// Publishes a new signing key, and returns its ID; `nil` when none could be made. With `dropping`, all earlier

@@ -109,7 +109,7 @@ package struct Outcome: Codable, Sendable, Equatable {
 /// The sign-in outcomes that tests have ordered in a world, oldest first.
 package struct OutcomeQueue: SeededValue {
     package static let name = "outcomes"
-    /// The largest number of outcomes that may be queued. A test that orders more has probably a mistake.
+    /// The largest number of outcomes that may be queued. A test that orders more probably has a mistake.
     package static let limit = 1_000
     /// The largest number of bytes that the texts of all queued outcomes together may have. The limit is needed because
     /// a store writes all of them with each change.

@@ -7,7 +7,7 @@ extension Account: Row {
 
     package var key: String { id }
 
-    /// The largest number of people that can be added to a world. Its seed may have more.
+    /// The number of people in a world from which no more can be added. A seed may have more people.
     package static let limit = 100_000
 
     package static let byEmail = Index<Account, String>("email") { $0.email.lowercased() }

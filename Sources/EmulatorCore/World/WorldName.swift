@@ -22,8 +22,8 @@ package enum WorldName {
     /// and single hyphens, so that it works in a path, in a host name and as a proxy's user name. The same text always
     /// gives the same name.
     ///
-    /// A text that already has this form is the name. From any other text, the readable part is kept and followed by 12
-    /// digits of the text's SHA-256 digest, so that different texts give different names. The text `default` gets a
+    /// A text that already has this form stays as it is. From any other text, the readable part is kept and followed by
+    /// 12 digits of the text's SHA-256 digest, so that different texts give different names. The text `default` gets a
     /// digest, too, because the world `default` is the one of requests that name no world.
     package static func made(from text: String) -> String {
         let readable = readablePart(of: text)

@@ -168,7 +168,8 @@ package final class WorldRegistry: Sendable {
         return world
     }
 
-    /// Returns the world of this name if this daemon, or another one that shares it, has made it; otherwise `nil`.
+    /// Returns the world of this name if this daemon, or another daemon with which it shares worlds, has made the
+    /// world; otherwise `nil`.
     package func existing(_ name: String, refreshing: Bool = true) throws(StoreFailure) -> World? {
         guard isShared, WorldName.isValid(name) else { return held(name) }
         return try shared(name, makes: false, refreshing: refreshing)

@@ -88,8 +88,7 @@ private struct AccountQuery: Sendable {
 
     /// The greatest number of users in one answer of the user search.
     static let limit: Int64 = 500
-    /// The greatest offset of a user search. It is more than the number of users that a world (an isolated test
-    /// environment) can have.
+    /// The greatest offset of a user search. It is more than the number of users that a test world can have.
     private static let largestOffset: Int64 = 1_000_000
 
     let condition: Condition
@@ -152,8 +151,7 @@ private struct AccountQuery: Sendable {
         return matches(tables, in: pool).count
     }
 
-    /// Returns the page of users that the search asks for. Users are sorted after the lock of the world (an isolated
-    /// test environment) is released.
+    /// Returns the page of users that the search asks for. Users are sorted after the test world's lock is released.
     func users(_ call: FirebaseCall) -> [User] {
         if case .everybody = condition, field == .userId, isAscending {
             let users = call.read { $0.users(of: call.pool, after: "", limit: offset + limit) }

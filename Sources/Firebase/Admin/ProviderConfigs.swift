@@ -359,8 +359,8 @@ struct OAuthIdpConfig: PoolRow {
         return address.scheme == "https" && !address.rest.contains("?") && !address.hasFragment
     }
 
-    /// Returns the OpenID provider in the API's form. In production, members that are false are left out. Recorded as
-    /// `third-party-refusals#create-disabled`.
+    /// Returns the OpenID provider in the API's form. Except in emulator mode, members that are false are left out, as
+    /// in production. Recorded as `third-party-refusals#create-disabled`.
     func document(in call: FirebaseCall) -> JSONObject {
         let parent = call.resourceName + (pool.tenant.map { "/tenants/\($0)" } ?? "")
         return JSONObject([

@@ -65,8 +65,8 @@ struct OutOfBandCode: PoolRow {
     let kind: Kind
     let email: String
     var newEmail: String?
-    /// The ID of the user for whom the code was made; `nil` for a sign-in link that works for any user with the
-    /// address. The code stops working when this user is deleted.
+    /// The ID of the user for whom the code was made, who may have another address when the code is used; `nil` for a
+    /// sign-in link that works for any user with the address. The code stops working when this user is deleted.
     var localId: String?
     /// The ID of the second factor that the code removes.
     var factor: String?

@@ -69,7 +69,7 @@ extension FirebaseCall {
     }
 
     /// Checks a code that was sent by text message, and returns the phone number to which it was sent. A code works
-    /// once. In production, the code of a test number works again for a second factor.
+    /// once, except that the code of a test number works again for a second factor, as in production.
     func verifyCode(session: String?, code: String?, isSecondFactor: Bool = false) throws -> String {
         guard let session else { throw FirebaseError.missing("sessionInfo") }
         guard let code else { throw FirebaseError.missing("code") }

@@ -246,7 +246,7 @@ struct MobileLink {
     }
 
     /// Returns the continue URL for the mail's link. If a web page applies the code, the continue URL opens the app
-    /// afterwards. In production the URL contains `url` without escapes.
+    /// afterwards. As in production, the URL contains `url` without escapes.
     func continueURL(_ url: String) -> String { hasApp && !opensInApp ? "\(opening)?link=\(url)" : url }
 
     /// Returns the link that the mail contains. If the app is to apply the link's one-time code, the link is wrapped
@@ -270,8 +270,8 @@ extension FirebaseProvider {
         ]
     }
 
-    /// Redirects a browser without the app to the URL in the query parameter `link`, if the URL is on a domain of the
-    /// project.
+    /// Redirects a browser without the app to the URL in the query parameter `link`, if the URL is on an authorized
+    /// domain of the project or on this machine.
     private func openLink(_ exchange: Exchange) throws -> Response {
         do {
             let project = try project(id: client(of: exchange) ?? "", in: exchange)

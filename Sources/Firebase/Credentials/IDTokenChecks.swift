@@ -161,7 +161,8 @@ extension FirebaseCall {
     }
 }
 
-/// A nonce of an ID token that was used in a sign-in. It stays used even if the user is deleted.
+/// A nonce of an ID token that a request has presented, whether its sign-in succeeded or not. The nonce stays used even
+/// if the user is deleted.
 struct SpentNonce: PoolRow {
     struct Key: TableKey {
         let pool: UserPool
@@ -176,7 +177,7 @@ struct SpentNonce: PoolRow {
     static let byPool = Index<SpentNonce, UserPool>("pool") { $0.pool }
 
     let key: Key
-    /// The ID of the request that used the nonce.
+    /// The ID of the request that presented the nonce.
     let request: String
 
     var pool: UserPool { key.pool }

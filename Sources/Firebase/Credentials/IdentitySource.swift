@@ -7,8 +7,8 @@ import JSON
 protocol IdentitySource: Sendable {
     var isEnabled: Bool { get }
 
-    /// Returns the identity provider's authorization endpoint with the fields of the request. `scopes` are added to the
-    /// scopes that Firebase needs itself.
+    /// Returns the identity provider's authorization endpoint with the fields of the request. `scopes` are the scopes
+    /// that the app asks for; some providers get the scopes that Firebase itself needs, too.
     func authorization(scopes: [String], in exchange: Exchange) async throws -> WebAuthorization
     /// Checks a credential of the identity provider, and returns the person's identity.
     func identity(of credential: Credential, in call: FirebaseCall) async throws -> FederatedIdentity
@@ -115,7 +115,8 @@ struct RelayedMessage: Sendable {
     let forwardedTo: String?
     /// The sender's address in the forwarded mail.
     let sender: String?
-    /// The relay's answer to a mail that it refused; `nil` if it forwarded the mail.
+    /// The relay's answer to a mail that it didn't forward, or a description of what it did; `nil` if it forwarded the
+    /// mail.
     let refusal: String?
     /// The reason why the relay refused the mail, and what to do.
     let reason: String?

@@ -85,7 +85,7 @@ struct AccountExport: ExportedData {
         }
     }
 
-    /// Writes the exported users and settings into a world (an isolated test environment), over those of the seed.
+    /// Writes the exported users and settings into a test world, over those of the seed.
     func put(_ tables: inout Transaction) {
         for id in tenants where tables.find(Tenant.self, UserPool(project: project, tenant: id)) == nil {
             tables.put(Tenant(unconfigured: id, of: project))
@@ -203,8 +203,8 @@ private struct KnownUsers {
 
     init(oneAccountPerEmail: Bool) { self.oneAccountPerEmail = oneAccountPerEmail }
 
-    /// Adds a user to the known ones. Returns those of the user's values that a user before has, too, or that this user
-    /// has twice.
+    /// Adds a user to the known ones. Returns those of the user's values that an earlier user also has, or that this
+    /// user has twice.
     mutating func insert(_ user: User) -> [String] {
         var found: [String] = []
         if !ids.insert(user.localId).inserted { found.append("the localId \"\(user.localId)\"") }
@@ -269,9 +269,9 @@ extension FirebaseProvider {
             ], body: archive.bytes)
     }
 
-    /// Exports the default project's users and settings into a folder of the directory. A program that reads the folder
-    /// sees the old export or the new one, never a mixture. Files of other emulators and files that aren't part of an
-    /// export stay.
+    /// Exports the default project's users and settings into the folder that the directory's metadata file names. A
+    /// program that reads the folder sees the old export or the new one, never a mixture. Files of other emulators and
+    /// files that aren't part of an export stay.
     package func export(_ world: World, to directory: String) throws -> Bool {
         guard let project = projects.defaultProject else { return false }
         try File.makeDirectory(directory, mode: 0o777)
@@ -284,7 +284,7 @@ extension FirebaseProvider {
         return true
     }
 
-    /// Returns the metadata file of an export's directory; empty if the file doesn't exist.
+    /// Returns the contents of the metadata file in an export's directory; empty if the file doesn't exist.
     ///
     /// - Throws: An error if the file can't be parsed, because replacing it would lose the entries of other emulators.
     private static func metadata(in directory: String) throws(File.Failure) -> JSONObject {

@@ -23,7 +23,7 @@ struct Creation: Sendable {
         User(localId: localId ?? User.randomID(&tables.random), in: pool, now: tables.now)
     }
 
-    /// Makes the changes to the new user that the blocking function has answered.
+    /// Applies the blocking function's changes to the new user.
     func finish(_ user: inout User) { change.apply(to: &user) }
 }
 

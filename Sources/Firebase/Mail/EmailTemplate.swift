@@ -5,7 +5,8 @@ import EmulatorCore
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#EmailTemplate>
 ///
 /// The subjects are those of a new project, as `projects.getConfig` returns them. The subjects of mails with sign-in
-/// links, and of mails that verify a new address, aren't documented. The texts of the mails are our own.
+/// links, and of mails that verify a new address, aren't documented, because no project can change them. The texts of
+/// the mails are our own.
 struct EmailTemplate: Sendable {
     enum Body: Sendable {
         /// The paragraphs of a template that no administrator has changed, in our own words. The paragraph `%LINK%` is

@@ -139,7 +139,7 @@ extension FirebaseError {
 extension FirebaseCall {
     /// Returns the WebAuthn relying party of the call's project.
     ///
-    /// - Throws: `PASSKEY_NOT_ENABLED` if the project has no passkeys.
+    /// - Throws: `PASSKEY_NOT_ENABLED` if passkeys aren't configured or aren't enabled in the project.
     func relyingParty() throws(FirebaseError) -> RelyingParty {
         guard let party = project.relyingParty else {
             throw FirebaseError(

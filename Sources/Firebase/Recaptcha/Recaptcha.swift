@@ -86,7 +86,8 @@ struct Recaptcha: Sendable {
         "6L" + Base64URL.encode(Array(Digest.sha256("firebase:recaptcha:\(project.id):\(platform)"))).prefix(38)
     }
 
-    /// Whether a reCAPTCHA token with this score is refused. A rule with an `endScore` blocks all scores up to it.
+    /// Whether a reCAPTCHA token with this score is refused. A rule with the action `BLOCK` refuses all scores up to
+    /// its `endScore`.
     func blocks(_ score: Double) -> Bool {
         (config?["managedRules"]?.array ?? []).contains { rule in
             rule["action"]?.string == "BLOCK" && (rule["endScore"].flatMap(Recaptcha.double) ?? 0) >= score

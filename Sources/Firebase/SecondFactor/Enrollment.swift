@@ -248,7 +248,7 @@ extension FirebaseProvider {
     }
 }
 
-/// A second factor in an administrator's request that gives second factors to a user.
+/// A second factor that an administrator's request gives to a user.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update#MfaInfo>
 struct FactorRequest: Sendable {
     /// The enrolment ID of the second factor; `nil` if a new ID is to be made.

@@ -103,9 +103,8 @@ struct PendingSecret: TokenRow {
 enum TOTP {
     static let period: Int64 = 30
     static let digits = 6
-    /// The default tolerance for codes of authenticator apps: the number of time steps before and after the present one
-    /// whose codes are accepted. It is Firebase's default.
-    /// <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
+    /// Firebase's default tolerance for codes of authenticator apps: the number of time steps before and after the
+    /// present one whose codes are accepted. <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
     static let adjacentIntervals: Int64 = 5
     /// The greatest tolerance for codes of authenticator apps that a project may set, in time steps. Recorded as
     /// `config#write-adjacent-eleven`.
@@ -170,8 +169,8 @@ enum Base32 {
     }
 }
 
-/// The multi-factor settings of a project (`mfa`) or a tenant (`mfaConfig`), unchanged from the request that wrote
-/// them. They may name providers that have no effect.
+/// The multi-factor settings of a project (`mfa`) or a tenant (`mfaConfig`), as a request or the seed has set them.
+/// They may name providers that have no effect.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/MultiFactorAuthConfig>
 struct MFAConfig: Codable, Sendable {
     /// The settings of authenticator apps in the multi-factor settings (`providerConfigs`).

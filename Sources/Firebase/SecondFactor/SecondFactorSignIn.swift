@@ -24,7 +24,7 @@ extension FirebaseCall {
 }
 
 extension FirebaseCall {
-    /// Returns the error for a missing part of a request. The official emulator has an own `code` for each part,
+    /// Returns the error for a missing part of a request. The official emulator has a separate `code` for each part;
     /// production has the same text for all.
     func missing(_ code: String, because reason: String) -> FirebaseError {
         isInEmulatorMode ? FirebaseError(code, because: reason) : .invalidArgument(reason)

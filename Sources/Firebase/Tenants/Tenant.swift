@@ -66,7 +66,8 @@ struct Tenant: Row {
     }
 }
 
-/// A mark that an administrator has deleted a tenant, which production's errors tell from an unknown tenant.
+/// A mark that an administrator has deleted a tenant. Production has different errors for a deleted and an unknown
+/// tenant.
 struct DeletedTenant: Row {
     static let table = Table<DeletedTenant>("firebase.deletedTenant", limit: 10_000)
 

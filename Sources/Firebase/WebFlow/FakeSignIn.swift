@@ -31,8 +31,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Handles the form of the page on which a person is chosen for a fake sign-in: an existing person, a new one, or a
-    /// cancel.
+    /// Handles the form of the page for a fake sign-in, on which an existing or a new person is chosen, or the sign-in
+    /// is cancelled.
     func personAnswered(_ exchange: Exchange, _ form: Form, to request: Form) throws -> Response {
         guard let (project, flow) = signInUnderWay(exchange, request["state"] ?? ""), project.takesFakes else {
             return FirebaseProvider.noSuchSignIn()

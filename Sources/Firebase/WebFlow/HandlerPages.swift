@@ -243,8 +243,8 @@ struct KeptAnswer: TokenRow {
     let token: String
     let pool: UserPool
     let expires: Instant
-    /// The key of the SDK instance that gets the result of a sign-in. It consists of the world (an isolated test
-    /// environment), the API key and the app's name.
+    /// The key of the SDK instance that gets the result of a sign-in. It consists of the test world, the API key and
+    /// the app's name.
     let storageKey: String
     /// The result of a sign-in as the JSON of the SDK's `AuthEvent`.
     let event: String
@@ -326,7 +326,7 @@ extension FirebaseProvider {
     }
 
     /// Returns the name under which the handler's page and the SDK's frame store the result of a sign-in. It contains
-    /// the world (an isolated test environment), because worlds share an origin.
+    /// the name of the test world, because worlds share an origin.
     static func storageKey(_ exchange: Exchange, apiKey: String, app: String) -> String {
         let world = exchange.address.world
         return "\(world == "default" ? "" : "~\(world):")\(apiKey):\(app)"

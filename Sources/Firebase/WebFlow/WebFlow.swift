@@ -198,8 +198,9 @@ struct ReturnAddressFailure: Error {
 extension WebFlow.Destination {
     private static let longestIdentifier = 256
 
-    /// Reads from a request where a sign-in returns to. The app's URL scheme is `clientId` with its parts in reverse
-    /// order, or made of `appId`, or else `ibi`. Without these parameters it is the page at `redirectUrl`.
+    /// Reads from a request the app or page to which a sign-in returns. The app's URL scheme is `clientId` with its
+    /// parts in reverse order, or made of `appId`, or else `ibi`. Without `clientId` and `ibi`, the sign-in returns to
+    /// the page at `redirectUrl`.
     init(_ form: Form, _ project: Project) throws(ReturnAddressFailure) {
         func value(_ name: String) -> String? { form[name].flatMap { $0.isEmpty ? nil : $0 } }
         let (bundleID, clientID) = (value("ibi"), value("clientId"))

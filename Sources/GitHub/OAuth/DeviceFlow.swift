@@ -99,7 +99,7 @@ extension GitHubProvider {
     }
 }
 
-/// The times within the last hour at which people entered user codes (of the device flow) of a GitHub app.
+/// The times within the last hour at which people entered user codes of the device flow for a GitHub app.
 struct UserCodeEntries: Row {
     static let period = TimeSpan.hours(1)
     /// The greatest number of user codes that people may enter for a GitHub app in `period`.

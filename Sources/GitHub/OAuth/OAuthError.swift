@@ -67,8 +67,8 @@ struct OAuthError: Error, Sendable {
 
     static func description(of code: Code) -> String { table[code.rawValue]?.description ?? "" }
 
-    /// Returns the public source from which a GitHub error with this name and its usual description is known. Tests can
-    /// order errors in redirects whose names GitHub doesn't have.
+    /// Returns the public source from which a GitHub error with this name and its usual description is known. In
+    /// redirects, tests can also order errors with names that GitHub doesn't have.
     static func evidence(of name: String) -> Evidence {
         let description = Code(rawValue: name).map { OAuthError.description(of: $0) }
         return GitHubProvider.evidence.ofError(name, description)

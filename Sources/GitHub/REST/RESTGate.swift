@@ -386,7 +386,7 @@ extension GitHubProvider {
         return RateStatus(limit: limit, used: requests.used, resetsAt: requests.resetsAt, isRefused: isRefused)
     }
 
-    /// Takes an API request back that was counted for the caller's rate limit.
+    /// Undoes the count of one API request for the caller's rate limit.
     func refund(_ viewer: Viewer, in world: World) throws -> RateStatus {
         try world.update { tables in
             _ = tables.change(RequestCount.self, rateKey(viewer)) { $0.used = max(0, $0.used - 1) }

@@ -44,7 +44,7 @@ struct SchemaForm: Sendable {
     let leaves: [Leaf]
     /// The present values of the object's fields; `nil` if the form is for a new object.
     let values: JSONObject?
-    /// The values that the object's fields had when the form that was sent was made.
+    /// The values that the object's fields had when the page with the sent form was made.
     private let earlier: JSONObject?
     let sent: Form?
     var faults: [Fault] = []

@@ -259,9 +259,10 @@ extension Inspector {
 // The document /_understudy/inbox/ID/html: a mail's HTML, for the frame on its page.
 
 extension Inspector {
-    /// The Content-Security-Policy of the frame that shows a mail's HTML, which can't be trusted. It forbids scripts,
-    /// forms and requests to other hosts, so that no sender learns that a mail was opened. Styles and embedded pictures
-    /// are shown. `sandbox` makes it a document without an origin, which can't navigate by itself.
+    /// The Content-Security-Policy of the document with a mail's HTML, which can't be trusted. Wherever the document is
+    /// opened, the policy forbids scripts, forms and requests to other hosts, so that no sender learns that a mail was
+    /// opened. Styles and embedded pictures are shown. `sandbox` without permissions makes it a document without an
+    /// origin, which can't navigate by itself.
     static let framePolicy =
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox; base-uri 'none'; form-action 'none'; "
         + "frame-ancestors 'self'"
@@ -320,9 +321,9 @@ struct MailHTML {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// The beginnings of the names of elements that are removed from a mail's HTML. `link` makes browsers open
-    /// connections (`preconnect`) in spite of any policy, and `meta` and `base` override settings of the page. No other
-    /// element that a mail needs begins with these names.
+    /// The beginnings of the names of elements that get the prefix `x-` in a mail's HTML, so that browsers ignore them.
+    /// `link` makes browsers open connections (`preconnect`) in spite of any policy, and `meta` and `base` override
+    /// settings of the page. No other element that a mail needs begins with these names.
     private static let forbidden = ["link", "meta", "base"].map { Array($0.utf8) }
 
     private func isForbidden(at place: Int) -> Bool {

@@ -57,8 +57,8 @@ struct InspectedItems: Sendable {
         }
     }
 
-    /// Returns a link to the page of the account whose ID at the provider is `subject`. It is empty if there is no such
-    /// account.
+    /// Returns a link to the page of the account whose ID at the provider is `subject`, or empty HTML if there is no
+    /// such account.
     private func person(named subject: String) -> HTML {
         let id = providers.lazy.compactMap {
             ($0 as? any KeepsGrants)?.account(named: subject, in: exchange.world)
@@ -143,7 +143,7 @@ extension InspectedSection {
 }
 
 extension Inspector {
-    /// Does what a button on the page of an account or a user stands for.
+    /// Carries out the action of a button on the page of an account or a user.
     ///
     /// - Returns: A sentence about what was done.
     func carryOut(_ action: InspectedAction, in exchange: Exchange) async throws -> String {
@@ -155,7 +155,7 @@ extension Inspector {
         }
     }
 
-    /// Returns sentences that say whether the messages to an app's server were delivered, by the control API's answer.
+    /// Returns sentences that say, from the control API's response, whether messages to an app's server were delivered.
     private static func told(_ answer: JSONValue) -> String {
         var deliveries = (answer["notifications"]?.array ?? []) + [answer["webhook"] ?? .null]
         if answer["delivered"] != nil { deliveries.append(answer) }

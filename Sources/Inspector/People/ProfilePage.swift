@@ -43,8 +43,8 @@ struct ProfileForm: Sendable {
     let key: String
     /// The providers' titles, shown above the groups of fields that belong to a provider.
     var titles: [(name: String, title: String)] = []
-    /// Whether the form checks the fields before it saves them. It needn't if the control API saves them, because that
-    /// checks them itself.
+    /// Whether the form checks the fields before it saves them. This isn't needed if the control API saves the fields,
+    /// because it checks them itself.
     let checks: Bool
     /// Saves the fields. Returns the path of the page to show next, and the notice to show on it.
     let save: @Sendable (JSONObject) async throws -> (path: String, text: String)

@@ -133,8 +133,8 @@ extension Inspector {
         }
     }
 
-    /// Returns the time from a browser's date field, such as `2030-01-01T00:00`, in the control API's format, such as
-    /// `2030-01-01T00:00:00Z`.
+    /// Returns the time from a browser's date field, such as `2030-01-01T00:00` (with or without seconds), in the
+    /// control API's format, such as `2030-01-01T00:00:00Z`.
     private static func instant(_ text: String) -> String {
         text.utf8.count == 16 ? text + ":00Z" : text.utf8.count == 19 ? text + "Z" : text
     }

@@ -107,7 +107,7 @@ extension Inspector {
         ])
     }
 
-    /// Returns a text that lists URIs, separated by spaces, as one URI a line. A text without URIs stays whole.
+    /// Returns URIs, which are separated by spaces, as HTML with one URI a line. A text without URIs stays whole.
     private func places(_ addresses: String) -> HTML {
         let places = addresses.contains("://") ? addresses.split(separator: " ").map(String.init) : [addresses]
         return .group(places.map { .of("div", .of("code", .text(ShownText.source($0)))) })

@@ -11,7 +11,7 @@ struct Conversation {
         case request(FlowStep)
         case answer(FlowStep)
         /// A step that the browser takes after a response and that doesn't reach the daemon, such as following a
-        /// redirect to the app. `label` says what it carries, and `place` where it leads.
+        /// redirect to the client. `label` says what it carries, and `place` where it leads.
         case onward(FlowStep, to: Party, label: String, place: String)
     }
 

@@ -132,7 +132,7 @@ package enum Place {
     }
 }
 
-/// A mistake that validation has found in a JSON file, with its position.
+/// A mistake that validation has found in JSON, with its file and its path.
 package struct Issue: Error, Sendable, Equatable, CustomStringConvertible {
     package let file: String
     package let path: String
@@ -160,7 +160,7 @@ package struct Issues: Error, Sendable, CustomStringConvertible {
 
     package init(_ all: [Issue]) { self.all = all }
 
-    /// Makes a mistake that concerns a whole file.
+    /// Makes a list of mistakes with a single one, which concerns a whole file.
     package init(file: String, _ message: String) { self.init([Issue(file: file, path: "$", message: message)]) }
 
     /// The first twenty mistakes, one per line, and then the number of the others.

@@ -18,7 +18,7 @@ package struct SpanRule: WritableRule {
 
     package func read(_ json: JSONValue) -> TimeSpan? { json.string.flatMap { TimeSpan($0) } }
 
-    /// Returns a duration as JSON text. A day is written in hours (`24h`), as on the providers' pages.
+    /// Returns a duration as a JSON string. A day is written in hours (`24h`), as on the providers' pages.
     package func json(_ value: TimeSpan) -> JSONValue { .string(value == .days(1) ? "24h" : value.description) }
 }
 

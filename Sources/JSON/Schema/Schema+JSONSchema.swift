@@ -35,7 +35,7 @@ extension Schema {
         }
     }
 
-    /// The alternative schemas one of which a value must match. Alternatives within alternatives are included.
+    /// The alternative schemas, one of which a value must match. Alternatives within alternatives are included.
     private var alternatives: [Schema] {
         guard case .either(let first, let second) = self else { return [self] }
         return first.alternatives + second.alternatives

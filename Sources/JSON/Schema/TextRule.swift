@@ -13,7 +13,7 @@ package struct TextRule: Sendable {
         self.holds = holds
     }
 
-    /// The largest number of bytes of most texts. It is enough for a PEM file or a page's address.
+    /// The largest number of bytes that most rules allow in a text. It is enough for a PEM file or a page's address.
     private static let longest = 8_192
 
     package static let any = TextRule(about: "a string of at most 8,192 bytes", pattern: nil) {

@@ -2,7 +2,7 @@ import EmulatorCore
 import Recordings
 import SMTPServer
 
-/// An SMTP command with its sender and recipients, by which ordered faults and the recording identify it.
+/// An SMTP command with the sender and recipients known so far, in the terms of ordered faults and of the recording.
 struct Asked {
     let step: SMTPStep
     private(set) var sender: String?

@@ -12,12 +12,13 @@ extension MailService {
         /// A few words that say what was done with the mail's content.
         var note: String
         var diagnosis: Diagnosis?
-        /// The reason why an accepted mail isn't in the inbox; `nil` if the mail isn't lost.
+        /// The reason why an accepted mail is lost instead of being delivered; `nil` if it isn't lost.
         var loss: Note?
         var fault: String?
         /// The IDs of the mail's messages in the inbox.
         var messages: [String] = []
-        /// The first recipient whose address belongs to a provider's mail relay, such as Apple's private relay.
+        /// The first recipient whose mail a provider's relay, such as Apple's, has forwarded, refused or lost; `nil` if
+        /// there is none.
         var relayed: String?
     }
 

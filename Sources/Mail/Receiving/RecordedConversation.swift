@@ -16,7 +16,7 @@ final class RecordedConversation: MailConversation {
     private var message: (id: String, began: Int64)?
     /// The exchange that is recorded as soon as the reply has been sent.
     private var pending: (exchange: MailExchange, world: World, isWhole: Bool)?
-    /// The IDs of the ordered faults that only delay the server's reply.
+    /// The ordered faults that only delayed the server's replies to the mail's commands, each described in words.
     private var delays: [String] = []
     private var lastCode: Int?
     private var hasRecorded = false

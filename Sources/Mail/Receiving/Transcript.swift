@@ -59,8 +59,7 @@ struct Transcript {
     /// The transcript of a mail from the beginning of the connection to the last reply.
     var whole: String { prelude + (mail ?? "") + rest + last }
 
-    /// The transcript without the commands in between: the lines before the mail, the mail's MAIL command, and the last
-    /// command.
+    /// A shortened transcript of a mail: the lines before the mail, the mail's MAIL command, and the last command.
     var lastCommand: String { prelude + (mail ?? "") + last }
 
     private mutating func fold() {

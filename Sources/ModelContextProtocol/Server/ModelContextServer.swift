@@ -358,7 +358,8 @@ enum Revision: String, CaseIterable, Comparable, Sendable {
     /// <https://modelcontextprotocol.io/specification/2025-03-26/changelog>.
     var hasAnnotations: Bool { self >= .march2025 }
 
-    /// Whether tools have titles in this protocol revision, and results have JSON beside their text:
+    /// Whether tools, prompts and resources have titles in this protocol revision, and results of tools have JSON
+    /// beside their text:
     /// <https://modelcontextprotocol.io/specification/2025-06-18/changelog>.
     var hasTitlesAndStructure: Bool { self >= .june2025 }
 

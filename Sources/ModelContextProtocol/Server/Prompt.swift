@@ -1,6 +1,6 @@
 import JSON
 
-/// A ready-made request to a language model, from which the user can choose:
+/// A ready-made request to a language model, which the user of a client can choose:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/server/prompts>.
 package struct Prompt: Sendable {
     package struct Argument: Sendable {

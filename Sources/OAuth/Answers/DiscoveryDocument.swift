@@ -1,8 +1,9 @@
 import EmulatorCore
 import JSON
 
-/// A discovery document, written as a JSON template. A value such as `{accounts.google.com}/o/oauth2/v2/auth` begins
-/// with a host in braces, which is replaced by the base URL at which the requesting client reaches that host.
+/// A discovery document, written as a JSON template. A value may begin with a placeholder in braces, such as
+/// `{issuer}`. A host in braces, as in `{accounts.google.com}/o/oauth2/v2/auth`, is replaced by the base URL at which
+/// the requesting client reaches that host.
 /// <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>
 package struct DiscoveryDocument: Sendable {
     private let members: JSONObject

@@ -94,7 +94,7 @@ package struct OAuthRefusal: AnswerableError {
         TextTable.rows(Texts.errors).map { ($0[0], (status: Int($0[1]) ?? 400, description: $0[2])) }
     ) { first, _ in first }
 
-    /// The public sources from which the known OAuth errors are documented.
+    /// The public sources in which the known OAuth errors are documented.
     package static let evidence = EvidenceTable(Texts.evidence)
 
     /// The public source from which this error response is known. A test may also order an error with a name of its

@@ -175,7 +175,8 @@ extension AuthorizationFlow {
         { return refused.response }
     }
 
-    /// Continues the sign-in with the person who is signed in with this browser, or shows a page if nobody is.
+    /// Continues the sign-in with the person who is signed in with this browser, or shows a page: the consent page if
+    /// consent is needed, or the account chooser if nobody is signed in.
     private func ask(_ request: SignInRequest, _ exchange: Exchange) throws -> Response {
         guard let account = try personSignedIn(request, exchange) else {
             return request.isSilent

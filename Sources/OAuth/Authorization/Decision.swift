@@ -9,7 +9,7 @@ package enum Decision: Sendable {
     case ask
     /// The request is approved for this account, with the outcome that a test has ordered, if there is one.
     case approve(Account, Outcome?)
-    /// A test has ordered an approval, but there is no account that could sign in.
+    /// A test or the seed has ordered an approval, but there is no account for it.
     case nobody
     case cancel
     /// The sign-in of this account ends with the named error.
@@ -24,8 +24,7 @@ extension Exchange {
         }
     }
 
-    /// Returns the decision about an authorization request, within a database transaction that also makes other
-    /// changes.
+    /// Returns the decision about an authorization request, within a transaction that also makes other changes.
     package func decision(
         provider: String, client: String, interaction: Interaction?, in tables: inout Transaction
     ) -> Decision {

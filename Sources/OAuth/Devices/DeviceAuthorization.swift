@@ -54,8 +54,7 @@ package struct DeviceAuthorization: Row {
             }
         }
 
-        /// The reason for the failed poll, as an error message for developers. Some reasons are the same at every
-        /// provider.
+        /// The reason for the failed poll, as an error message for developers that fits every provider.
         package var diagnosis: Diagnosis {
             switch self {
             case .unknown:
@@ -90,7 +89,8 @@ package struct DeviceAuthorization: Row {
         $0.expires + .minutes(15)
     }
     static let byUserCode = Index<DeviceAuthorization, String>("userCode") { DeviceAuthorization.letters($0.userCode) }
-    /// The index of device authorizations by the account of the person who has approved or denied them.
+    /// The index of device authorizations by the account of the person who has approved them, or whose sign-in ended
+    /// with an ordered error.
     static let byAccount = Index<DeviceAuthorization, String>("account") { device in
         switch device.decision {
         case .approved(let account, _): account
@@ -120,7 +120,7 @@ package struct DeviceAuthorization: Row {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the device authorization with this user code that no person has decided yet.
+    /// Returns the device authorization with this user code, if it hasn't expired and no person has decided yet.
     package func device(showing userCode: String, at issuer: String) -> DeviceAuthorization? {
         let found = first(DeviceAuthorization.byUserCode, DeviceAuthorization.letters(userCode))
         return found.flatMap { $0.issuer == issuer && $0.expires > now && $0.decision == nil ? $0 : nil }

@@ -128,7 +128,7 @@ extension TableReading where Self: ~Copyable {
         rows(Grant.tables.tokensByGrant, grant.key)
     }
 
-    /// Returns why a token can't be used at present, as a clause for an error message; `nil` if it can be used.
+    /// Returns why a token that was refused can't be used at present, as a clause for an error message.
     package func reason<Grant: OAuthGrant>(
         againstUsing token: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type
     ) -> String {

@@ -157,8 +157,7 @@ extension Exchange {
         return known ?? reason(againstUnknown: text, called: "the code")
     }
 
-    /// Whether this world (an isolated test environment) has never issued a code or token with this text, or has
-    /// forgotten it.
+    /// Whether this test world has never issued a code or token with this text, or has forgotten it.
     package func knowsNothing<Grant: OAuthGrant>(of text: String, _ type: Grant.Type) -> Bool {
         world.read { tables in
             tables.find(Token<Grant>.self, text) == nil && tables.find(AuthorizationCode<Grant>.self, text) == nil
@@ -166,8 +165,8 @@ extension Exchange {
         }
     }
 
-    /// Returns the error for a code or token. If the world (an isolated test environment) doesn't know the code or
-    /// token, the error's diagnosis is replaced by one that says what the unknown text may be.
+    /// Returns the error for a code or token. If the error is `invalid_grant` and the test world doesn't know the code
+    /// or token, the error's diagnosis is replaced by one that says what the unknown text may be.
     package func explained<Grant: OAuthGrant>(
         _ refusal: OAuthRefusal, _ text: String, called name: String, _ type: Grant.Type
     ) -> OAuthRefusal {

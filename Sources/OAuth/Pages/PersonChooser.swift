@@ -31,7 +31,7 @@ package struct PersonChooser: Sendable {
 
     /// Reads the people whom the account chooser lists. `first` heads the list, unless the form searches for someone
     /// else. On each page, the people for whom `isPreferred` returns `true` precede the rest. Searches are posted with
-    /// the form, or with `searchAddress`, sent to that address as a query with all fields of the form.
+    /// the form. With `searchAddress`, they are sent to that address instead, as a query with all fields of the form.
     package init(
         _ exchange: Exchange, _ search: Search?, first: Account? = nil, searchAddress: String? = nil,
         preferring isPreferred: ((Account) -> Bool)? = nil
@@ -108,8 +108,7 @@ package struct PersonChooser: Sendable {
     }
 }
 
-/// A new account that somebody creates on a sign-in page. The account exists until the reset of the world (an isolated
-/// test environment).
+/// A new account that somebody creates on a sign-in page. The account exists until the test world is reset.
 package struct NewPerson: Sendable {
     /// The reason why the new account can't be created, as a sentence for the page.
     package struct Refusal: Error, Sendable {
@@ -133,11 +132,11 @@ package struct NewPerson: Sendable {
         isVerified = form?["email"] == nil || form?["verified"] != nil
     }
 
-    /// Adds the new account to the world (the isolated test environment) of the request.
+    /// Adds the new account to the test world of the request.
     ///
     /// - Parameters:
-    /// - id: the account's ID for the control API; by default made of the address.
-    /// - obstacle: returns why the provider can't have the person, as a sentence for the page.
+    ///   - id: the account's ID for the control API; by default made of the address.
+    ///   - obstacle: returns why the provider can't have the person, as a sentence for the page.
     package static func make(
         id: String? = nil, members: JSONObject, email: String, in exchange: Exchange,
         unless obstacle: (borrowing Transaction) -> String? = { _ in nil }

@@ -107,7 +107,7 @@ extension Transaction {
         put(known)
     }
 
-    /// Ends a session in a browser and returns the session, or `nil` if it had ended before.
+    /// Ends a browser session and returns it, or returns `nil` if it had ended before.
     package mutating func end(_ session: BrowserSession) -> BrowserSession? { pop(BrowserSession.self, session.key) }
 
     /// Ends all browser sessions of a person, removes the person's consents, and denies the devices that the person has

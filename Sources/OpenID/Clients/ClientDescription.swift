@@ -304,7 +304,7 @@ extension ClientDescription {
         return ClientMetadata(reading: .object(seed))
     }
 
-    /// Returns a redirect URI to register. If its host is a loopback address, its port becomes `*`, which matches any
+    /// Returns a redirect URI to register. The port of an http URL at a loopback address becomes `*`, which matches any
     /// port: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.3>.
     private static func anyPort(_ uri: String) -> String {
         guard let address = WebAddress(uri), address.scheme == "http", address.isLoopback else { return uri }

@@ -124,7 +124,7 @@ extension Issuer {
 /// A client metadata document as it was fetched, before its content is checked.
 struct FetchedDocument: Sendable {
     let json: JSONValue
-    /// The time, by the test environment's clock, at which the document arrived.
+    /// The time, by the test world's clock, at which the document arrived.
     let time: Instant
     /// The time for which the document may be used, by the `Cache-Control` of the client's server.
     let age: TimeSpan
@@ -141,8 +141,8 @@ final class ClientDocumentFetches: WorldCache {
     typealias Outcome = Result<FetchedDocument, FetchFailure>
 
     private struct Fetch {
-        /// The times at which the fetch began, by the clock of the world (the isolated test environment) and by the
-        /// machine's. The world's clock may stand still, or be set far ahead.
+        /// The times at which the fetch began, by the test world's clock and by the machine's. The world's clock may
+        /// stand still, or be set far ahead.
         let began: (world: Instant, machine: Int64)
         /// The result of the fetch; `nil` while the fetch runs and the tasks in `waiting` wait for it.
         var outcome: Outcome?
@@ -226,7 +226,7 @@ final class ClientDocumentFetches: WorldCache {
     }
 
     /// Returns how long a client metadata document may be used: the `max-age` in `Cache-Control`, at most a day, or one
-    /// minute if there is none.
+    /// minute if there is none. With `no-store` or `no-cache`, the time is zero.
     private static func age(_ cacheControl: String?) -> TimeSpan {
         let directives = (cacheControl ?? "").lowercased().split(separator: ",").map { part in
             String(part.drop { $0 == " " }.prefix { $0 != " " })

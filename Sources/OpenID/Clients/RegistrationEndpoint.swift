@@ -176,8 +176,7 @@ extension Issuer {
 /// A client that has registered itself: <https://datatracker.ietf.org/doc/html/rfc7591>.
 struct DynamicClient: Row {
     static let table = Table<DynamicClient>("oauth.client", limit: limit)
-    /// The greatest number of registered clients in a world (an isolated test environment). Further registrations are
-    /// refused.
+    /// The greatest number of registered clients in a test world. Further registrations are refused.
     static let limit = 5_000
 
     /// The key of the issuer at which the client has registered.

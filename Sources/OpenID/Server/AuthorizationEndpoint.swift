@@ -62,7 +62,7 @@ extension Issuer {
         return answer(OAuthRefusal(name, Diagnosis(reason)), to: request.redirectURI, of: request.fields, exchange)
     }
 
-    /// Returns the redirect that sends an OAuth error to the client.
+    /// Returns the authorization response that sends an OAuth error to the client.
     func answer(
         _ refusal: OAuthRefusal, to redirectURI: String, of fields: Form, _ exchange: Exchange
     ) -> Response {

@@ -172,7 +172,7 @@ struct AuthorizationParameters: Sendable {
         return all
     }
 
-    /// Refuses a token request that names too many target resources, or too long ones.
+    /// Refuses a request that names too many targets for a token (`resource` or `audience`), or too long ones.
     static func checkTargets(_ targets: [String]) throws(OAuthRefusal) {
         guard targets.count <= resourceLimit else {
             throw OAuthRefusal(

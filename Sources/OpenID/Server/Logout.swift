@@ -158,7 +158,7 @@ extension OpenIDProvider {
 struct LogoutRequest: Sendable {
     /// The browser session that the logout ends; `nil` if there is none.
     let session: BrowserSession?
-    /// The redirect after the logout, to the client's `post_logout_redirect_uri`.
+    /// The redirect after the logout, to the `post_logout_redirect_uri`; `nil` if the request names none.
     let target: AuthorizationResponse?
     /// Whether the person must be asked before signing out. Without an ID token of the browser's session, any web page
     /// could have sent this request.

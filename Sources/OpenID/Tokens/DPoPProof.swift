@@ -22,9 +22,9 @@ struct DPoPProof: Sendable {
     /// has none.
     ///
     /// - Parameters:
-    /// - url: The address of the request.
-    /// - nonces: The accepted nonces, if the server demands one. Clients are told the first.
-    /// - token: The access token of the request.
+    ///   - url: The address of the request.
+    ///   - nonces: The accepted nonces, if the server demands one. Clients are told the first.
+    ///   - token: The access token of the request.
     init?(
         _ exchange: Exchange, at url: String, nonces: [String], token: String? = nil
     ) throws {
@@ -172,7 +172,8 @@ extension Issuer {
         return Array(row.secret.utf8)
     }
 
-    /// Returns the DPoP proof of a request to the token endpoint; `nil` if there is none and none is required.
+    /// Returns the DPoP proof of a request to the token endpoint; `nil` if the issuer ignores proofs, or if there is
+    /// none and none is required.
     func tokenProof(_ exchange: Exchange) throws -> DPoPProof? {
         guard policy.dpop != .off else { return nil }
         if let proof = try serverProof(exchange) { return proof }

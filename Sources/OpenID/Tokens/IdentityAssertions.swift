@@ -126,7 +126,7 @@ extension Issuer {
                 "crossAppAccess in the seed grants none of these scopes at the issuer \"\(access.issuer)\""))
     }
 
-    /// Returns the issuers in the seed of this world (an isolated test environment) that have one of these `ids`.
+    /// Returns the issuers in the test world's seed that have one of these `ids`.
     func seeded(_ ids: [String], _ exchange: Exchange) -> [Issuer] {
         exchange.world.seed[OpenIDSection.self].issuers.filter { ids.contains($0.id) }
     }

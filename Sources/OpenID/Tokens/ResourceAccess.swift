@@ -194,13 +194,13 @@ extension ProtectedResource {
 
     // MARK: - Challenges
 
-    /// Returns the error response for an access token, with a `WWW-Authenticate` challenge:
+    /// Returns the error response to a refused access token, with a `WWW-Authenticate` challenge:
     /// <https://datatracker.ietf.org/doc/html/rfc9728#section-5.1> and
     /// <https://datatracker.ietf.org/doc/html/rfc6750#section-3>
     ///
     /// - Parameters:
-    /// - needed: The scopes that the request needs.
-    /// - granted: The scopes of the token.
+    ///   - needed: The scopes that the request needs.
+    ///   - granted: The scopes of the token.
     func refusal(
         _ refusal: OAuthRefusal, needed: [String], of granted: [String] = [], in exchange: Exchange,
         isBound: Bool = false

@@ -18,7 +18,7 @@ extension Issuer {
         let acr: String?
     }
 
-    /// Exchanges a token of this issuer for a new access token of the requesting client, with the same scopes or fewer.
+    /// Exchanges a token of this issuer for a new token of the requesting client, with the same scopes or fewer.
     func exchangeToken(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Issued {

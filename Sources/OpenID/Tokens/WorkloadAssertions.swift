@@ -44,7 +44,7 @@ extension Issuer {
     private static let platformTolerance = TimeSpan.minutes(1)
 
     /// Returns the client of the workload that sends a request, if the request names no client. The platform's token
-    /// for the workload is checked as client authentication is.
+    /// for the workload is checked like client authentication.
     func workload(_ exchange: Exchange, _ form: Form) throws(OAuthRefusal) -> ClientMetadata? {
         guard form["grant_type"] == IdentityAssertion.grantType, form["client_id"] == nil,
             form["client_assertion"] == nil, exchange.request.header("Authorization") == nil,

@@ -145,7 +145,8 @@ enum RecordingSchema {
         SELECT number, world, body FROM understudy_exchanges WHERE gone AND number <> ALL($1::bigint[]) ORDER BY number
         """)
     static let forgetGone = statement("forget_gone", "DELETE FROM understudy_exchanges WHERE gone")
-    /// Keeps the last $1 refused requests of test worlds that have been deleted, and of these the last $2 bytes.
+    /// Keeps the last $1 refused requests of test worlds from before their deletion or reset, and of these the last $2
+    /// bytes.
     /// PostgreSQL runs a subquery that is compared by `<=` once, but one behind `IN` perhaps again for each row.
     static let trimGone = statement(
         "trim_gone",

@@ -200,7 +200,8 @@ struct AnswerComparison {
 
     // MARK: - Parts
 
-    /// Returns the URL without scheme, host, query and fragment.
+    /// Returns the path of an HTTP URL, below the provider's host. Of any other text, everything before `?` or `#` is
+    /// returned.
     private static func path(of url: String) -> String {
         let place = url.prefix { $0 != "?" && $0 != "#" }
         guard place.lowercased().hasPrefix("http"), let mark = place.firstRange(of: "://") else { return String(place) }

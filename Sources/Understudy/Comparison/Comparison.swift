@@ -37,7 +37,7 @@ package struct Comparison {
     private let server: RunningServer
     private let har: HARFile
     private let account: String?
-    /// The values that this server has given, by the recorded values in whose place they are.
+    /// The values that this server has issued, each by the recorded value that it replaces.
     private var values: [String: String] = [:]
     private var cookies: [String: [(name: String, value: String)]] = [:]
     /// The codes and tokens that the recording shows being issued, up to the request that is being compared.
@@ -235,8 +235,8 @@ package struct Comparison {
         "id_token_hint", "subject_token", "actor_token", "idToken", "refreshToken", "oauthIdToken", "oauthAccessToken",
         "oobCode", "sessionInfo", "mfaPendingCredential", "pendingToken", "sessionCookie",
     ]
-    /// The length of the shortest code or token. A code from a text message is shorter, and may be in a seed (test
-    /// data).
+    /// The length of the shortest code or token. A code from a text message is shorter, and the seed (test data) may
+    /// set it.
     private static let shortestCredential = 8
 
     /// Whether a value with this name differs from sign-in to sign-in, as codes, tokens and IDs do. Words of the
@@ -246,8 +246,8 @@ package struct Comparison {
             || ["_id", "Id", "ID", "token", "Token"].contains { name.hasSuffix($0) } && name != "providerId"
     }
 
-    /// Returns the reason why a recorded request can't be repeated: it needs a code or token in whose place this server
-    /// hasn't issued one. A request that was refused in the recording is repeated with any value.
+    /// Returns the reason why a recorded request can't be repeated: it needs a code or token for which this server
+    /// hasn't issued a replacement. A request that was refused in the recording is repeated with any value.
     private func missingCredential(of entry: HARFile.Entry) -> String? {
         let exchange = Comparison.exchange(entry, entry.response)
         guard entry.response.status < 400, exchange.notes.error == nil else { return nil }
@@ -266,7 +266,7 @@ package struct Comparison {
         return nil
     }
 
-    /// Remembers which values of this server's answer are in place of which values of the recorded answer.
+    /// Remembers which value of this server's answer replaces which value of the recorded answer.
     private mutating func learn(_ entry: HARFile.Entry, _ answer: Response) {
         let own = Dictionary(
             Comparison.exchange(entry, answer).responseFindings.map { ($0.place, $0.value) },

@@ -7,7 +7,7 @@ import Foundation
 /// A request to Understudy's control API.
 struct Call: Sendable {
     let method: String
-    /// The path of a control API's endpoint, below `/_understudy/v1/`.
+    /// The path of an endpoint of the control API, below `/_understudy/v1/`.
     let path: String
     var query: [(name: String, value: String)] = []
     var body: Data?
@@ -194,7 +194,7 @@ final class CallSession: NSObject, URLSessionTaskDelegate {
     }
 }
 
-/// Percent-encodes parts of URLs: all characters except the unreserved ones,
+/// Percent-encodes all characters in parts of URLs, except the unreserved ones:
 /// <https://www.rfc-editor.org/rfc/rfc3986#section-2.3>.
 enum Address {
     /// Returns `text` as a percent-encoded segment of a URL's path. The segments `.` and `..` are encoded too, because

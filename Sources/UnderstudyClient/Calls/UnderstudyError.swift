@@ -9,9 +9,10 @@ public struct UnderstudyError: Error, Sendable, Hashable, LocalizedError, Custom
     /// The name of the error, such as `noSuchAccount`. The names `unreachable`, `notADaemon`, `invalidURL`,
     /// `invalidWorldName` and `unexpectedAnswer` come from this client, not from the daemon.
     public let code: String
-    /// The description in words why the call of the control API failed.
+    /// The reason why the call of the control API failed, in words.
     public let message: String
-    /// The part of the request that is wrong, as a path in its JSON, such as `$.account`.
+    /// The part of the request that is wrong, as a path in its JSON, such as `$.account`; `nil` if the error names no
+    /// part.
     public let path: String?
 
     init(call: String, status: Int? = nil, code: String, message: String, path: String? = nil) {

@@ -108,9 +108,9 @@ extension World {
             public let reason: String
         }
 
-        /// The SMTP reply to the whole mail, after its content was sent.
+        /// The SMTP reply to the whole mail. If every recipient was refused, it is the reply for the first recipient.
         public let smtp: Reply
-        /// The messages in the inbox that the sent mail has become.
+        /// The messages that the sent mail has put into the inbox.
         public let messages: [MailMessage]
         /// The recipients for whom the sent mail was refused.
         public let refused: [Refusal]?

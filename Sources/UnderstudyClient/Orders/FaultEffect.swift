@@ -1,6 +1,6 @@
 extension World {
-    /// An effect of a fault (an error that a test orders at an endpoint), such as a status or a delay. Several effects
-    /// can be combined.
+    /// An effect of a fault that a test orders at an endpoint, such as an error status or a delay. Several effects can
+    /// be combined.
     ///
     ///     try await world.fault(.status(503), .delay(.seconds(2)), host: "appleid.apple.com")
     public struct FaultEffect: Sendable, Hashable {
@@ -123,7 +123,7 @@ extension World {
         /// Makes a provider publish a key set without the right keys.
         public static func keySet(_ keys: KeySet) -> FaultEffect { FaultEffect(["jwks": .string(keys.rawValue)]) }
 
-        /// Answers the members of the JSON in another sequence, which JSON allows.
+        /// Makes an endpoint answer the members of its JSON in another sequence, which JSON allows.
         public static let shuffledMembers = FaultEffect(["shuffle": true])
 
         /// Cuts off the body of an answer in the middle of its JSON.

@@ -15,7 +15,7 @@ extension World {
         /// The user signs in, without a page.
         ///
         /// - Parameters:
-        ///   - account: the account that signs in; `nil` lets the daemon choose by the request.
+        ///   - account: the account that signs in; `nil` leaves the choice to the request.
         ///   - shareEmail: whether the e-mail address is shared; `false` is Apple's "Hide My Email". `nil` means the
         ///     account's own setting.
         ///   - name: the name that the app gets, if the person edits it.

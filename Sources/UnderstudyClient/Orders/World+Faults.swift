@@ -1,5 +1,5 @@
 extension World {
-    /// A fault (an error at an endpoint) that a test has ordered, and that still waits for matching requests.
+    /// A fault, such as an error or a delay, that a test has ordered, and that still waits for matching requests.
     public struct OrderedFault: Sendable, Hashable, Decodable, Identifiable {
         /// The ID of the ordered fault, by which it can be removed.
         public let id: String
@@ -17,7 +17,7 @@ extension World {
 }
 
 extension World {
-    /// An endpoint of a provider at which tests can order faults (errors).
+    /// An endpoint, or a step of an SMTP conversation, at which tests can order faults such as errors and delays.
     public struct Endpoint: Sendable, Hashable, Decodable {
         /// The provider's host that has the endpoint; `nil` for endpoints of the daemon itself.
         public let host: String?
@@ -70,7 +70,8 @@ extension World {
     ///   - times: the number of requests to which the fault applies.
     ///   - probability: the probability at each request, from the test world's random generator; `nil` means always.
     /// - Returns: The order, with its ID.
-    /// - Throws: ``UnderstudyError``. If an effect can't be had at the endpoint, the error lists those that can.
+    /// - Throws: ``UnderstudyError``. If the endpoint can't have an effect, the error lists the effects that it can
+    ///   have.
     @discardableResult
     public func fault(
         _ effects: FaultEffect..., host: String? = nil, path: String? = nil, method: String? = nil,

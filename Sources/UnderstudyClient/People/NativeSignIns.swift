@@ -24,8 +24,8 @@ extension World {
         ///   - serverClient: the client ID of the app's backend. It becomes the ID token's audience, and an
         ///     authorization code is issued for that client.
         ///   - account: the account on the device; `nil` lets the daemon choose.
-        /// - Throws: ``UnderstudyError``. If the sign-in fails as ordered, the ordered outcome's name is the error's
-        ///   code.
+        /// - Throws: ``UnderstudyError``. If a test has ordered that the sign-in fails, the error's code is `canceled`
+        ///   or the ordered error's name.
         public func authorize(
             client: String, nonce: String? = nil, scopes: [String]? = nil, serverClient: String? = nil,
             account: String? = nil
@@ -51,7 +51,7 @@ extension World {
             case sessionsRevoked = "sessions-revoked"
             /// Google has revoked all of the app's tokens for the person.
             case tokensRevoked = "tokens-revoked"
-            /// Google has revoked a refresh token that the app had.
+            /// Google has revoked a single refresh token of the app.
             case tokenRevoked = "token-revoked"
             /// Google has disabled the user's account.
             case accountDisabled = "account-disabled"
@@ -105,7 +105,7 @@ extension World {
         }
     }
 
-    /// Controls Sign-in with Facebook on a device, in a test world: `world.facebook`.
+    /// Controls the sign-in with Facebook on a device, in a test world: `world.facebook`.
     public struct Facebook: Sendable, Hashable {
         let world: World
 
@@ -127,8 +127,8 @@ extension World {
         ///   - permissions: the permissions that the app asks for; by default `public_profile` and `email`.
         ///   - isLimited: `true` for Limited Login, which delivers an authentication token instead of an access token.
         ///   - account: the account on the device; `nil` lets the daemon choose.
-        /// - Throws: ``UnderstudyError``. If the sign-in fails as ordered, the ordered outcome's name is the error's
-        ///   code.
+        /// - Throws: ``UnderstudyError``. If a test has ordered that the sign-in fails, the error's code is `canceled`
+        ///   or the ordered error's name.
         public func authorize(
             client: String, nonce: String? = nil, permissions: [String]? = nil, limited isLimited: Bool = false,
             account: String? = nil
@@ -153,7 +153,7 @@ extension World {
     /// Controls Sign in with Google in this test world, on a device and at Google's servers.
     public var google: Google { Google(world: self) }
 
-    /// Controls Sign-in with Facebook on a device, in this test world.
+    /// Controls the sign-in with Facebook on a device, in this test world.
     public var facebook: Facebook { Facebook(world: self) }
 }
 

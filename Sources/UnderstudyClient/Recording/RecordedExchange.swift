@@ -1,7 +1,8 @@
 import Foundation
 
 extension World {
-    /// A recorded exchange: a request that the daemon got as a provider, and the daemon's answer.
+    /// A recorded exchange: a request to a provider that the daemon stands in for, and its answer. Mails that were
+    /// sent, and requests that the daemon itself sent, are exchanges, too.
     public struct RecordedExchange: Sendable, Hashable, Decodable, Identifiable {
         /// A header field of a recorded request or answer.
         public struct Header: Sendable, Hashable, Decodable {
@@ -67,7 +68,7 @@ extension World {
         public let flow: String
         /// The ID of the exchange during which the daemon itself sent this request, such as a notification to an app.
         public let parent: String?
-        /// The name of the test world that got the request; `nil` unless the exchanges of several worlds were
+        /// The name of the test world that recorded the exchange; `nil` unless the exchanges of several worlds were
         /// requested.
         public let world: String?
         /// The time at which the request came, by the test world's clock.
@@ -80,7 +81,7 @@ extension World {
         public let path: String
         /// The HTTP method of the recorded request: `GET`, `POST`…; `SMTP` for a mail that was sent.
         public let method: String
-        /// The `client_id`, at the provider, of the client that sent the request.
+        /// The ID, at the provider, of the client whose credentials the request has or that the request names.
         public let client: String?
         /// The HTTP status of the recorded answer.
         public let status: Int
@@ -89,8 +90,8 @@ extension World {
         /// A surprising detail of an answer that isn't a refusal: for example, a mail isn't sent because no user has
         /// the address.
         public let note: String?
-        /// The source from which it is known that the provider gives this answer; `nil` if a provider didn't give the
-        /// answer.
+        /// The source from which it is known that the provider answers in this way; `nil` for answers that aren't a
+        /// provider's.
         public let evidence: Evidence?
         /// The fault, ordered by a test, that changed the answer.
         public let fault: String?

@@ -4,7 +4,7 @@ import PostgreSQL
 import Synchronization
 import Time
 
-/// Keeps test worlds (isolated test environments) in a PostgreSQL database, for any number of daemons.
+/// Keeps test worlds in a PostgreSQL database, for any number of daemons.
 ///
 /// Each daemon holds a copy of the worlds that it serves in memory. Before each request, the daemon asks the database
 /// once for changes that other daemons have made. Queries are answered from memory, so they cost the same however many
@@ -163,8 +163,8 @@ package final class PostgreSQLArchive: Archive {
         }
     }
 
-    /// Records in the database that this daemon is alive, reads the list of the other daemons, and removes changes that
-    /// every daemon has read.
+    /// Records in the database that this daemon is alive, reads the list of the other daemons, and removes old changes.
+    /// Of all daemons, only the one with the lowest number removes them.
     func upkeep() throws(StoreFailure) {
         let (number, writer) = (replica, writer)
         let results = try pool.use { connection throws(PostgreSQLError) in

@@ -3,8 +3,7 @@ import SQLite
 import Synchronization
 import Time
 
-/// Keeps test worlds (isolated test environments) in an SQLite file, which one daemon uses at a time. Each change is a
-/// transaction of the file.
+/// Keeps test worlds in an SQLite file, which one daemon uses at a time. Each change is a transaction of the file.
 package final class SQLiteArchive: Archive {
     private let path: String
     /// The temporary folder of the SQLite file, which is removed when the archive is closed; `nil` for a file that

@@ -279,7 +279,7 @@ final class SortedTexts {
         firstPlace(chunk.count) { chunk[$0] >= entry }
     }
 
-    /// Returns the first of the positions from 0 to `count` for which `holds` is true, by binary search.
+    /// Returns the first position below `count` for which `holds` is true, or else `count`, by binary search.
     private static func firstPlace(_ count: Int, _ holds: (Int) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -14,7 +14,7 @@ final class MemoryTable {
         var next: Int32 = -1
         /// The slot of the seed's row that this row replaces, or -1.
         var seeded: Int32 = -1
-        /// The time after which the row may be removed. Entries of `expiries` with another generation belong to earlier
+        /// The time from which the row may be removed. Entries of `expiries` with another generation belong to earlier
         /// rows or times of the same slot.
         var drop: Instant?
         var generation: UInt32 = 0
@@ -30,7 +30,8 @@ final class MemoryTable {
 
     struct Change {
         let key: String
-        /// The content of the row before the change; `nil` if the row was added.
+        /// The test world's own row before the change; `nil` if there was none, because the row was added or was the
+        /// seed's.
         let row: StoredRow?
         let place: Place
     }
@@ -39,8 +40,8 @@ final class MemoryTable {
     let base: MemoryTable?
     /// The seed's rows that the test world has removed (-1) or replaced, each with the slot of the replacing row.
     var hidden: [Int32: Int32] = [:]
-    /// The first slot of the seed's rows that may still be unchanged. All rows of the seed before it have been removed
-    /// or replaced.
+    /// The first slot of the seed's table whose row the test world may still have. All rows of the seed before it have
+    /// been removed.
     var firstSeeded: Int32 = 0
     var slots: ContiguousArray<Slot> = []
     var free: [Int32] = []

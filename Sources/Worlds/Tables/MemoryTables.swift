@@ -4,7 +4,7 @@ import Time
 /// The tables and single values of one test world, made on first use. The type is sendable because it is only used
 /// while the world's lock is held.
 package final class MemoryTables: @unchecked Sendable {
-    /// The source of a test world's values, such as its clock, as long as they haven't been used, usually the seed (the
+    /// The source of those values of a test world, such as its clock, that haven't been used yet; usually the seed (the
     /// initial data).
     private var origin: any WorldOrigin
     /// The source of the rows that a test world's tables contain at the start, usually the seed (the initial data);
@@ -27,8 +27,8 @@ package final class MemoryTables: @unchecked Sendable {
         rowOrigin = rows
     }
 
-    /// Changes the source of initial values for those that haven't been used yet. The tables and values of the earlier
-    /// source are made first, so that it doesn't matter which of them were used.
+    /// Changes the source of initial values. The tables and values that the earlier source declares are made first, so
+    /// that it doesn't matter which of them were used before.
     func adopt(_ origin: any WorldOrigin) {
         for type in self.origin.storedTypes.rows.values { _ = table(type) }
         for type in self.origin.storedTypes.values.values { use(type) }

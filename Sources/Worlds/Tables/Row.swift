@@ -25,8 +25,8 @@ package struct Table<R: Row>: Sendable {
     let droppedAt: (@Sendable (R) -> Instant?)?
     let size: (@Sendable (R) -> Int)?
 
-    /// Declares a table. `droppedAt` returns the time after which the table may remove a row by itself; `nil` for
-    /// never. `size` returns the bytes of a row, for tables in which the size of all rows is limited.
+    /// Declares a table. `droppedAt` returns the time from which the table may remove a row by itself; `nil` for never.
+    /// `size` returns the bytes of a row, for tables in which the size of all rows is limited.
     package init(
         _ name: String, limit: Int = 1 << 20, indexes: [AnyIndex<R>] = [], sortedBy order: SortedIndex<R>? = nil,
         droppedAt: (@Sendable (R) -> Instant?)? = nil, size: (@Sendable (R) -> Int)? = nil
@@ -96,8 +96,7 @@ extension WorldValue {
     package func isWritten(as other: Self) -> Bool { false }
 }
 
-/// The initial content of test worlds: the rows and values that their tables have before any change. A seed is such a
-/// content.
+/// The initial content of test worlds, such as a seed: the rows and values that the worlds have before any change.
 package protocol WorldOrigin: Sendable {
     /// The types of rows and values that a test world can hold.
     var storedTypes: StoredTypes { get }

@@ -41,6 +41,7 @@ struct SharedPreparation {
 
     /// The seconds between two heartbeats of the replica that plays a world's scenarios.
     private static let interval = 1
+    /// The seconds without a heartbeat after which another replica plays the world's scenarios.
     private static let patience = 10
 
     private let world: World

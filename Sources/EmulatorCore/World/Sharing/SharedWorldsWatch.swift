@@ -53,7 +53,7 @@ struct SharedWorldsWatch {
 }
 
 extension WorldRegistry {
-    /// Reads the latest changes by other replicas of all worlds that have listeners.
+    /// Reads the changes that other replicas have made to the worlds that have listeners.
     func refreshListened() throws(StoreFailure) {
         guard budget.listeners.count > 0 else { return }
         for world in state.withLock({ Array($0.worlds.values) }) where world.isListenedTo {

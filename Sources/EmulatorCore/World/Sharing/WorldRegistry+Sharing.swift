@@ -197,8 +197,8 @@ extension WorldRegistry {
         world.streams.endAll()
     }
 
-    /// Returns all shared worlds by name, with the seconds since each was last used. Their recordings of requests may
-    /// lack what other replicas have added since they were last read.
+    /// Returns all worlds by name, with the seconds since each was last used. The recordings of worlds that several
+    /// daemons share may lack the requests that other replicas have recorded since the last reading.
     package func list() throws(StoreFailure) -> [ListedWorld] {
         let here = all
         guard let directory = archive?.directory else {
@@ -216,7 +216,7 @@ extension WorldRegistry {
     }
 }
 
-/// A world in the list of all shared worlds.
+/// A world in the list of all worlds.
 package struct ListedWorld: Sendable {
     package let name: String
     /// The seconds since the world was last used.
