@@ -36,7 +36,7 @@ struct OrderToolTests {
         #expect(try assistant.ask("list_sign_ins")["flows"]?.array?.first?["steps"]?.array?.first?["fault"] != nil)
         _ = try assistant.ask("remove_orders", ["id": fault["id"] ?? ""])
         #expect(try apple.client.get("\(AppleFixture.prefix)/auth/keys").status == 200)
-        #expect(try assistant.refusal("remove_orders", ["id": fault["id"] ?? ""]).contains("spent"))
+        #expect(try assistant.refusal("remove_orders", ["id": fault["id"] ?? ""]).contains("used up"))
         #expect(
             try assistant.refusal("order_fault", ["match": match, "effect": ["error": "x"]]).contains("jwks"))
         let endpoints = try assistant.ask("list_endpoints", ["host": "apple", "path": "keys"])

@@ -106,7 +106,7 @@ struct ExecTests {
         #expect(result.status == 0, "\(result)")
         let refused = try Tool.run("exec", "--mcp", "crop", "--", "true")
         #expect(refused.status == 1)
-        #expect(refused.errors.contains(#"no issuer "crop" is configured in the seed; did you mean"#), "\(refused)")
+        #expect(refused.errors.contains(#"no issuer "crop" is seeded; did you mean"#), "\(refused)")
     }
 
     @Test("when the command fails, what was refused is told, and where the log is")

@@ -217,7 +217,7 @@ extension SeedReferences {
                 ? path != "\(short)/\(id)"
                 : ["emulator", "mcp", ".well-known"].contains(first) || first.hasPrefix("_") || first.hasPrefix("~")
         else { return }
-        add(json, "the path \(Diagnosis.quote(path)) is the daemon's own: leave it to \(short)/\(id), or give another")
+        add(json, "the path \(Diagnosis.quote(path)) is reserved for the daemon: use another path, or leave it out for \(short)/\(id)")
     }
 
     private mutating func checkPaths(_ json: LocatedJSON?) {
