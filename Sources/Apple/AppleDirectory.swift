@@ -28,9 +28,10 @@ struct AppleDirectory: Sendable {
         var name: String { id }
         let kind: Kind
         let team: String
-        /// The primary App ID. A person's consent to one client counts for all clients with the same primary App ID.
+        /// The client's primary App ID. A person's consent to one client counts for all clients with the same primary
+        /// App ID.
         let group: String
-        /// The app to which a Services ID belongs: its member `primaryApp` in the seed; `nil` for an app.
+        /// The primary app of a Services ID, which the seed's member `primaryApp` names; `nil` for an app.
         let primaryApp: String?
         let returnURLs: [String]
         /// The registered return URLs that a request may use, except those in `anyPortReturnURLs`. Apple refuses
@@ -46,7 +47,8 @@ struct AppleDirectory: Sendable {
     let teams: [String: Team]
     let clients: [String: Client]
 
-    /// Makes the directory of a seed's Apple teams and clients. `keys` has the seed's keys by their PEM text.
+    /// Makes a directory of a seed's Apple teams and clients. `keys` maps the PEM text of each key in the seed to the
+    /// parsed key.
     init(_ seeded: [AppleSection.Team], keys known: [String: Key]) {
         var teams: [String: Team] = [:]
         var clients: [String: Client] = [:]
@@ -98,8 +100,8 @@ struct AppleDirectory: Sendable {
         return Diagnosis.alternatives(Array(apps)).map { "; expected one such as \($0)" } ?? ""
     }
 
-    /// Returns a hint for the error message about an unknown client: the client ID that was probably meant. It is empty
-    /// if there is none.
+    /// Returns a hint for the error message about an unknown client: the client ID that was probably meant. The hint is
+    /// empty if no client ID is similar.
     func hint(for clientID: String) -> String { Spelling.hint(clientID, among: clients.keys.sorted()) }
 }
 
@@ -119,9 +121,8 @@ enum FormerIdentifier: Hashable, Sendable {
     }
 }
 
-/// A cache that finds people by their identifiers at Apple's developer teams. The identifiers are digests: they can be
-/// computed for a person, but a person can't be computed from them. Each kind is computed for everybody at its first
-/// use, and later for new people.
+/// A cache that finds people by their identifiers at Apple's developer teams. An identifier is a digest, so the person
+/// can't be computed from it.
 final class TransferredPeople: WorldCache {
     private struct Known {
         var accounts: [String: String] = [:]
@@ -135,8 +136,8 @@ final class TransferredPeople: WorldCache {
     private static let page = 1_000
     private let known = Mutex<[FormerIdentifier: Known]>([:])
 
-    /// Returns the ID of the account to which an Apple identifier belongs; `nil` if there is none. `kind` says whether
-    /// the identifier is a `sub` or a transfer identifier.
+    /// Returns the ID of the account to which an Apple identifier belongs; `nil` if no account has it. `kind` says
+    /// whether the identifier is a `sub` or a transfer identifier.
     func account(_ text: String, as kind: FormerIdentifier, in world: World) -> String? {
         while true {
             let last = known.withLock { $0[kind]?.last }
@@ -164,7 +165,7 @@ final class TransferredPeople: WorldCache {
 }
 
 extension World {
-    /// Returns the account to which an Apple identifier belongs; `nil` if there is none. `kind` says whether the
+    /// Returns the account to which an Apple identifier belongs; `nil` if no account has it. `kind` says whether the
     /// identifier is a `sub` or a transfer identifier.
     func account(_ text: String, as kind: FormerIdentifier) -> Account? {
         guard let id = caches[TransferredPeople.self].account(text, as: kind, in: self) else { return nil }

@@ -3,8 +3,8 @@ import JSON
 import EmulatorCore
 import JOSE
 
-/// An error response of Apple. A diagnosis for developers is sent beside Apple's body, and `Assets/evidence.tsv` has
-/// the public sources.
+/// An error response of Apple's, with a diagnosis for developers in an additional header. `Assets/evidence.tsv` lists
+/// the public sources for Apple's errors.
 struct AppleError: Error, Sendable {
     enum Code: String, Sendable {
         case invalidRequest = "invalid_request"
@@ -32,7 +32,8 @@ struct AppleError: Error, Sendable {
         AppleError(.serverError, nil, Diagnosis("the ID token can't be signed: \(failure.description)"))
     }
 
-    /// The HTTP status of the error response. Apple doesn't document that it is 500 for failures of the server.
+    /// The HTTP status of the error response: 500 for failures of the server, which Apple doesn't document, and
+    /// otherwise 400.
     private var status: Int { code == .serverError ? 500 : 400 }
 
     private var evidence: Evidence? { AppleProvider.evidence.ofError(code.rawValue, description) }
@@ -45,11 +46,11 @@ struct AppleError: Error, Sendable {
         return AppleProvider.json(.object(body), status: status).diagnosed(diagnosis).known(by: evidence)
     }
 
-    /// The errors that a test can order at `/auth/token`.
+    /// The errors that a test can make `/auth/token` return.
     static let ofTokens = ordered([
         .invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient, .unsupportedGrantType, .invalidScope,
     ])
-    /// The errors that a test can order at `/auth/revoke` and `/auth/usermigrationinfo`.
+    /// The errors that a test can make `/auth/revoke` and `/auth/usermigrationinfo` return.
     static let ofRevocation = ordered([.invalidRequest, .invalidClient, .invalidGrant, .unauthorizedClient])
 
     private static func ordered(_ codes: [Code]) -> EndpointTraits.Errors {

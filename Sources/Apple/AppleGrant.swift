@@ -48,13 +48,14 @@ struct AppleGrant: OAuthGrant {
     }
 }
 
-/// A person's consent to an app group that has ended, which is kept to answer questions about credential states.
+/// A person's former consent to an app group. It is kept so that the credential state and the former relay address can
+/// still be looked up.
 struct EndedGrant: Row {
     static let table = Table<EndedGrant>("apple.endedGrant", indexes: [bySubject, byRelayAddress])
     static let bySubject = Index<EndedGrant, String>("subject") { $0.subject }
     static let byRelayAddress = Index<EndedGrant, String>("relayAddress") { $0.relayAddress }
 
-    /// The key that the consent had before it ended.
+    /// The database key of the consent, which is the same before and after the consent's end.
     let key: String
     let account: String
     let subject: String
@@ -107,8 +108,8 @@ extension Transaction {
         return (grant, false)
     }
 
-    /// Ends a person's consent to an app group. All of its codes and tokens stop working, and the next sign-in is
-    /// treated as the first. Returns `false` if the consent had ended before.
+    /// Ends a person's consent to an app group. All codes and tokens of this consent stop working, and the person's
+    /// next sign-in is treated as the first. Returns `false` if the consent had ended before.
     @discardableResult
     mutating func revoke(_ grant: AppleGrant, because reason: String) -> Bool {
         guard find(AppleGrant.self, grant.key) != nil else { return false }
@@ -132,8 +133,8 @@ enum AppleScope: String, Codable, Sendable, CaseIterable {
 // https://support.apple.com/102571
 
 extension AppleProvider {
-    /// Ends the consents that a test's revocation order names, and notifies the teams' servers in the background. A
-    /// client in the order stands for its whole app group.
+    /// Ends the consents that a test asks to revoke, and notifies the teams' servers in the background. If the test
+    /// names a client, the consents to the client's whole app group end.
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) throws -> Response {
         try exchange.revoke(
             AppleGrant.self, order,

@@ -26,8 +26,8 @@ extension AppleProvider {
         ]
     }
 
-    /// Returns the ID of the account with this `sub` at Apple, if the person has signed in. Other people can't be
-    /// found, because a `sub` is a digest.
+    /// Returns the ID of the account with this `sub` at Apple, if the person has signed in. A person who hasn't signed
+    /// in can't be found, because a `sub` is a digest.
     package func account(named subject: String, in world: World) -> String? {
         world.read { tables in tables.first(AppleGrant.bySubject, subject)?.account }
     }
@@ -156,8 +156,8 @@ extension AppleProvider {
             ? "the person closed Apple's page or chose Cancel: offer the sign-in again, nothing is broken" : nil
     }
 
-    /// Returns the person with this `sub` at Apple. If no consent has the `sub`, it is compared with the computed `sub`
-    /// of the first accounts.
+    /// Returns the person with this `sub` at Apple. Among people who haven't consented, only the first 500 accounts are
+    /// searched.
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
         let known = world.read { tables -> KnownSubject? in
             guard let grant = tables.first(AppleGrant.bySubject, subject), let account = tables.account(grant.account)

@@ -85,8 +85,8 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         "https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server."
     )
 
-    /// Returns a description for the recorded authorization request of a pop-up. Only Apple's script requests the
-    /// response mode `web_message`; `nil` for all other requests.
+    /// Returns a description for the authorization request of a pop-up, which is recognized by the response mode
+    /// `web_message`; `nil` for any other request.
     private static func authorizationStep(_ exchange: RecordedExchange) -> Step? {
         exchange.request.queryForm["response_mode"] == ResponseMode.webMessage.rawValue
             ? Step(.authorization, "pop-up of Sign in with Apple JS") : nil
@@ -150,8 +150,8 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
 }
 
 extension AppleProvider {
-    /// Returns the claims of the ID token that the person would get from Apple after consenting. The consent is neither
-    /// needed nor recorded.
+    /// Returns the claims of the ID token that the person would get from Apple. The person needn't have consented, and
+    /// no consent is recorded.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
         guard let client = directory.clients[wanted.client] else {
             throw wanted.noSuchClient("App ID or Services ID", hint: directory.hint(for: wanted.client))
@@ -188,8 +188,8 @@ extension AppleProvider: OffersTrials {
 // Quirk: several keys are published at once and change without notice.
 
 extension AppleProvider {
-    /// A change at Apple: the issuer in the discovery document differed from the `iss` of tokens. Clients that compare
-    /// the two refused every sign-in.
+    /// A past change at Apple: for some days in June 2025, the issuer in the discovery document differed from the `iss`
+    /// of tokens. Clients that compare the two refused every sign-in.
     static let accountIssuer = Change(
         "accountIssuer", ("2025-06-11", "2025-06-17"),
         summary:

@@ -114,7 +114,8 @@ extension AppleSection {
             )
         }
 
-        /// Returns the key with which Apple client secrets are checked. `known` has the seed's keys by their PEM text.
+        /// Returns the key with which Apple client secrets are checked. `known` maps the PEM text of each key in the
+        /// seed to the parsed key.
         func verifying(_ known: [String: JOSE.Key]) -> JOSE.Key? { (publicKey ?? privateKey).flatMap { known[$0] } }
     }
 
@@ -215,8 +216,7 @@ extension TextRule {
         10, about: "ten letters and digits, as Apple's signing keys are named")
 }
 
-/// A person's settings at Apple. The person's identifiers depend on the developer team, so `AppleIdentifiers` makes
-/// them.
+/// A person's settings at Apple, without the identifiers, which depend on the developer team.
 struct AppleProfile: AccountProfile {
     static let name = "apple"
     static let about = "The person at Apple."
@@ -294,9 +294,8 @@ enum AppleIdentifiers {
     }
 }
 
-/// The codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The first part is random, and the
-/// rest follows from it. Thus a forgotten token can be distinguished from a token that this stand-in for Apple never
-/// issued.
+/// The codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The hexadecimal digits are random,
+/// and the rest is a digest of them. Thus a text that this stand-in for Apple never issued can be recognized.
 enum AppleToken {
     case code
     case access
@@ -332,8 +331,8 @@ enum AppleToken {
         return text
     }
 
-    /// Whether a text is a code or token of this kind that this stand-in for Apple has made. The parts of such a text
-    /// follow from each other.
+    /// Whether a text is a code or token of this kind that this stand-in for Apple has made. The text itself shows
+    /// that, because its end is a digest of its beginning.
     func fits(_ text: String) -> Bool {
         guard text.utf8.count == AppleToken.length else { return false }
         let bytes = Array(text.utf8)

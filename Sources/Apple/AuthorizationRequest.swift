@@ -13,7 +13,8 @@ struct AuthorizationRequest: CheckedAuthorization {
     let state: Form.Field?
     let nonce: String?
     let challenge: CodeChallenge?
-    /// The unchanged form of the authorization request. The sign-in page sends it again with the person's answer.
+    /// The unchanged parameters of the authorization request, which the sign-in page sends again with the person's
+    /// answer.
     let form: Form
 
     /// The greatest length of the parameter `nonce` in Apple's authorization requests, in bytes.
@@ -121,7 +122,8 @@ struct AuthorizationRequest: CheckedAuthorization {
     }
 
     /// Returns Apple's error for an unusable code challenge. Apple doesn't document PKCE, but has checked code
-    /// verifiers since ``AppleProvider/codeVerifiers``. The accepted methods are those of RFC 7636.
+    /// verifiers since the change ``AppleProvider/codeVerifiers`` of October 2024. The accepted methods are those of
+    /// RFC 7636.
     private static func refusal(of fault: CodeChallenge.Fault) -> AppleError {
         let diagnosis =
             switch fault {

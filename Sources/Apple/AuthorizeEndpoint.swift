@@ -158,9 +158,9 @@ struct AppleSignIn: AuthorizationFlow {
         return page.diagnosed(diagnosis).known(by: AppleProvider.evidence.ofError(error))
     }
 
-    /// Redirects a browser that has reached this server at a loopback address to `appleid.apple.com.localhost`, if the
-    /// client is on the same site. Apple's form post is cross-site, so browsers don't send a client's `SameSite=Lax`
-    /// cookies with it; a same-site form post would hide that. The new name also resolves to the browser's own machine.
+    /// Redirects a browser from a loopback address to `appleid.apple.com.localhost`, if the client is on the same site
+    /// as this server. Apple's form post is cross-site, so browsers don't send the client's `SameSite=Lax` cookies with
+    /// it. The redirect makes the form post cross-site here, too.
     private func moveToOtherSite(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response? {
         guard apple.settings.crossSiteFormPost, request.mode == .formPost, exchange.address.form == .prefix,
             exchange.request.header("Accept")?.contains("text/html") ?? false,
@@ -184,8 +184,8 @@ struct Approval: Sendable {
     let name: Account.Name
     let scopes: Set<AppleScope>
 
-    /// Makes a person's consent. The person's settings in the seed apply, unless a test has ordered something else as
-    /// an outcome.
+    /// Makes a person's consent. The seed's settings of the person apply, except for those that a test has set in
+    /// `outcome`.
     init(account: Account, asked scopes: Set<AppleScope>, outcome: Outcome? = nil) {
         self.account = account
         sharesEmail = outcome?.shareEmail ?? account.apple.shareEmail

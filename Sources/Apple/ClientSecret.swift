@@ -8,9 +8,8 @@ import Time
 
 /// An Apple client secret: a JSON Web Token that the client signs with its team's key.
 ///
-/// It is checked by Apple's rules. Apple doesn't document their order, so the header is checked first, and the
-/// signature last. Apple answers every failed check with the same `invalid_client`, so the findings say which one
-/// failed.
+/// Apple answers every failed check with the same `invalid_client`. The findings say which check failed. Apple doesn't
+/// document the order of its checks; here the header is checked first, and the signature last.
 package struct ClientSecret: Sendable {
     /// The longest lifetime of a client secret that Apple allows: six months.
     package static let maximumLifetime = TimeSpan.seconds(15_777_000)
@@ -18,7 +17,7 @@ package struct ClientSecret: Sendable {
     /// The longest time by which the clock of a client secret's signer may be ahead of this server's.
     static let clockTolerance = TimeSpan.minutes(5)
 
-    /// A statement about a client secret, and whether it is true.
+    /// The result of one check of a client secret: a sentence, and whether the secret has passed the check.
     package struct Finding: Sendable {
         package let holds: Bool
         package let text: String
@@ -194,8 +193,8 @@ extension AppleProvider {
         return client
     }
 
-    /// Returns an error message about a missing `client_id`. It considers that the client may have sent the ID in a way
-    /// that Apple doesn't read.
+    /// Returns an error message about a missing `client_id`. The message says so if the client has sent its credentials
+    /// in a way that Apple doesn't read.
     private func missingClientID(_ request: Request) -> Diagnosis {
         if request.header("Authorization")?.lowercased().hasPrefix("basic ") ?? false {
             return Diagnosis(

@@ -28,8 +28,8 @@ struct AppleEvent: Sendable {
 }
 
 extension AppleProvider {
-    /// Notifies the developer team's server of an event in the background, if the seed has a URL for it. A failure is
-    /// logged.
+    /// Notifies the developer team's server of an event in the background, if the seed has a notification URL for the
+    /// team. A failure is logged.
     func tell(of event: AppleEvent, in exchange: Exchange) throws {
         do {
             if let notification = try notification(event, in: exchange) {

@@ -92,8 +92,7 @@ extension AppleProvider {
 
 /// The registered senders that may write to a team's relay addresses.
 struct RegisteredSources: Sendable {
-    /// The email addresses that may write to the team's relay addresses, in lower case. `domains` are in lower case,
-    /// too.
+    /// The email addresses that may write to the team's relay addresses, in lower case.
     let addresses: Set<String>
     let domains: Set<String>
 
@@ -152,7 +151,7 @@ struct RelayedSender: Row {
         key = begin + end + AppleIdentifiers.relayDomain
     }
 
-    /// Returns a text in lower case, with an underscore for every character but letters, digits and hyphens.
+    /// Returns a text in lower case, in which an underscore replaces each character that is no letter, digit or hyphen.
     private static func plain(_ text: String) -> String {
         let bytes = text.utf8.map { byte -> UInt8 in
             switch byte {
@@ -335,8 +334,8 @@ struct RelayRefusal: Sendable {
         [String(answer.code), answer.status, answer.text].compactMap { $0 }.joined(separator: " ")
     }
 
-    /// Returns the rejection of a mail from an unregistered sender, with Apple's text, which names the envelope's
-    /// sender. Apple doesn't document that the author is named instead if the address in From isn't registered.
+    /// Returns the rejection of a mail from an unregistered sender. Apple's text names the envelope's sender. If only
+    /// the address in From isn't registered, the text names that address, which Apple doesn't document.
     static func unauthorized(
         _ address: String, _ place: Place, recipient: String, at team: AppleDirectory.Team,
         registeredAt others: [String]
@@ -418,8 +417,8 @@ struct RelayRefusal: Sendable {
                     "name the sender in the header From: https://www.rfc-editor.org/rfc/rfc5322#section-3.6.2")))
     }
 
-    /// Returns the rejection of a reply that doesn't come from the hidden person. Apple doesn't document its text, so
-    /// it is the one for unregistered senders.
+    /// Returns the rejection of a reply that doesn't come from the hidden person. It has the text for unregistered
+    /// senders, because Apple documents no text for such replies.
     static func strangersReply(_ sender: String, _ recipient: String, _ account: Account) -> RelayRefusal {
         RelayRefusal(
             reason: .unauthorizedSender,

@@ -255,7 +255,8 @@ extension AppleProvider {
 /// The content of Apple's ID token, whose claims are written in Apple's order.
 ///
 /// Quirks: there is never a name or a photo; `nonce` is returned exactly as it was sent; Booleans may be the strings
-/// "true" and "false"; `email` exists only if that scope was granted. `is_private_email` is missing if it is false.
+/// "true" and "false"; `email` exists only if the scope `email` was granted. `is_private_email` is missing if it is
+/// false.
 struct IDToken: Sendable {
     let issuer: String
     let client: AppleDirectory.Client

@@ -103,8 +103,8 @@ struct TrustHint: Sendable {
         self.commands = commands
     }
 
-    /// The instructions for all platforms. Those for a single command come first, because they change nothing on the
-    /// machine.
+    /// The instructions for all platforms. Instructions for a single command come first, because they change nothing on
+    /// the machine.
     static let all: [TrustHint] = [
         TrustHint("curl") { ["export CURL_CA_BUNDLE=\($0)"] },
         TrustHint("OpenSSL (Ruby, PHP) and Go on Linux", "replaces the system's certificates") {
@@ -158,8 +158,8 @@ struct TrustHint: Sendable {
     ]
 }
 
-/// A file of trusted certificates for one command: those that the machine trusts, and that of the local certificate
-/// authority.
+/// A file of trusted certificates for one command. It contains the certificates that the machine trusts, and the local
+/// certificate authority's.
 struct TrustBundle {
     /// The paths of the certificate files of Linux distributions: Debian and Alpine, Fedora, OpenSUSE.
     static let systemPaths = [

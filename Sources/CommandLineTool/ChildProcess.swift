@@ -75,7 +75,8 @@ struct ChildProcess {
         if signal != SIGCONT { kill(-group, SIGCONT) }
     }
 
-    /// Ends the processes of a group that still run: with SIGTERM if `asking`, and after `milliseconds` with SIGKILL.
+    /// Ends the processes of a group that still run. If `asking` is true, they get SIGTERM first. Processes that still
+    /// run after `milliseconds` get SIGKILL.
     static func end(_ group: pid_t, within milliseconds: Int, asking: Bool) {
         guard group > 1 else { return }
         if asking { send(SIGTERM, to: group) }
@@ -91,18 +92,19 @@ struct ChildProcess {
 }
 
 /// Waits for a command that has a process group of its own. Signals and suspensions reach only this process, which
-/// passes them on to the command's group, as it does with the terminal's foreground.
+/// passes them on to the command's group. This process also gives the command's group the terminal's foreground.
 struct JobControl {
     let process: ChildProcess
     let terminal: ControllingTerminal?
 
-    /// The number of milliseconds that the command's other processes have to end, after the command was told to end.
+    /// The number of milliseconds that the remaining processes of the command's group have to end after the command, if
+    /// the command was told to end.
     private static let grace = 1000
     /// The greatest number of milliseconds until a process notices that it was stopped.
     private static let stopDelay = 100
 
-    /// Forwards signals to the command until it has ended. The second signal to end becomes SIGKILL. Returns the
-    /// command's exit code, or 128 plus the number of the signal that ended it.
+    /// Forwards signals to the command until it has ended. A second signal that asks the command to end becomes
+    /// SIGKILL. Returns the command's exit code, or 128 plus the number of the signal that ended it.
     func wait(_ signals: inout Signals) -> Int32 {
         var asked = 0
         while true {
@@ -214,8 +216,8 @@ struct ControllingTerminal {
     }
 
     /// The descriptor of the terminal, if the command should be in the foreground from its start. It is `nil` in a
-    /// pipeline, where another process of this group, such as a pager, may need the terminal. Then the command gets the
-    /// terminal when it asks for it.
+    /// pipeline, where another process of this group, such as a pager, may need the terminal. A command in a pipeline
+    /// gets the terminal when it asks for it.
     var offeredDescriptor: Int32? {
         isOurs && (STDIN_FILENO...STDERR_FILENO).allSatisfy { isatty($0) == 1 } ? descriptor : nil
     }

@@ -153,7 +153,7 @@ struct DaemonOptions: ParsableArguments {
         "member-order", "rotated-keys", "slow", "unavailable", "unknown-claims", "unknown-members",
     ]
 
-    /// Returns the names of the scenarios that a rehearsal needs: none without a rehearsal, `rehearsal` for all
+    /// Returns the names of the scenarios for the option `--rehearse`: none without the option, `rehearsal` for all
     /// surprises, or one scenario for each chosen surprise.
     private func rehearsals() throws -> [String] {
         guard let wanted = rehearse ?? Environment.value("REHEARSE"), wanted != "false" else { return [] }
@@ -169,7 +169,7 @@ struct DaemonOptions: ParsableArguments {
         }
     }
 
-    /// Writes how the client has coped with the surprises of a rehearsal, if there was a rehearsal.
+    /// Writes how the client has coped with the unusual responses of the option `--rehearse`, if the option was given.
     func tellRehearsal(_ server: RunningServer, to output: LineWriter = .standardError) throws {
         guard try !rehearsals().isEmpty else { return }
         for line in server.report().rehearsal { output.write("understudy: \(line)") }
@@ -247,7 +247,7 @@ struct DaemonOptions: ParsableArguments {
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 /// A value of the option `--world`. `NAME=PORT` opens a port for a world, and `NAME` chooses the world for requests
-/// that name none.
+/// that name no world.
 struct WorldOption: Equatable {
     let name: String
     let port: UInt16?
@@ -284,7 +284,7 @@ extension DaemonOptions {
     /// Returns the name of the world for requests that name no world, or `nil` if no option chooses one.
     func ownWorld() throws -> String? { try worldOptions.first { $0.port == nil }?.name }
 
-    /// Applies the options `--world`: sets the worlds' ports, and the world for requests that name none.
+    /// Applies the options `--world`: sets the worlds' ports, and the world for requests that name no world.
     func chooseWorlds(_ options: inout RunningServer.Options) throws {
         let chosen = try worldOptions
         let own = chosen.filter { $0.port == nil }.map(\.name)
@@ -410,8 +410,8 @@ extension DaemonOptions {
 
     private var namedImport: String? { importDirectory ?? Environment.value("IMPORT") }
 
-    /// Refuses to export into the directory of `--import` if the store keeps worlds beyond the daemon's end, because
-    /// these worlds belong to the data that were imported when they were created.
+    /// Refuses an export into the directory of `--import` if the store keeps the users beyond the daemon's end. With
+    /// such a store, the daemon's next start would fail, because the data to import have changed.
     func expectLastingImport() throws {
         let store = store ?? Environment.value("STORE") ?? "memory"
         guard let directory = namedImport, try exportDirectory() == directory,

@@ -34,7 +34,7 @@ enum Environment {
 
 /// Writes to standard output and standard error without buffering.
 enum Terminal {
-    /// Prints a line to standard output. If that fails, the process exits with code 1, so that whoever reads the output
+    /// Prints a line to standard output. If that fails, the process exits with code 1, so that the reader of the output
     /// knows that it is incomplete.
     static func print(_ line: String) {
         guard let reason = write(line, to: STDOUT_FILENO) else { return }

@@ -137,8 +137,8 @@ enum SocketActivation {
 /// Frees memory after the daemon's start. Code that runs only at the start, such as the reading of options and seeds,
 /// is half of the resident memory at rest, and would stay mapped until the kernel needs its pages.
 enum ResidentMemory {
-    /// Frees the memory of unused code a second after the daemon's start. The first requests, which often come at once,
-    /// need much of that code.
+    /// Frees the memory of the program's code a second after the daemon's start. It isn't freed at once, because the
+    /// first requests often come soon and need much of the code.
     static func releaseCodeLater() {
         _ = WorkThread.start {
             sleep(1)

@@ -122,7 +122,7 @@ struct Surroundings {
 
     /// Returns the environment variables by which Firebase's Admin SDKs find their project, as `firebase
     /// emulators:exec` sets them: <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>. Google
-    /// Cloud's libraries read the second variable:
+    /// Cloud's libraries read `GOOGLE_CLOUD_PROJECT`:
     /// <https://cloud.google.com/docs/authentication/provide-credentials-adc>.
     private static func firebase(_ options: DaemonOptions) -> [(name: String, value: String)] {
         guard let project = options.chosenProject else { return [] }

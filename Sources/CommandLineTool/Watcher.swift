@@ -8,7 +8,7 @@ struct Watcher {
     private static let grace = 2000
 
     enum Message: UInt8 {
-        /// The message that tells the command's process group. The command's process sends it before it runs the
+        /// The message that contains the command's process group. The command's process sends it before it executes the
         /// command.
         case group
         case file
@@ -17,8 +17,8 @@ struct Watcher {
 
     let descriptor: Int32
 
-    /// Starts the second process, a copy of this one that watches it. This process must have only one thread, because
-    /// in the copy the locks of other threads would stay locked.
+    /// Starts the watching process as a fork of this one. This process must have only one thread, because locks of
+    /// other threads would stay locked in the fork.
     init?() {
         var pair: [Int32] = [0, 0]
         guard understudy_channel(&pair) == 0 else { return nil }
@@ -35,10 +35,10 @@ struct Watcher {
         descriptor = pair[0]
     }
 
-    /// Makes the second process remove this temporary file or directory if `understudy exec` is ended without notice.
+    /// Makes the watching process remove this temporary file or directory if `understudy exec` is ended without notice.
     func watch(file: String) { send(.file, file) }
 
-    /// Ends the second process, because it is no longer needed.
+    /// Ends the watching process, because it is no longer needed.
     func dismiss() {
         send(.goodbye, "")
         close(descriptor)

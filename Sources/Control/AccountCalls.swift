@@ -5,7 +5,7 @@ import EmulatorCore
 // The calls GET and POST /_understudy/v1/accounts; GET, PATCH and DELETE /_understudy/v1/accounts/ID
 
 extension ControlAPI {
-    /// The greatest number of accounts in one answer of `GET accounts`, which then has about a megabyte.
+    /// The greatest number of accounts in one answer of `GET accounts`. So many accounts have about a megabyte.
     private static let accountsShown = 1_000
 
     private struct AccountPage: SchemaObject {
@@ -148,7 +148,7 @@ extension ControlAPI {
     }
 
     /// Changes an account by a JSON Merge Patch. The data that each provider has about the person follow from the
-    /// changed account, except those that were set explicitly.
+    /// changed account, except for data that were set explicitly.
     private func changeAccount(_ exchange: Exchange) throws -> Response {
         while true {
             guard let account = find(exchange) else { return noSuchAccount(exchange) }

@@ -26,7 +26,7 @@ package struct ControlAPI: Sendable {
     package let masksSecrets: Bool
     /// The host names at which the control API answers, in addition to loopback names and IP addresses.
     let hosts: Set<String>
-    /// The token that callers of the control API must send; `nil` if it needs no token.
+    /// The token that callers of the control API must send; `nil` if they need no token.
     package let token: ControlToken?
 
     package let gauges: ProcessGauges

@@ -3,9 +3,11 @@ import HTTPServer
 import EmulatorCore
 
 extension ControlAPI {
-    /// Returns the refusal of a request to the control API or the inspector that comes from another site's page or
-    /// lacks the daemon's control token, or `nil` if the request is allowed. With `isControl` false, the request is for
-    /// a provider's own endpoint for tests, which pages of any site may call.
+    /// Returns the refusal of a request to the control API or the inspector; `nil` if the request is allowed. A request
+    /// is refused if another site's page has sent it, or if it lacks the daemon's control token.
+    ///
+    /// With `isControl` false, the request is for a provider's own endpoint for tests, which pages of any site may
+    /// call.
     package func refusal(of exchange: Exchange, isControl: Bool = true, allowsLinks: Bool = false) -> Response? {
         if isControl, let refusal = refusal(of: exchange.request, allowsLinks: allowsLinks) { return refusal }
         // A balancer that only asks whether the daemon is ready has no token. The answer tells it nothing else.
@@ -35,8 +37,8 @@ extension ControlAPI {
     /// Either a script of that page sent it, or the request uses a host name of that site that points to this daemon
     /// (DNS rebinding).
     ///
-    /// With `allowsLinks`, a browser may follow a link on another site to a page of the daemon. The other site can
-    /// neither read nor frame that page.
+    /// If `allowsLinks` is true, a browser may follow a link on another site to a page of the daemon. The other site
+    /// can neither read nor frame that page.
     package func refusal(of request: Request, allowsLinks: Bool = false) -> Response? {
         let authority = request.header("Host") ?? ""
         let host = Address.hostName(of: authority)

@@ -71,7 +71,7 @@ extension ControlAPI {
     }
 
     /// The connections of each server for `GET health`. `open`, `held` and `bodyBytes` are present values. The other
-    /// counters begin with the daemon's start, or with the last renewal of the certificate.
+    /// values are counted from the daemon's start, or from the last renewal of the certificate.
     private var connections: JSONValue {
         let mail = gauges.mailConnections.map { mail -> (String, JSONValue) in
             ("smtp", ["open": .integer(Int64(mail.open)), "limit": .integer(Int64(mail.limit))])
@@ -213,13 +213,12 @@ extension ControlAPI {
     ])
 }
 
-/// Counters of the daemon's servers and its log, for `GET health`. The servers are made after the control API, so the
-/// counters refer to the servers weakly.
+/// Counters of the daemon's servers and its log, for `GET health`.
 package final class ProcessGauges: Sendable {
     package typealias Connections = @Sendable () -> ServerCounters?
 
-    /// Wraps the closure that counts the mail server's connections. A closure that is itself a mutex's value would be
-    /// wrapped once more at each reading, and calls would go through all the wrappers.
+    /// Contains the closure that counts the mail server's connections. If a mutex's value were the closure itself, each
+    /// access would wrap the closure once more and make its calls slower.
     private struct MailServer {
         let connections: @Sendable () -> (open: Int, limit: Int)?
     }

@@ -118,7 +118,8 @@ extension ControlAPI {
         }
     }
 
-    /// Makes an issue in the seed that the world already had say so, because its path isn't one in the request's body.
+    /// Adds to the message of an issue that the issue is in the seed that the world already had, and not in the
+    /// request's body. An issue in the request's body is returned unchanged.
     private static func placed(_ issue: Issue) -> Issue {
         guard issue.file != bodyName else { return issue }
         return Issue(file: issue.file, path: issue.path, message: "in the test world's current seed: \(issue.message)")

@@ -10,9 +10,9 @@ import JSON
 extension ControlAPI {
     private static let snapshotPath = "\(root)/snapshot"
 
-    /// Returns the greatest number of bytes that the body of a request may have, if it is a snapshot and so may be
-    /// larger than other bodies, or else `nil`. `target` is the request's path, which begins with `/~NAME` for a world
-    /// other than the default one.
+    /// Returns the greatest number of bytes that the body of a request may have if it is a snapshot, which may be
+    /// larger than other bodies. Returns `nil` if it isn't a snapshot. `target` is the request's path, which begins
+    /// with `/~NAME` for a world other than the default one.
     package static func bodyLimit(_ method: String, _ target: String) -> Int? {
         guard method == "PUT", target.hasSuffix(snapshotPath) else { return nil }
         let world = target.dropLast(snapshotPath.count)

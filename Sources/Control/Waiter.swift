@@ -4,8 +4,7 @@ import HTTPServer
 import Recordings
 import Synchronization
 
-/// Waits until a recorded request or a message in an inbox meets a condition. It examines each new one on the queue of
-/// the recording or inbox.
+/// Waits until a recorded request or a message in an inbox meets a condition.
 final class Waiter: Sendable {
     /// A placeholder for the answer to a client that has disconnected, and so won't read it.
     static let unread = Response(status: 204)
@@ -30,7 +29,7 @@ final class Waiter: Sendable {
     private let state: Mutex<State>
 
     /// Makes a waiter for recorded requests. `isThere` gets the exchanges that are new since its last call. Its first
-    /// call gets those after the exchange `id`.
+    /// call gets the exchanges that were recorded after the exchange `id`.
     init(
         for world: World, _ lease: Allowance.Lease, after id: String?,
         until isThere: @escaping @Sendable ([KnownExchange]) -> Bool

@@ -202,8 +202,8 @@ extension ControlAPI {
         return Response(status: 204)
     }
 
-    /// Resets the world that the path names, which may be another than the request's. If it doesn't exist, it isn't
-    /// created.
+    /// Resets the world that the path names, even if the request is addressed to another world. A world that doesn't
+    /// exist isn't created.
     private func resetWorld(_ exchange: Exchange) throws -> Response {
         let name = exchange.parameters["name"] ?? ""
         guard let world = try worlds.existing(name) else { return noSuchWorld(name) }

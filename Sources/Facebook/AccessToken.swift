@@ -141,7 +141,8 @@ extension FacebookProvider {
         try person(exchange, id: exchange.parameters["id"], for: caller(exchange))
     }
 
-    /// Returns the caller of the Graph API, by the access token; `nil` without a token.
+    /// Returns the caller of the Graph API, whom the request's access token identifies; `nil` if the request has no
+    /// token.
     func caller(_ exchange: Exchange) throws(GraphError) -> GraphCaller? {
         let text = callerToken(exchange)
         guard !text.isEmpty else { return nil }
@@ -227,7 +228,8 @@ extension FacebookProvider {
                     : "appsecret_time must be the test world's time in seconds, at most five minutes off"))
     }
 
-    /// Returns the app that calls the Graph API, by its own access token or by a person's.
+    /// Returns the app that calls the Graph API. It is found by its own access token, or by the token of a person who
+    /// signed in to it.
     func callingApp(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
         let text = callerToken(exchange)
         guard !text.isEmpty else { throw .tokenMissing }
@@ -291,7 +293,8 @@ extension FacebookProvider {
         }
     }
 
-    /// Returns the app that calls debug_token, with its own access token or with that of one of its developers.
+    /// Returns the app that calls debug_token. The caller sends the app's own access token, or a token of one of the
+    /// app's developers.
     private func viewingApp(_ exchange: Exchange) throws(GraphError) -> FacebookApp {
         let text = callerToken(exchange)
         guard !text.isEmpty else { throw .tokenMissing }
@@ -366,8 +369,9 @@ enum PacificTime {
     /// Returns the day of the week; 0 is Sunday. The first of January 1970 was a Thursday.
     private static func weekday(_ instant: Instant) -> Int { Int((instant.seconds / 86_400 + 4) % 7) }
 
-    /// Whether daylight saving time applies: from the second Sunday of March to the first of November, at two o'clock,
-    /// since 2007. <https://www.nist.gov/pml/time-and-frequency-division/popular-links/daylight-saving-time-dst>
+    /// Whether daylight saving time applies: from the second Sunday of March to the first Sunday of November, changing
+    /// at two o'clock (the rule since 2007).
+    /// <https://www.nist.gov/pml/time-and-frequency-division/popular-links/daylight-saving-time-dst>
     private static func isSummer(_ instant: Instant) -> Bool {
         let year = instant.text.prefix(4)
         guard let march = Instant("\(year)-03-01T10:00:00Z"), let november = Instant("\(year)-11-01T09:00:00Z") else {

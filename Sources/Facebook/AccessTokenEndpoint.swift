@@ -202,8 +202,9 @@ extension FacebookProvider {
 
     // MARK: - /oauth/access_token_info
 
-    /// Returns the lifetime and the app of an access token. `auth_nonce` shows the app that the person signed in again
-    /// for that nonce. A long-lived token that was got in exchange for another token has no `auth_nonce`.
+    /// Returns the lifetime and the app of an access token. The member `auth_nonce` is the nonce of the sign-in, by
+    /// which an app checks that the person signed in again. A long-lived token that was got in exchange for another
+    /// token has no `auth_nonce`.
     func tokenInfo(_ exchange: Exchange) throws(GraphError) -> Response {
         let caller = try accessToken(callerToken(exchange), exchange)
         let left = caller.token.expires.map { $0 - exchange.world.now } ?? FacebookToken.lifetime

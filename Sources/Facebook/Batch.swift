@@ -31,9 +31,9 @@ private struct BatchCall {
         isSilentOnSuccess = json["omit_response_on_success"]?.bool ?? false
     }
 
-    /// Makes a call of a Graph API batch, and returns its answer. If the call's path has no version, it gets the
-    /// batch's, and if the call has no access token, it gets `credentials`. URLs in the answer have the form of the
-    /// batch's own address.
+    /// Makes a call of a Graph API batch, and returns its answer. A call whose path has no version gets the batch's
+    /// version. A call without an access token gets `credentials`. URLs in the answer point to the daemon's address if
+    /// the batch was sent there, otherwise to Facebook's hosts.
     func answer(
         _ exchange: Exchange, version: String?, credentials: String, withHeaders: Bool
     ) async -> JSONValue {

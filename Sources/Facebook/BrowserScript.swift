@@ -15,7 +15,7 @@ extension FacebookProvider {
     static let statusPath = "/x/oauth/status"
     static let logoutPath = "/x/oauth/logout"
 
-    /// The evidence for the requests of Facebook's SDK for JavaScript to Facebook.
+    /// The evidence for the requests that Facebook's SDK for JavaScript sends to Facebook.
     private static let ownScript = Evidence.chosen("what Facebook's SDK asks Facebook isn't public: our SDK asks this")
 
     var browserScript: [Endpoint] {
@@ -142,7 +142,7 @@ extension FacebookProvider {
 }
 
 extension SignedRequest {
-    /// Returns the payload of Facebook's signed request; `nil` if the signature isn't by `secret`.
+    /// Returns the payload of Facebook's signed request; `nil` if it wasn't signed with `secret`.
     static func payload(of text: String, secret: String) -> JSONObject? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let signature = Base64URL.decode(String(parts[0])) else { return nil }

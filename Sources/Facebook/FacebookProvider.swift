@@ -172,7 +172,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
     }
 
     /// Returns an endpoint of the Graph API. Its answer names the version in a header, which clients read. A call
-    /// without a version gets no such header, because in production the version is a setting of the app.
+    /// without a version gets no such header, because in production the version then depends on a setting of the app.
     private func call(
         _ method: String, _ path: String, title: String?, step: Step?, partOf whole: String?, mints owner: KeyOwner?,
         run: @escaping @Sendable (Exchange) throws -> Response

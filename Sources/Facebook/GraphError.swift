@@ -50,8 +50,8 @@ struct GraphError: Error, Sendable {
         return response.diagnosed(diagnosis).known(by: FacebookProvider.evidence.ofError(name, message))
     }
 
-    /// The name of a Graph API error in the table of evidence and in tests' orders: the code, or the code and the
-    /// subcode; for an error without a code, its type.
+    /// The name of a Graph API error, by which tests order it and the table of evidence lists it. It is the code, or
+    /// the code and the subcode. For an error without a code, it is the error's type.
     fileprivate var name: String {
         kind == .batch ? kind.rawValue : "\(code)" + (subcode.map { "/\($0)" } ?? "")
     }
@@ -126,7 +126,7 @@ extension GraphError {
 
 extension FacebookProvider {
     /// The Graph API errors that a test can order, by code, or by code and subcode. Their messages are in
-    /// `Assets/errors.tsv`; a test may order a different one as `description`.
+    /// `Assets/errors.tsv`. A test may set another message with `description`.
     private static let orderable = TextTable.rows(Texts.errors).map { row in
         GraphError(
             message: row[4], code: Int64(row[0]) ?? 0, subcode: Int64(row[1]), status: Int(row[2]) ?? 400,

@@ -201,8 +201,8 @@ struct FacebookSignIn: PersonPagesFlow {
         }
     }
 
-    /// Returns Facebook's error page for a person who can't sign in to the app, or who has a role in the app while the
-    /// request's `scope` has unknown permissions; `nil` for all others.
+    /// Returns Facebook's error page if the person can't sign in to the app. A person with a role in the app also gets
+    /// an error page if the request's `scope` has unknown permissions. In all other cases, returns `nil`.
     private func blocked(_ request: DialogRequest, _ account: Account) -> Response? {
         let app = request.client
         guard app.admits(account) else {
@@ -230,8 +230,8 @@ struct FacebookSignIn: PersonPagesFlow {
 
     // MARK: - Answers
 
-    /// The grant, and the code and the access token that were issued, after a person has approved a sign-in at the
-    /// login dialog. The request decides which of the two are issued.
+    /// The result of a sign-in that a person has approved at the login dialog: the grant, and an authorization code, an
+    /// access token or both, as the request asked.
     private struct Approved: Sendable {
         let grant: FacebookGrant
         let code: String?

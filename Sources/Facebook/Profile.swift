@@ -11,8 +11,8 @@ import Worlds
 // The picture of a person named by ID needs no access token.
 
 extension FacebookProvider {
-    /// Handles `/app` of the Graph API, or an app's ID. Servers such as Parse's call it to find out to which app an
-    /// access token belongs.
+    /// Handles the Graph API's `/app`, and `/APPID` for the caller's own app. Servers such as Parse Server call this to
+    /// find out to which app an access token belongs.
     func application(_ exchange: Exchange) throws(GraphError) -> Response {
         let app = try callingApp(exchange)
         if let id = exchange.parameters["id"], id != app.id {
@@ -26,7 +26,8 @@ extension FacebookProvider {
         return FacebookProvider.json(.object(JSONObject(all.filter { names?.contains($0.0) ?? true })))
     }
 
-    /// Returns the fields that a Graph API call asks for (`fields`); `nil` if the call doesn't have the parameter.
+    /// Returns the fields that a Graph API call asks for in its parameter `fields`; `nil` if the call doesn't have the
+    /// parameter.
     private func fields(_ exchange: Exchange) throws(GraphError) -> [ProfileField]? {
         guard let text = parameter("fields", exchange) else { return nil }
         if let fault = ProfileField.fault(in: text) {
@@ -270,9 +271,9 @@ struct ProfileField: Sendable {
         character.isASCII && character.properties.isAlphabetic || ("0"..."9").contains(character) || character == "_"
     }
 
-    /// Returns the error in the Graph API's parameter `fields`, with the API's message and the position of the
-    /// character, from 0. It finds a repeated name, a field that doesn't end with a comma, and an argument without an
-    /// end. It doesn't find errors within braces, or errors of other kinds.
+    /// Returns the error in the Graph API's parameter `fields`, with the API's message and the position of the faulty
+    /// character, counted from 0. It finds a repeated name, a field that doesn't end with a comma, and an argument
+    /// without an end. It doesn't find errors within braces, or errors of other kinds.
     static func fault(in text: String) -> (message: String, place: Int)? {
         var (braces, parentheses) = (0, 0)
         var (isInField, isClosed) = (false, false)

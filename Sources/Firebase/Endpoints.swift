@@ -3,10 +3,10 @@ import JSON
 import EmulatorCore
 import Recordings
 
-/// The endpoints of the Firebase API, under the names by which clients call them.
+/// The endpoints of the Firebase API.
 extension FirebaseProvider {
-    /// The code of an API method. It takes a call whose API key or credentials have been checked, and returns the
-    /// answer.
+    /// The implementation of an API method. It takes a call whose API key or credentials have been checked, and returns
+    /// the answer.
     typealias Method = @Sendable (FirebaseCall) async throws -> FirebaseAnswer
 
     package var endpoints: [Endpoint] {
@@ -123,8 +123,8 @@ extension FirebaseProvider {
         Step(.service, "sign in by \(exchange.notes.request["providerid"] ?? "a provider's credential")")
     }
 
-    /// The path prefixes of administrators' API methods. Production answers at both, and many public scripts use the
-    /// second. Recorded as `config/read#admin-get` and `#admin-get-v2-path` (https://github.com/t-k/fireemu,
+    /// The two path prefixes of administrators' API methods. Production answers at both, and many public scripts use
+    /// `/admin/v2`. Recorded as `config/read#admin-get` and `#admin-get-v2-path` (https://github.com/t-k/fireemu,
     /// conformance/auth-config-sdk-production.json).
     static let adminVersions = ["/v2", "/admin/v2"]
 
@@ -190,7 +190,7 @@ extension FirebaseProvider {
     }
 
     /// The endpoints for browsers: Firebase's sign-in handler, and the page to which links in mails lead. They are at a
-    /// project's own domain, and as in the Emulator Suite at the daemon's address.
+    /// project's own domain, and also at the daemon's own address, as in the Emulator Suite.
     private var pages: [Endpoint] {
         let domains = ["*.firebaseapp.com"]
         let inSDKs =
@@ -201,7 +201,7 @@ extension FirebaseProvider {
             + actionEndpoints(at: [], "/emulator/action").known(by: FirebaseProvider.inEmulator)
     }
 
-    /// A method of the Firebase API: its path, its title, the step of a sign-in that it is, and its code.
+    /// A method of the Firebase API: its HTTP method, its path, its names, and its implementation.
     fileprivate struct Served {
         let method: String
         let path: String
@@ -214,8 +214,8 @@ extension FirebaseProvider {
         let step: Step?
         let run: Method
 
-        /// Makes an API method. In a recorded sign-in, `api` names its step as a call of an API, and `service` as one
-        /// of the service itself.
+        /// Makes an API method. For a method that signs a user in, `service` is the name of the step in a recorded
+        /// sign-in. For any other method, `api` is the step's name.
         init(
             _ path: String, legacy legacyName: String? = nil, method: String = "POST", title: String? = nil,
             api: String? = nil, service: String? = nil, _ run: @escaping Method

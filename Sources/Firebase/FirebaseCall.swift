@@ -51,8 +51,8 @@ struct FirebaseCall: Sendable {
 
     var mfa: MFA { project.mfa }
 
-    /// Whether the request came to the daemon's own address, as SDKs in emulator mode send it. Only then do answers
-    /// have what only the official emulator does.
+    /// Whether the request came to the daemon's own address, as SDKs in emulator mode send it. Only such requests get
+    /// the answers that only the official emulator gives.
     var isInEmulatorMode: Bool { exchange.isInEmulatorMode }
 
     /// The prefix of the names of a project's resources. It has the project's number, as in production, or in emulator
@@ -155,8 +155,8 @@ extension FirebaseCall {
 /// null counts as missing. <https://protobuf.dev/programming-guides/json/>
 struct MessageFields: Sendable {
     private let body: JSONObject
-    /// The path of a nested message in the request, which ends with a dot, such as `users[0].`. Errors name fields by
-    /// it.
+    /// The path of a nested message in the request, which ends with a dot, such as `users[0].`. Error texts put it
+    /// before the names of fields.
     private let path: String
 
     /// Reads the fields of a JSON object whose names are in camel case or have underscores. Google's API takes both.
@@ -202,7 +202,8 @@ struct MessageFields: Sendable {
         return text.isEmpty ? nil : text
     }
 
-    /// Returns the text in a field; an empty text if the field is empty, by which a request clears a name, for example.
+    /// Returns the text in a field; an empty text if the field is empty. An empty field clears the user's name, for
+    /// example.
     func given(_ name: String) throws(FirebaseError) -> String? {
         body[name]?.string == "" ? "" : try text(name)
     }

@@ -18,7 +18,7 @@ struct FirebaseError: Error, Sendable {
     let message: String
     let diagnosis: Diagnosis
     /// Google's canonical name of the HTTP status, such as `INVALID_ARGUMENT`. Errors of Identity Toolkit v1 and v3
-    /// contain it only if there are details or the name is a different one.
+    /// contain it only if it isn't `INVALID_ARGUMENT`, or if they have details.
     let statusName: String
     let reason: String
     /// Whether the error in the list of errors has the domain `global`, as the service's own errors do.
@@ -142,7 +142,7 @@ extension FirebaseError {
             because: "the Authorization header is invalid: administrators send Authorization: Bearer owner")
     }
 
-    /// The error of an API method that accepts API keys, when a request with only an API key names a project.
+    /// The error for a request that names a project but has only an API key, if the API method accepts API keys.
     static var foreignProject: FirebaseError {
         FirebaseError(
             "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.",

@@ -50,7 +50,7 @@ extension FirebaseProvider {
     private static let exampleProject = "demo-app"
 
     /// Returns the ID of the Firebase project in an app's configuration files. The names `PROJECT_ID` and `project_id`
-    /// count only in Firebase's own files, which are known by other members.
+    /// count only in Firebase's own files, which are recognized by other members.
     /// <https://firebase.google.com/docs/projects/learn-more#config-files-objects>
     private static func project(of app: AppConfiguration) -> String? {
         let isOwnList = app["GCM_SENDER_ID", "GOOGLE_APP_ID"] != nil

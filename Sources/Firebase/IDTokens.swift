@@ -75,9 +75,9 @@ extension FirebaseCall {
         case secondFactor(PendingSecondFactor, [SecondFactor])
     }
 
-    /// Returns the user's second factors, one of which must be passed after signing in with `provider`. While
-    /// multi-factor sign-in is on, a user with any factor is asked, whichever kinds may be enrolled. The official
-    /// emulator does the same; production's behaviour isn't documented.
+    /// Returns the user's second factors, one of which must be passed after signing in with `provider`; an empty list
+    /// if none is needed. If multi-factor sign-in is on, a factor counts even if users can't enroll its kind any more.
+    /// The official emulator does the same; production's behaviour isn't documented.
     func secondFactors(of user: User, after provider: String) -> [SecondFactor] {
         guard !["phone", "custom", "passkey"].contains(provider) else { return [] }
         return mfa.isOn ? user.factors : []

@@ -28,7 +28,7 @@ struct Password: Codable, Equatable, Sendable {
     }
 
     /// Makes a password from an imported hash. If `takesFakes` is true, a hash in the official emulator's readable form
-    /// counts as such.
+    /// is read as such, not as a real hash.
     init(importedHash hash: String, salt: String?, now: Instant, takesFakes: Bool, scheme: ImportedHash? = nil) {
         self.hash = hash
         self.salt = salt
@@ -223,7 +223,8 @@ struct ImportedHash: Codable, Equatable, Sendable {
         }
     }
 
-    /// Whether production answers each sign-in with such a hash with an internal error: HMAC_SHA512 without a key.
+    /// Whether production answers every sign-in with such a hash with an internal error. It does so for HMAC_SHA512
+    /// without a key.
     var isBroken: Bool { algorithm == .hmacSHA512 && key.isEmpty }
 
     /// Compares a text with an imported hash of a password.

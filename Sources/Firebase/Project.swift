@@ -21,7 +21,8 @@ package struct Project: SchemaObject {
     let authorizedDomains: [String]
     /// The project's custom domains of Firebase Hosting. Links in mails that open an app may be on these domains.
     let linkDomains: [String]
-    /// The authorized domains that an administrator has set in place of all others; `nil` if nobody has.
+    /// The authorized domains that an administrator has set, which replace all others. They are `nil` if no
+    /// administrator has set any.
     var domains: [String]?
     /// Whether the project may have tenants.
     var allowsTenants = true
@@ -46,8 +47,8 @@ package struct Project: SchemaObject {
     /// Texts of the seed that count as reCAPTCHA tokens, each with its score.
     let recaptchaTokens: [String: Double]
     let appCheck: AppCheck
-    /// The enforcement mode of App Check that an administrator has set: `OFF`, `UNENFORCED` or `ENFORCED`; `nil` if
-    /// nobody has.
+    /// The enforcement mode of App Check that an administrator has set: `OFF`, `UNENFORCED` or `ENFORCED`; `nil` if no
+    /// administrator has set it.
     var appCheckMode: String?
     /// The reCAPTCHA site keys that the seed gives to the project.
     let seededSiteKeys: Set<String>
@@ -424,8 +425,8 @@ package struct SignInMethods: SchemaObject {
     private(set) var phone: Phone?
     let passkey: PasskeySettings?
     private var sources: [any KnownSource]
-    /// Whether people can sign in with a link that is mailed to them, if passwords are enabled, too; `nil` if the seed
-    /// doesn't say.
+    /// Whether people can sign in with a link that is mailed to them; `nil` if the seed doesn't say. This also requires
+    /// that passwords are enabled.
     private(set) var emailLink: Bool?
     /// The OpenID providers of the project, each with its ID, such as `oidc.corp`.
     let openID: [(id: String, provider: SeededOpenIDProvider)]

@@ -231,8 +231,8 @@ struct UnseededPool: Row {
     static let limit = 5_000
 
     let pool: UserPool
-    /// Whether the project or tenant may have no contents, and so may be removed for a new one. It is `false` after a
-    /// check that found contents, and `true` again when the last user is deleted.
+    /// Whether the project or tenant may be empty. If so, it can be removed to make room for a new one. It is `false`
+    /// after a check that found contents, and `true` again when the last user is deleted.
     var mayBeEmpty = true
 
     var key: UserPool { pool }
@@ -274,8 +274,8 @@ private struct SeededContents: Sendable {
         }
     }
 
-    /// Returns the seeded contents that an earlier version of the seed doesn't have. A tenant in the earlier seed keeps
-    /// its providers.
+    /// Returns the seeded contents that an earlier version of the seed doesn't have. Tenants of the earlier version get
+    /// no further OpenID providers.
     func without(_ earlier: SeededContents?) -> SeededContents {
         guard let earlier else { return self }
         let (pools, userKeys) = (Set(earlier.tenants.map(\.key)), Set(earlier.users.map(\.key)))

@@ -24,8 +24,8 @@ struct User: Codable, Sendable {
     /// (`RECOVER_EMAIL`).
     var initialEmail: String?
     var emailVerified = false
-    /// Whether answers contain `emailVerified` even while the user has no address, because it was once set, or the user
-    /// once had an address.
+    /// Whether answers contain `emailVerified` even while the user has no address, because a request has set it or the
+    /// user once had an address.
     var statesEmailVerified: Bool?
     var displayName: String?
     var photoUrl: String?
@@ -55,8 +55,8 @@ struct User: Codable, Sendable {
     /// The time of the user's last sign-in. This and `lastRefreshAt` are `nil` before the first sign-in.
     var lastLoginAt: Instant?
     var lastRefreshAt: Instant?
-    /// The time before which sessions count as ended. It is a whole second, like `auth_time` in ID tokens. Users who
-    /// began anonymously or with a phone number have none until they get an address.
+    /// The time before which sessions count as ended. It is a whole second, like `auth_time` in ID tokens. It is `nil`
+    /// for users who began anonymously or with a phone number, until they get an address.
     var validSince: Instant?
     var customClaims = CustomClaims()
 
@@ -130,8 +130,8 @@ struct User: Codable, Sendable {
     // MARK: - Documents
 
     /// The user's ways to sign in, as answers list them: the identity providers in the order of linking, then the phone
-    /// number, then the address. The number's place before the address was recorded; the providers' place before the
-    /// number is from <https://github.com/firebase/firebase-admin-node/issues/481>
+    /// number, then the address. That the number precedes the address was recorded; that the providers precede the
+    /// number is from <https://github.com/firebase/firebase-admin-node/issues/481>.
     var providerUserInfo: [JSONValue] {
         var list = links.map { link -> JSONValue in
             .document([
@@ -260,7 +260,7 @@ extension User: PoolRow {
     static let table = Table<User>(
         "firebase.user", indexes: [byPool, byIdentity, byPasskey], sortedBy: order, size: { $0.size })
 
-    /// The bytes of the user's texts.
+    /// The size of the user's texts, in bytes.
     private var size: Int {
         let texts = [
             email, initialEmail, displayName, photoUrl, phoneNumber, password?.hash, password?.salt, customClaims.text,
@@ -278,8 +278,8 @@ extension User: PoolRow {
         each: { user in
             user.links.map { Identity(pool: user.pool, providerId: $0.providerId, rawId: $0.rawId) }
         })
-    /// The sorted index of users in a project or tenant: by ID, and by address, phone number and identity provider.
-    /// Users with the same value are in the order of their age.
+    /// The sorted index of users in a project or tenant: by ID, and by address, phone number and identity provider. Of
+    /// users with the same value, the oldest comes first.
     static let order = SortedIndex<User>("order") { user in
         let age = "\(String(user.createdAt.milliseconds + 1_000_000_000_000_000))\(user.localId)"
         var texts = [place(.localId, user.pool) + user.localId]
@@ -304,8 +304,8 @@ extension User: PoolRow {
         case provider
     }
 
-    /// Returns the prefix by which the sorted index finds all users of a project or tenant who have `value` in a field,
-    /// or who have any value in it if `value` is `nil`.
+    /// Returns the prefix by which the sorted index finds all users of a project or tenant who have `value` in a field.
+    /// If `value` is `nil`, the index finds the users who have any value in the field.
     static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
         value.map { "\(place(field, pool, beginningWith: $0))\0\u{1}" } ?? place(field, pool, beginningWith: "")
     }
@@ -378,7 +378,7 @@ extension Transaction {
 /// one of its tenants. <https://cloud.google.com/identity-platform/docs/multi-tenancy>
 struct UserPool: TableKey {
     let project: String
-    /// The ID of the tenant whose users these are; `nil` for a project's own users.
+    /// The ID of the tenant to which the users belong; `nil` for a project's own users.
     let tenant: String?
 
     var keyText: String { String(keyParts: project, tenant) }
@@ -390,7 +390,7 @@ protocol PoolRow: Row {
     var pool: UserPool { get }
 }
 
-/// A stored row that is the data behind a token of a client. It is kept until the token is used or expires.
+/// A stored row with the data for a token that a client holds. It is kept until the token is used or expires.
 protocol TokenRow: PoolRow where Key == String {
     var token: String { get }
     var expires: Instant { get }
@@ -503,8 +503,8 @@ package struct SeededUser: SchemaObject {
 }
 
 extension User.Link {
-    /// Reads a user's identity at an identity provider from the seed. If the seed gives it no address, it gets `email`,
-    /// the user's own address.
+    /// Reads a user's identity at an identity provider from the seed. An identity without an address in the seed gets
+    /// `email`, the user's own address.
     fileprivate init(_ fields: inout Fields, of email: String?) {
         let providerId = fields("providerId", .text(.nonEmpty), "Such as github.com.")
         let rawId = fields("rawId", .text(.nonEmpty), "The provider's identifier of the person.")

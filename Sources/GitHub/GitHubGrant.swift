@@ -42,13 +42,12 @@ struct GitHubGrant: GrantToClient {
     static let tables = GrantTables<GitHubGrant>("github", rememberingTokens: unusedLimit, tokenIndexes: [tokensBySet])
     static let tokensBySet = Index<Token<GitHubGrant>, TokenSet>("set") { $0.kind == .access ? $0.set : nil }
     static let tokensPerSet = 10
-    /// The period of GitHub's token rate: when an app has got ten tokens with equal scopes for a person within it,
-    /// GitHub asks the person for consent again.
+    /// The period in which an app can get ten tokens with equal scopes for a person. For further tokens, GitHub asks
+    /// the person for consent again.
     static let ratePeriod = TimeSpan.hours(1)
     /// The time after which GitHub revokes an unused token.
     static let unusedLimit = TimeSpan.days(365)
-    /// The shortest time after which a token's use is recorded again. Thus most API calls needn't change the token's
-    /// row.
+    /// The shortest time after which a token's use is recorded again, so that most API calls change no data.
     static let useGranularity = TimeSpan.minutes(1)
 
     let account: String
@@ -58,8 +57,8 @@ struct GitHubGrant: GrantToClient {
     var scopes: GitHubScopes
 }
 
-/// The creation times of revoked tokens from the last hour, at most ten, for one grant and set of scopes. Revoked
-/// tokens count for GitHub's token rate too.
+/// The creation times of revoked tokens from the last hour, at most ten, for one grant and set of scopes. GitHub's
+/// limit of ten new tokens an hour counts revoked tokens, too.
 struct TokenTimes: Row {
     static let table = Table<TokenTimes>("github.tokenTimes", indexes: [byGrant]) { row in
         row.times.last.map { $0 + GitHubGrant.ratePeriod }
@@ -154,8 +153,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Stores a new access token. GitHub allows ten for a person, an app and equal scopes, so an eleventh revokes the
-    /// oldest.
+    /// Stores a new access token. GitHub allows ten tokens for a person, an app and equal scopes, so an eleventh token
+    /// revokes the oldest.
     mutating func add(_ token: Token<GitHubGrant>) {
         put(token)
         if count(GitHubGrant.tokensBySet, token.set) > GitHubGrant.tokensPerSet,
@@ -170,7 +169,7 @@ extension Transaction {
     }
 
     /// Ends a token together with the related refresh or access token. An ended access token still counts for GitHub's
-    /// token rate.
+    /// limit of ten new tokens an hour.
     mutating func revoke(_ token: Token<GitHubGrant>, because reason: String) {
         for text in [token.key, token.details.counterpart] {
             guard let text, let known = find(Token<GitHubGrant>.self, text), known.kind == .access,

@@ -201,8 +201,8 @@ struct GitHubDirectory: Sendable {
         Set(account.github.orgs.compactMap { byLogin[$0.lowercased()] }).sorted().map { organizations[$0] }
     }
 
-    /// Returns the first GitHub team with this number. It must belong to the organization with the number
-    /// `organization`, unless that is `nil`.
+    /// Returns the first GitHub team with this number. If `organization` isn't `nil`, it is the number of the
+    /// organization to which the team must belong.
     func team(number: Int, inOrganization organization: Int? = nil) -> TeamPlace? {
         let places = teamsByNumber[number] ?? []
         guard

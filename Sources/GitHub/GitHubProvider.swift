@@ -183,7 +183,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         }
     }
 
-    /// The placeholder for a REST API call at an unknown address.
+    /// The operation that answers requests to unknown URLs of the REST API.
     private static let nowhere = RESTEndpoint("GET", "", "") { .notServed($0.exchange) }
 
     /// Refuses a request that is too large. The REST API answers as for a body that it can't read, the token endpoints

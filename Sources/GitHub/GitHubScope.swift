@@ -95,7 +95,7 @@ struct GitHubScopes: Hashable, Sendable {
 
     // MARK: - Bits
 
-    /// The numbers of the bits that are set in a word, from the lowest.
+    /// The positions of the bits that are set in a 64-bit integer, from the lowest.
     private struct Places: Sequence, IteratorProtocol {
         private var rest: UInt64
 
@@ -120,7 +120,7 @@ struct GitHubScopes: Hashable, Sendable {
     }
 }
 
-/// A set of GitHub scopes is encoded by the names of the scopes, so that bits may change their meaning.
+/// A set of GitHub scopes is encoded as the list of the scopes' names.
 extension GitHubScopes: Codable {
     init(from decoder: any Decoder) throws {
         self.init(names: try decoder.singleValueContainer().decode([String].self))

@@ -44,7 +44,7 @@ struct GitHubWebhook: Sendable {
     }
 }
 
-/// A sender of GitHub's webhooks. It sends each webhook in the background, without repetition.
+/// A sender of GitHub's webhooks. It sends each webhook once, in the background, and doesn't try again if that fails.
 final class WebhookSender: Sendable {
     struct Delivery: Sendable {
         let status: Int?
@@ -100,7 +100,7 @@ extension GitHubProvider {
     // MARK: - POST /_understudy/v1/github/revocations
 
     /// Revokes grants at a test's request, as the person would in GitHub's settings. For one person and one app, the
-    /// response contains the webhook's result. For several, the webhooks are sent in the background.
+    /// response contains the webhook's result. For several grants, the webhooks are sent in the background.
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) async throws -> Response {
         let noClient: (String) -> String? = { id in
             directory.apps[id] == nil ? "no app \(Diagnosis.quote(id)) is seeded\(directory.hint(forClient: id))" : nil

@@ -75,9 +75,9 @@ struct GoogleSignIn: PersonPagesFlow {
         return request.form["login_hint"].flatMap { google.account(hinted: $0, exchange) }
     }
 
-    /// Returns a function that tells whether the account chooser lists a person first: the people of the domain in
-    /// `hd`. "The account selection UI should be optimized for accounts at that domain."
-    /// <https://developers.google.com/identity/openid-connect/openid-connect#hd-param>
+    /// Returns a function that tells whether the account chooser lists a person first, because the person belongs to
+    /// the domain in `hd`; `nil` if the request has no `hd`. "The account selection UI should be optimized for accounts
+    /// at that domain." <https://developers.google.com/identity/openid-connect/openid-connect#hd-param>
     func preference(_ request: AuthorizationRequest) -> ((Account) -> Bool)? {
         request.form["hd"].map { domain in { $0.google.isAt(domain) } }
     }

@@ -19,7 +19,7 @@ struct AuthorizationRequest: CheckedAuthorization {
     let sessionClaims: Set<String>
     /// The unchanged form of the authorization request. The sign-in page sends it again with the person's answer.
     let form: Form
-    /// Whether the authorization request was carried along in the form of a sign-in page.
+    /// Whether the request came as the form of a sign-in page, which sends the authorization request again.
     let isAnswer: Bool
 
     var nonce: String? { form["nonce"] }
@@ -168,7 +168,7 @@ extension GoogleClient {
         return uri
     }
 
-    /// Returns Google's error for a redirect URI that is a web address and can't be used; `nil` if it can.
+    /// Returns Google's error for a redirect URI that is a web address and can't be used; `nil` if it can be used.
     private func webRefusal(_ uri: String, _ form: Form) -> GoogleError? {
         guard ["http", "https"].contains(GoogleClient.scheme(of: uri)) else { return nil }
         guard let address = WebAddress(uri) else {
@@ -213,7 +213,7 @@ extension GoogleClient {
             ))
     }
 
-    /// Returns Google's error for a redirect URI that isn't a web address and can't be used; `nil` if it can.
+    /// Returns Google's error for a redirect URI that isn't a web address and can't be used; `nil` if it can be used.
     private func schemeRefusal(_ uri: String) -> GoogleError? {
         let scheme = GoogleClient.scheme(of: uri)
         let received = "redirect_uri \(Diagnosis.quote(uri))"
@@ -333,8 +333,8 @@ extension WebAddress {
 }
 
 extension GoogleProvider {
-    /// A change at Google: the out-of-band flow, whose redirect URI is `urn:ietf:wg:oauth:2.0:oob`, ended on this day
-    /// for existing clients. New clients couldn't use it from February 2022 on.
+    /// A change at Google: the end of the out-of-band flow, whose redirect URI is `urn:ietf:wg:oauth:2.0:oob`. It ended
+    /// for existing clients on 3 October 2022. New clients couldn't use it from February 2022 on.
     static let outOfBand = Change(
         "outOfBand", (nil, "2022-10-03"),
         summary: "clients other than web redirect to urn:ietf:wg:oauth:2.0:oob, a page that shows the code",

@@ -66,8 +66,8 @@ extension GoogleProvider {
         ]
     }
 
-    /// Answers a browser's request for FedCM's well-known file. Its last two members are required because the config
-    /// file names an endpoint for client metadata.
+    /// Answers a browser's request for FedCM's well-known file. The members `accounts_endpoint` and `login_url` are
+    /// required because the config file names an endpoint for client metadata.
     private func webIdentity(_ exchange: Exchange) -> Response {
         func url(_ path: String) -> JSONValue { .string(exchange.address.url(of: GoogleProvider.host, path)) }
         return GoogleProvider.json([
@@ -184,8 +184,8 @@ extension GoogleProvider {
 
     // MARK: - The browser's requests
 
-    /// Checks a request that only a browser itself may send (FedCM), for the page in its header `Origin`, and answers
-    /// it by `respond`.
+    /// Checks a FedCM request, which only a browser itself may send, and answers it with the result of `respond`. The
+    /// header `Origin` tells for which page the browser sends it.
     private func answerDialog(
         _ exchange: Exchange, _ respond: (BrowserSignIn) throws -> Response
     ) throws -> Response {

@@ -57,9 +57,9 @@ extension GoogleProvider {
         ]
     }
 
-    /// Tells Google's script whether a page may use it, and whether a test has ordered the result of the next sign-in,
-    /// so that the browser's dialog needn't ask a person. A page that can't show the sign-in gets a reason of
-    /// `getNotDisplayedReason`.
+    /// Tells Google's script whether a page can show the sign-in, and if not, a reason for `getNotDisplayedReason`. It
+    /// also tells whether the next sign-in is decided without a person, for example because a test has ordered its
+    /// result.
     private func scriptStatus(_ exchange: Exchange) -> Response {
         let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.queryForm.fields)
         let client: GoogleClient
@@ -122,8 +122,7 @@ extension GoogleProvider {
                 "no user with this e-mail address or sub has signed in to client \(Diagnosis.quote(client.id))"))
     }
 
-    /// Returns the browser's header `Origin` as a form field. For a page that the daemon itself serves at its own
-    /// address, the header doesn't identify the page.
+    /// Returns the browser's header `Origin` as a form field.
     private static func originField(_ exchange: Exchange) -> [Form.Field] {
         exchange.request.header("Origin").map { [Form.Field(name: "origin", value: $0)] } ?? []
     }

@@ -47,8 +47,8 @@ struct BrowserSignIn: CheckedAuthorization {
     /// browser.
     var hint: String? { [form["login_hint"], form["session"]].compactMap { $0 }.first { !$0.isEmpty } }
 
-    /// Returns whether a person is preferred in the account chooser: those of the Workspace domain in the parameter
-    /// `hd`. It is `nil` without that parameter.
+    /// Returns a function that tells whether the account chooser prefers a person, because the person belongs to the
+    /// Workspace domain in the parameter `hd`. It is `nil` if the request has no `hd`.
     var prefersAccount: ((Account) -> Bool)? {
         form["hd"].flatMap { domain in domain.isEmpty ? nil : { $0.google.isAt(domain) } }
     }
@@ -225,8 +225,9 @@ struct OneTapSignIn: AuthorizationFlow {
         }
     }
 
-    /// Returns the person who is signed in automatically: the last to sign in with this browser, who has consented and
-    /// hasn't signed out. <https://developers.google.com/identity/gsi/web/guides/automatic-sign-in-sign-out>
+    /// Returns the person who is signed in automatically: the last to sign in with this browser, if that person has
+    /// consented and hasn't signed out.
+    /// <https://developers.google.com/identity/gsi/web/guides/automatic-sign-in-sign-out>
     func personSignedIn(_ request: BrowserSignIn, _ exchange: Exchange) -> Account? {
         guard request.form["auto_select"] == "true", let session = request.form["session"] else { return nil }
         let id = google.accountID(of: session, exchange)

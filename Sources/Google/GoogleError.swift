@@ -36,7 +36,7 @@ struct GoogleError: Error, Sendable {
                 "send one of the allowed values"))
     }
 
-    /// Returns Google's error for unknown scopes; `nil` if all of them are possible.
+    /// Returns Google's error for unknown scopes; `nil` if all scopes are known.
     static func unknownScopes(_ scopes: GoogleScopes) -> GoogleError? {
         guard let fault = scopes.fault else { return nil }
         var error = GoogleError(
@@ -54,7 +54,7 @@ struct GoogleError: Error, Sendable {
 
     var jsonResponse: Response { response(isNamed: true) }
 
-    /// Returns the response for the error. Without `isNamed`, the member `error` is left out.
+    /// Returns the response for the error. If `isNamed` is false, the member `error` is left out.
     func response(isNamed: Bool) -> Response {
         var body = JSONObject()
         if isNamed { body["error"] = .string(name) }
@@ -77,7 +77,7 @@ struct GoogleError: Error, Sendable {
         ("access_denied", 403, "Forbidden"), ("expired_token", 400, nil),
     ])
     /// The errors that a test can order at Google's endpoint for device codes. In the error about too many requests,
-    /// the member is `error_code` instead of `error`.
+    /// the error's name is in the member `error_code`, not `error`.
     static let ofDeviceCodes = EndpointTraits.Errors(
         ["invalid_client", "invalid_scope", "invalid_request", "rate_limit_exceeded"]
     ) { order, exchange in
@@ -168,7 +168,7 @@ struct APIError: Error, Sendable {
 
     var response: Response { response(withList: false) }
 
-    /// The error response with the member `errors` beside the status, as in older Google APIs.
+    /// The error response with the member `errors` that has a list of errors, as in older Google APIs.
     var responseWithList: Response { response(withList: true) }
 
     private func response(withList: Bool) -> Response {
@@ -202,7 +202,7 @@ struct APIError: Error, Sendable {
     }
 
     /// Returns the error of a Google API for a token without the required scopes. Google's `WWW-Authenticate` lists all
-    /// scopes that would suffice; this one lists the scopes of sign-in.
+    /// scopes that would suffice; the stand-in's lists the scopes of sign-in.
     static func insufficientScopes(_ diagnosis: Diagnosis) -> APIError {
         var error = APIError(
             403, "PERMISSION_DENIED", "Request had insufficient authentication scopes.",

@@ -14,15 +14,15 @@ struct GoogleGrant: GrantToClient {
         let givesRefreshToken: Bool
     }
 
-    /// The details of one authorization at Google. Its tokens have only the scopes granted in it, even if the person
-    /// has granted more before, unless `include_granted_scopes` was `true`.
+    /// The details of one authorization at Google. Its tokens have only the scopes granted in it. With
+    /// `include_granted_scopes=true` they also have the scopes that the person granted before.
     struct TokenDetails: Codable, Sendable {
         var scopes: GoogleScopes
         /// The `nonce` of the authorization request. Only the first ID token of the sign-in has it; ID tokens from
         /// refreshes don't.
         var nonce: String?
-        /// The time in the claim `auth_time`, if ID tokens have it. `methods` is the claim `amr`. Both describe the
-        /// person's session at Google.
+        /// The time in the claim `auth_time`, at which the person signed in at Google; `nil` if ID tokens don't have
+        /// the claim.
         var authTime: Instant?
         var methods: [String]?
         /// Whether `access_type` was `offline` in the authorization request.
@@ -32,12 +32,12 @@ struct GoogleGrant: GrantToClient {
     static let tables = GrantTables<GoogleGrant>("google", tokenIndexes: [refreshTokens])
     /// The index of a Google grant's refresh tokens.
     static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
-    /// The greatest number of refresh tokens of a Google grant. A further one revokes the oldest.
+    /// The greatest number of refresh tokens of a Google grant. One token more revokes the oldest.
     static let refreshTokenLimit = 100
     /// The lifetime of a grant to an app in testing, if it has more scopes than those of sign-in. It is seven days from
     /// the consent, which Google's `refresh_token_expires_in` gives as 604799.
     static let testingLifetime = TimeSpan.seconds(604_799)
-    /// The greatest number of scopes in a person's grant. If there are more, only the latest are kept.
+    /// The greatest number of scopes in a person's grant. If there are more, only those of the latest consent are kept.
     static let scopeLimit = 500
 
     let account: String
@@ -61,8 +61,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Makes a person's grant to a Google client, or adds scopes to the existing grant. `isAsked` means that the person
-    /// was asked for consent, even if the scopes were granted before.
+    /// Makes a person's grant to a Google client, or adds scopes to the existing grant. If `isAsked` is true, the
+    /// person was asked for consent, and the lifetime of a grant to an app in testing begins again.
     mutating func consent(
         _ account: String, to client: GoogleClient, scopes: GoogleScopes, isAsked: Bool = false
     ) -> GoogleGrant {
@@ -109,8 +109,8 @@ extension Transaction {
     }
 }
 
-/// The kinds of Google's codes and tokens, and their forms. Google documents no form, but developers see how the texts
-/// begin.
+/// The kinds of Google's codes and tokens, and their formats. Google documents no format; only the first characters of
+/// each kind are known.
 enum GoogleToken {
     case code
     case access
@@ -131,8 +131,8 @@ enum GoogleToken {
 /// A list of Google scopes, in the order in which they were requested:
 /// <https://developers.google.com/identity/protocols/oauth2/scopes>.
 ///
-/// Quirks: `email` and `profile` may be requested by these short names, and are written as URLs in responses. They
-/// include `openid`, even if it wasn't requested.
+/// Quirks: `email` and `profile` may be requested by these short names, and are written as URLs in responses. Responses
+/// with one of these scopes also have `openid`, even if it wasn't requested.
 struct GoogleScopes: Codable, Sendable {
     private static let prefix = "https://www.googleapis.com/auth/"
 

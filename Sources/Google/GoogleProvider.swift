@@ -266,8 +266,8 @@ extension GoogleProvider {
         host, tokenHost, userInfoHost, apiHost, peopleHost, deviceHost, "google.com",
     ]
 
-    /// Returns Google's error page for an unknown address. For an unknown method, the API hosts answer like that too,
-    /// and the host of the sign-in pages answers 405.
+    /// Returns Google's error page for an unknown address, with status 404. A known address with an unknown method gets
+    /// the same page from the API hosts, and the status 405 from the host of the sign-in pages.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (host, path) = (exchange.address.host ?? "", exchange.address.path)
         // The paths below belong to Firebase.

@@ -70,7 +70,7 @@ struct GoogleClient: SeededOAuthClient {
         var hasSecret: Bool { self != .ios && self != .android }
     }
 
-    /// The publishing status of an app at Google. Google's console has one for the whole project:
+    /// The publishing status of an app at Google. Google's console has one status for the whole project:
     /// <https://support.google.com/cloud/answer/15549945>.
     enum PublishingStatus: String, CaseIterable, Sendable {
         case production

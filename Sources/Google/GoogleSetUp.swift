@@ -16,9 +16,9 @@ extension GoogleProvider {
         client(of: app).id == nil ? .nothing : .client
     }
 
-    /// Returns the Google client that an app's configuration names. Besides environment variables, `CLIENT_ID` of
-    /// `GoogleService-Info.plist` and `client_id` of `google-services.json` and of files from Google's console are
-    /// read.
+    /// Returns the Google client that an app's configuration names. The ID is read from environment variables, from
+    /// `CLIENT_ID` in `GoogleService-Info.plist`, or from `client_id` in `google-services.json` or in a file that
+    /// Google's console has made.
     private static func client(of app: AppConfiguration) -> AppConfiguration.Client {
         let named = app.client("GOOGLE")
         return AppConfiguration.Client(
@@ -55,10 +55,11 @@ extension GoogleProvider {
         }
     }
 
-    /// Returns the type of a Google client, by an app's configuration; `nil` for a web client. Only an iOS app's
-    /// property list has the reversed client ID. In `google-services.json`, 1 is an Android app and 2 an iOS app
-    /// (<https://developers.google.com/android/guides/google-services-plugin>). The file of Google's console for a
-    /// desktop app has "installed" (<https://developers.google.com/identity/protocols/oauth2/native-app#creatingcred>).
+    /// Returns the type of a Google client, as an app's configuration shows it; `nil` for a web client. Only an iOS
+    /// app's property list has the reversed client ID. In `google-services.json`, the `client_type` is 1 for an Android
+    /// app and 2 for an iOS app (<https://developers.google.com/android/guides/google-services-plugin>). The file that
+    /// Google's console makes for a desktop app has the member `installed`
+    /// (<https://developers.google.com/identity/protocols/oauth2/native-app#creatingcred>).
     private static func appClient(_ id: String, in app: AppConfiguration) -> StartingSeed.AppClient? {
         func client(_ type: GoogleClient.Kind, _ appID: String? = nil) -> StartingSeed.AppClient {
             let appID = appID.map { [("appID", JSONValue.string($0))] } ?? []

@@ -37,8 +37,8 @@ extension GoogleProvider {
 
     private func securityIssuer(_ exchange: Exchange) -> JSONValue { .string(issuer(exchange) + "/") }
 
-    /// Handles GET /.well-known/risc-configuration. Google's document also has addresses of the RISC API, which this
-    /// one leaves out.
+    /// Handles GET /.well-known/risc-configuration. Google's document also has addresses of the RISC API, which the
+    /// stand-in leaves out.
     func securityConfiguration(_ exchange: Exchange) -> Response {
         GoogleProvider.json([
             "issuer": securityIssuer(exchange),

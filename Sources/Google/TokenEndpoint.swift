@@ -142,11 +142,15 @@ extension GoogleProvider {
         return audience
     }
 
-    /// Whether the redirect URI in a token request fits the one of the authorization. A code that a native app's SDK
-    /// got for its backend has no redirect URI. The parameter must then be missing, empty, or a redirect URI of the
-    /// backend (<https://developers.google.com/identity/sign-in/ios/offline-access>), and not `postmessage`
-    /// (<https://github.com/zquestz/omniauth-google-oauth2/issues/272>). For the code of a pop-up, the parameter is
-    /// `postmessage`, which libraries send, or the origin of the page
+    /// Whether the redirect URI in a token request is acceptable. Usually it must equal the redirect URI of the
+    /// authorization.
+    ///
+    /// For a code that a native app's SDK got for its backend, the authorization has no redirect URI. The parameter
+    /// must then be missing, empty, or a redirect URI of the backend
+    /// (<https://developers.google.com/identity/sign-in/ios/offline-access>), and not `postmessage`
+    /// (<https://github.com/zquestz/omniauth-google-oauth2/issues/272>).
+    ///
+    /// For the code of a pop-up, the parameter is `postmessage`, which libraries send, or the origin of the page
     /// (<https://developers.google.com/identity/oauth2/web/guides/use-code-model#popup_mode>).
     private static func redirectURI(_ sent: String?, fits authorized: String?, _ client: GoogleClient) -> Bool {
         if authorized == GoogleProvider.popupRedirectURI {
@@ -287,8 +291,8 @@ extension GoogleProvider {
         let at: Instant
     }
 
-    /// Returns the response of Google's token endpoint. `audience` is the client in the `aud` of the ID token, if it
-    /// isn't `client`.
+    /// Returns the response of Google's token endpoint. `audience` is the client in the `aud` of the ID token; `nil`
+    /// means `client`, which has sent the request.
     private func answer(
         _ exchange: Exchange, _ issued: Issued, _ client: GoogleClient, _ audience: GoogleClient? = nil
     ) throws(GoogleError) -> Response {

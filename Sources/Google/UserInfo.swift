@@ -42,8 +42,8 @@ extension GoogleProvider {
         return GoogleProvider.json(.object(body))
     }
 
-    /// Returns the error response of Google's user info endpoint. `isMissing` means that the request has no token, or a
-    /// token without a scope of sign-in.
+    /// Returns the error response of Google's user info endpoint. If `isMissing` is true, the request has no token, or
+    /// a token without a scope of sign-in.
     private func refused(_ version: UserInfoVersion, isMissing: Bool, _ diagnosis: Diagnosis) -> Response {
         let error = isMissing ? APIError.noCredential(diagnosis) : APIError.invalidCredential(diagnosis)
         switch version {
@@ -102,8 +102,8 @@ extension GoogleProvider {
         return (scopes, account)
     }
 
-    /// Returns the fields of a person that a request to Google's People API names, in `personFields` or in the older
-    /// `requestMask.includeField`, whose paths begin with "person."
+    /// Returns the fields of a person that a request to Google's People API names in `personFields`. If that is empty,
+    /// the older `requestMask.includeField` is read, whose paths begin with "person."
     /// (<https://developers.google.com/people/api/rest/v1/RequestMask>,
     /// <https://github.com/codenameone/CodenameOne/issues/3135>).
     private func personFields(_ query: Form) throws(APIError) -> Set<String> {

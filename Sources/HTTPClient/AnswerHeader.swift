@@ -41,7 +41,7 @@ struct AnswerHeader {
         start = blank.upperBound
     }
 
-    /// Returns the body of an HTTP answer, or `nil` if it isn't complete. `isWhole` means that the connection has
+    /// Returns the body of an HTTP answer, or `nil` if it isn't complete. If `isWhole` is true, the connection has
     /// ended.
     func body(in bytes: [UInt8], isWhole: Bool) -> [UInt8]? {
         let rest = bytes[start...]

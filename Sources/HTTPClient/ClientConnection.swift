@@ -14,8 +14,8 @@ final class ClientConnection {
         if let context { SSL_CTX_free(context) }
     }
 
-    /// Begins TLS 1.2 or later on the connection. `isVerified` requires a certificate by a trusted authority, with the
-    /// host's name.
+    /// Begins TLS 1.2 or later on the connection. If `isVerified` is true, the server's certificate must be for the
+    /// host's name and from a trusted authority.
     func startTLS(
         host: String, isVerified: Bool, until deadline: ContinuousClock.Instant
     ) throws(ConnectionFailure) {

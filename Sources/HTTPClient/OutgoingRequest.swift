@@ -17,13 +17,13 @@ package enum OutgoingRequest {
     /// The most bytes in the header of the answer to an outgoing HTTP request.
     private static let headerLimit = 64 << 10
 
-    /// The `User-Agent` of the daemon's own requests. The control API refuses it, so that a notification to an app's
-    /// server can't change anything in the daemon.
+    /// The `User-Agent` of the daemon's own requests. The control API refuses requests with it, so that a notification
+    /// to an app's server can't change anything in the daemon.
     package static let userAgent = "Understudy/outgoing"
 
-    /// Sends an HTTP request, and blocks its thread until the answer is there, at most `seconds`. `host` is sent as the
-    /// `Host` header in place of the URL's host. At most `limit` bytes of the answer are read, including its header.
-    /// Without `isVerified`, any certificate is accepted.
+    /// Sends an HTTP request, and blocks its thread until the answer has arrived or `seconds` have passed. `host` is
+    /// sent as the `Host` header in place of the URL's host. At most `limit` bytes of the answer are read, including
+    /// its header. If `isVerified` is false, any certificate is accepted.
     package static func send(
         _ method: String, to url: String, host: String? = nil, contentType: String? = nil,
         headers: [(name: String, value: String)] = [],

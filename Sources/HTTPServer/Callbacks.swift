@@ -25,13 +25,12 @@ func connectionCallback(
     }
 }
 
-/// Begins an HTTP request. The HTTP library libmicrohttpd calls this with the request target as it was sent, before it
-/// decodes the target in place.
+/// Begins an HTTP request. The HTTP library libmicrohttpd calls this before it decodes the request target.
 ///
-/// This function overwrites every `&` of the query in libmicrohttpd's buffer, so that libmicrohttpd finds only one
-/// field. Otherwise the library would copy thousands of fields into the connection's memory, and close the connection
-/// without an answer if they don't fit. The library treats the first `Cookie` header in the same way, so this function
-/// puts an empty `Cookie` header before the others.
+/// This function hides the query's fields and the cookies from libmicrohttpd. Otherwise the library would copy
+/// thousands of them into the connection's memory, and close the connection without an answer if they don't fit. To
+/// hide them, every `&` of the query is overwritten in the library's buffer, and an empty `Cookie` header is put before
+/// the others.
 func beginCallback(
     context: UnsafeMutableRawPointer?, target: UnsafePointer<CChar>?, connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
@@ -107,7 +106,7 @@ func logCallback(context: UnsafeMutableRawPointer?, line: UnsafePointer<CChar>?)
     }
 }
 
-/// Answers a request that the HTTP library libmicrohttpd refuses, with our error response in place of the library's.
+/// Answers a request that the HTTP library libmicrohttpd refuses. The answer replaces the library's own error response.
 func refusalCallback(
     context: UnsafeMutableRawPointer?, connection: OpaquePointer?, status: UInt32, reason: UnsafePointer<CChar>?
 ) -> Int32 {

@@ -7,13 +7,13 @@ final class Connection: @unchecked Sendable {
     enum Phase {
         /// The connection is accepted, but no worker thread has opened it yet.
         case new
-        /// The client sends the header of a request, or nothing.
+        /// The client is sending the header of a request, or sends nothing.
         case waiting
-        /// The client sends the body of a request.
+        /// The client is sending the body of a request.
         case sendingBody
-        /// The server works on the client's request.
+        /// The server is working on the client's request.
         case working
-        /// The client reads the server's answer.
+        /// The client is reading the server's answer.
         case reading
     }
 
@@ -88,8 +88,8 @@ enum ClientAddress {
     }
 }
 
-/// A further port of the HTTP server, whose requests get a label. The port is closed when the last reference to this
-/// object is released.
+/// An additional port of the HTTP server. Its requests carry a label, by which the handler tells them from those of
+/// other ports. The port is closed when the last reference to this object is released.
 package final class LabelledPort: Sendable {
     package let port: UInt16
     private let listeners: [Int32]

@@ -20,8 +20,8 @@ final class ConnectionGate: Sendable {
         /// The number of connections that may wait for a delayed answer or read a stream. The other connections are
         /// kept for short requests.
         var held: Int { max(1, connections * 3 / 4) }
-        /// The number of connections that may exist above the limit, while connections that are closed in favour of new
-        /// ones are still open.
+        /// The number of connections that may exist above the limit for a moment, until the connections that had to
+        /// make room for new ones are closed.
         var slack: Int { max(1, min(64, connections / 8)) }
     }
 
@@ -46,8 +46,9 @@ final class ConnectionGate: Sendable {
     private let state = Mutex(State())
     private let timeoutAnswer: @Sendable (_ status: Int, _ reason: String) -> [UInt8]
 
-    /// Makes the object that limits a server's connections. `answer` returns the bytes that tell a client why its
-    /// connection is closed before its request has arrived, or no bytes if the client can't be told, as behind TLS.
+    /// Makes the object that limits a server's connections. A connection may have to be closed before its request has
+    /// arrived. `answer` then returns the response that tells the client why, or no bytes if the client can't be told,
+    /// as behind TLS.
     init(_ limits: Limits, answer: @escaping @Sendable (_ status: Int, _ reason: String) -> [UInt8] = { _, _ in [] }) {
         self.limits = limits
         timeoutAnswer = answer
@@ -69,8 +70,8 @@ final class ConnectionGate: Sendable {
 
     // MARK: - A connection's life
 
-    /// Admits or refuses a new connection, and may close an older one in its favour. `isAdopted` says that `address`
-    /// isn't the client's.
+    /// Admits or refuses a new connection, and may close an older one in its favour. If `isAdopted` is true, `address`
+    /// isn't the address of the connection's client.
     func admit(
         _ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, label: String? = nil, isAdopted: Bool = false
     ) -> Admission {
@@ -236,8 +237,7 @@ final class ConnectionGate: Sendable {
 
     private func oldest(in state: borrowing State) -> Connection? { oldest(sendingIn: state) ?? state.reading.first }
 
-    /// Closes a connection before its request or answer is done. Its descriptor is still open: `closed` is called
-    /// before the descriptor is closed, and takes the same lock.
+    /// Closes a connection before its request or answer is done.
     private func evict(_ connection: Connection, _ status: Int, _ reason: String, _ state: inout State) {
         if connection.hasRequest, connection.phase != .reading {
             let answer = timeoutAnswer(status, reason)

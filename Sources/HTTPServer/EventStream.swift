@@ -50,8 +50,8 @@ package final class EventStream: Sendable {
         }
     }
 
-    /// The most bytes of a streamed body that its client may not have read yet. A stream ends when its client is
-    /// further behind, unless a single chunk is larger than this.
+    /// The most bytes of a streamed body that may wait for the client to read them. If there are more, the stream ends,
+    /// unless a single chunk alone is larger.
     private static let backlogLimit = 4 << 20
     private let state = Mutex(State())
     private let whenDrained: (@Sendable () -> Void)?

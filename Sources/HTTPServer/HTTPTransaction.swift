@@ -16,7 +16,7 @@ final class HTTPTransaction: @unchecked Sendable {
     private let suspensions: Suspensions
     // Only the connection's own worker uses these.
     var body: [UInt8] = []
-    /// The request's header fields, if they are kept until the answer, as they are only for a request without a body.
+    /// The header fields of a request without a body, kept until the answer; `nil` for a request with a body.
     var headers: [(name: String, value: String)]?
     var discarded = 0
     /// Whether the request's body was discarded because the bodies of all requests together had reached their memory
@@ -33,8 +33,8 @@ final class HTTPTransaction: @unchecked Sendable {
     var stream: EventStream?
     private let state = Mutex(State.reading)
     private let hasGone = Atomic<Bool>(false)
-    /// Whether the connection was already suspended when its server last looked for suspended connections whose clients
-    /// it should watch.
+    /// Whether the connection was found suspended by a search for suspended connections. If the next search finds it
+    /// again, the server begins to watch its client.
     let wasSeenWaiting = Atomic<Bool>(false)
     /// Whether the server watches the client, to notice when it disconnects; accessed under the lock of `state` only.
     private var isWatched = false
@@ -146,12 +146,12 @@ package final class Completion: Sendable {
     }
 
     /// Returns a completion whose answer is changed by `change` and then passed on to this completion. It is abandoned
-    /// when this completion is.
+    /// when this completion is abandoned.
     package func through(_ change: @escaping @Sendable (Response) -> Response) -> Completion {
         then { [self] in self(change($0)) }
     }
 
-    /// Returns a completion that passes its answer to `deliver`. It is abandoned when this completion is.
+    /// Returns a completion that passes its answer to `deliver`. It is abandoned when this completion is abandoned.
     package func then(_ deliver: @escaping @Sendable (Response) -> Void) -> Completion {
         let inner = Completion(deliver)
         whenAbandoned { [weak inner] in inner?.abandon() }
@@ -170,8 +170,8 @@ package final class Completion: Sendable {
 }
 
 /// The suspended connections of an HTTP server, whose requests wait for their answers. libmicrohttpd ends the process
-/// if it is stopped while a connection is suspended, so this class counts them, and refuses further ones once the
-/// server is about to stop.
+/// if it is stopped while a connection is suspended. So this class counts these connections, and refuses further ones
+/// once the server is about to stop.
 final class Suspensions: Sendable {
     private struct State {
         /// The requests whose connections have been suspended and that aren't done, whether the connections are still

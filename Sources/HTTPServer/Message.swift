@@ -5,7 +5,7 @@ import CConnections
 struct Message {
     let pointer: OpaquePointer
 
-    /// Makes libmicrohttpd's response from ours. Returns `nil` if there is no memory, or if nothing should be sent.
+    /// Makes the library's form of an HTTP response. Returns `nil` if there is no memory, or if nothing should be sent.
     init?(_ response: Response, on transaction: HTTPTransaction, _ watch: Watch?) {
         let made: OpaquePointer?
         switch response.delivery {
@@ -23,7 +23,7 @@ struct Message {
         self.init(made, response)
     }
 
-    /// Makes libmicrohttpd's response from ours, whose body is sent whole.
+    /// Makes libmicrohttpd's form of an HTTP response whose body is sent whole.
     init?(_ response: Response) { self.init(Message.copy(response.body), response) }
 
     private init?(_ made: OpaquePointer?, _ response: Response) {
@@ -63,7 +63,7 @@ struct Message {
 /// Passes the body of a response to libmicrohttpd in pieces.
 final class BodyReader: @unchecked Sendable {
     enum Source {
-        /// The body is some bytes, after which the connection ends abruptly.
+        /// The response's body consists of these bytes, after which the connection ends abruptly.
         case cut([UInt8])
         case stream(EventStream)
     }

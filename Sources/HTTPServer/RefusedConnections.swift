@@ -100,10 +100,11 @@ package final class RefusedConnections: Sendable {
     }
 }
 
-/// The error responses that libmicrohttpd makes itself, before any of our functions has the whole request.
+/// The error responses of the library libmicrohttpd to requests that it can't read, so that they never reach the
+/// server's handler.
 enum MicrohttpdRefusal {
-    /// Returns the reason for libmicrohttpd's error response as a sentence without markup, or `nil` if the line of
-    /// libmicrohttpd's log announces no error response. The line contains the page that libmicrohttpd is about to send.
+    /// Returns the reason in an error response of libmicrohttpd, as a sentence without markup. `line` is the line that
+    /// libmicrohttpd has logged, and which contains the response. Returns `nil` if the line is about something else.
     static func reason(in line: String) -> String? {
         guard line.hasPrefix("Error processing request (HTTP response code is ") else { return nil }
         guard let start = line.firstRange(of: "<body>"), let end = line.firstRange(of: "</body>"),
@@ -119,8 +120,8 @@ enum MicrohttpdRefusal {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Whether a chunk's first line was too long for the connection's memory. For this error, libmicrohttpd blames the
-    /// server and uses the status 500, which it otherwise has only for servers that read no body, as ours always does.
+    /// Whether an error status of libmicrohttpd means that the first line of a chunk was too long for the connection's
+    /// memory. In this server, only that error has the status 500.
     static func isChunkLine(_ status: UInt32) -> Bool { status == 500 }
 
     /// Returns the reason for refusing a request in which the first line of a chunk was too long.

@@ -14,8 +14,8 @@ package struct Request: Sendable {
     /// The name of the test world to which the request's port or connection belongs; `nil` if the port serves all
     /// worlds.
     package var label: String?
-    /// Whether the request's client is on this machine. The value is false behind our proxy, which hides the client's
-    /// address.
+    /// Whether the request's client is on this machine. The value is false behind the daemon's own proxy, which hides
+    /// the client's address.
     package var isFromLoopback: Bool
 
     package init(

@@ -39,8 +39,8 @@ package struct Response: Sendable {
     }
 }
 
-/// The result of handling a request: a response, or a closure that makes one later. Until then the connection is
-/// suspended and occupies no thread.
+/// The result of handling a request: a response, or a closure that makes one later. Until there is a response, the
+/// connection is suspended and occupies no thread.
 package enum Reply: Sendable {
     case now(Response)
     /// The response is made later by this closure, which gets a completion and calls it with the response.

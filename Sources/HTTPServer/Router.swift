@@ -11,8 +11,7 @@ package struct Router<Endpoint: Sendable>: Sendable {
         let path: String
         let pattern: [String]
         let hasParameters: Bool
-        /// The HTTP methods of a path, each with its endpoint at the same position in `endpoints`. They are in an array
-        /// of their own, so that they are compared as texts.
+        /// The HTTP methods of a path, each with its endpoint at the same position in `endpoints`.
         private(set) var methods: [String] = []
         private(set) var endpoints: [Endpoint] = []
 

@@ -97,7 +97,8 @@ package final class Server: Sendable {
     package func announceEnd() { workers.isEnding.store(true, ordering: .relaxed) }
 
     /// Stops the server after another process has taken over the listening sockets. Connected clients may send one more
-    /// request within `grace`. This call blocks until then; `stop` ends it early.
+    /// request within `grace`. This call blocks until the clients have disconnected or `grace` has passed; `stop` ends
+    /// it early.
     package func retire(within grace: Duration) { workers.retire(within: grace) }
 
     deinit { workers.stop() }
@@ -110,8 +111,8 @@ package struct ServerCounters: Sendable, Equatable {
     package var held = 0
     /// The bytes that request bodies take in memory.
     package var bodyBytes = 0
-    /// The refusals by a limit since the server's start: connections, requests that would have had to wait, and bodies
-    /// for which there was no memory.
+    /// The number of connections and requests refused because of a limit, since the server's start. There are limits
+    /// for connections, for delayed or streamed answers, and for the memory of request bodies.
     package var refused: UInt64 = 0
     /// The connections that were closed in favour of new ones, while the client was still sending or reading.
     package var evicted: UInt64 = 0

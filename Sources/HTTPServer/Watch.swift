@@ -16,8 +16,8 @@ final class Watch: Sendable {
         var listeners: [Int32]
         /// The labels that the connections of listening sockets get, by the socket's descriptor.
         var labels: [Int32: String] = [:]
-        /// The listening sockets that the accepting thread should close. Only that thread knows that it isn't just
-        /// accepting a connection from one of them.
+        /// The listening sockets that the accepting thread should close. No other thread may close them, because a
+        /// connection could just be accepted from one of them.
         var ending: [Int32] = []
         var mayAccept = true
         var isRunning = false
@@ -45,7 +45,7 @@ final class Watch: Sendable {
 
     /// The most milliseconds between two calls of `tick`.
     private static let pause: Int32 = 200
-    /// The largest serial number of a watched connection. The words of an event set have 63 bits.
+    /// The largest serial number of a watched connection.
     private static let lastSerial = UInt32.max >> 1
 
     /// Prepares to accept connections from the listening sockets, and owns their descriptors from now on.
@@ -209,9 +209,8 @@ final class Watch: Sendable {
         }
     }
 
-    /// Refuses one client that waits to be accepted when the process has no descriptor left, by means of a descriptor
-    /// kept in reserve. Then it pauses, because descriptors may become free. The server's connections can't have used
-    /// all descriptors, because their number is limited.
+    /// Refuses one client that waits to be accepted when the process has no descriptor left. A descriptor kept in
+    /// reserve is used for that. The function then pauses, because descriptors may become free.
     private func refuseOne(from listener: Int32) {
         let kept = reserve.exchange(-1, ordering: .relaxed)
         if kept >= 0 { close(kept) }

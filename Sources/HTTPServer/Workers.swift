@@ -107,8 +107,8 @@ final class Workers: Sendable {
         }
     }
 
-    /// Watches for the disconnection of clients whose connections were already suspended at the last call and still
-    /// are. Most answers come sooner, and watching costs as much as suspending.
+    /// Watches for the disconnection of clients whose connections were already suspended at the previous call and still
+    /// are. Shorter waits aren't watched, because watching costs as much as suspending.
     private func watchSuspended() {
         let now = ContinuousClock.now
         let isDue = lastLook.withLock { last in
@@ -152,7 +152,8 @@ final class Workers: Sendable {
     }
 
     /// Stops the HTTP server after another process has taken over the listening sockets. Connected clients may send one
-    /// more request within `grace`; `stop` ends that early.
+    /// more request within `grace`. This call blocks until they have disconnected or `grace` has passed; `stop` ends it
+    /// early.
     func retire(within grace: Duration) {
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
         quiesce()

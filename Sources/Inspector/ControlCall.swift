@@ -3,7 +3,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// A refusal by the control API, or of an action that was chosen on the page of an account or a user.
+/// A refusal of a call of the control API, or of an action that was chosen on the page of an account or a user.
 struct CallRefusal: Error, Sendable {
     let status: Int
     /// A sentence that says why the control API refused the call.

@@ -36,8 +36,8 @@ extension Inspector {
     }
 
     /// Returns the refusal of a request for one of the inspector's pages, or `nil` if the request is allowed. The rules
-    /// are the control API's, except that other sites may link to the pages. Those sites can neither frame nor read
-    /// them.
+    /// are those of the control API, except that other sites may link to the pages. Those sites can neither frame nor
+    /// read them.
     func refusal(of exchange: Exchange) -> Response? {
         guard let refusal = control.refusal(of: exchange, allowsLinks: true) else { return nil }
         if refusal.status == 401 { return tokenPage(exchange, refusal) }

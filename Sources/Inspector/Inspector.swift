@@ -6,17 +6,16 @@ import Worlds
 
 /// The inspector: web pages that show people what has happened in a test world, and change what happens next.
 ///
-/// Each area has a folder with its pages and its endpoints. A page works without scripts. It makes changes by calls of
-/// the control API, so that each rule and each refusal is written once. No page has an inline script or style: all are
-/// files in the folder `Assets`.
+/// Each area has a folder with its pages and its endpoints. Pages work without scripts, and make all changes by calls
+/// of the control API. Scripts and styles are never inline: they are files in the folder `Assets`.
 package struct Inspector: Sendable {
-    /// The path of the inspector's pages, below the address of a world.
+    /// The path of the inspector's pages, below the address of a test world.
     package static let root = "/_understudy"
 
     let control: ControlAPI
     let providers: [any Provider]
     let version: String
-    /// The scenarios (ready-made test situations) with which every world begins.
+    /// The scenarios (ready-made test situations) with which every test world begins.
     let chosen: [Scenario]
     let formToken: FormToken
 
@@ -55,7 +54,7 @@ package struct Inspector: Sendable {
 }
 
 extension Exchange {
-    /// Returns the URL of the inspector's page at `path`, such as `people/ada`, in the world of this request.
+    /// Returns the URL of the inspector's page at `path`, such as `people/ada`, in the test world of this request.
     func inspector(_ path: String = "") -> String { "\(address.ownBase)\(Inspector.root)/\(path)" }
 }
 
@@ -64,7 +63,7 @@ struct Area {
     /// The path of the area's first page, below the inspector's address.
     let path: String
     let title: String
-    /// The area's pages that are shown as tabs.
+    /// The pages of an area of the inspector, such as the inbox, that are shown as tabs.
     var tabs: [(path: String, title: String)] = []
 
     static let signIns = Area(path: "", title: "Sign-ins")
@@ -223,7 +222,8 @@ struct Asset: Sendable {
 }
 
 enum InspectorAssets {
-    /// All style sheets of the folder `Assets` in one, in the order of the files' names. `base` comes first.
+    /// All style sheets of the folder `Assets` joined into one: first `base`, then the others in the order of their
+    /// names.
     static let styleSheet = Asset(
         name: "inspector.css", type: "text/css;charset=UTF-8",
         text: StyleSheets.all.map { "\($0.text)" }.joined())
@@ -245,8 +245,8 @@ extension Inspector {
 }
 
 /// A secret in the inspector's forms against forged requests: pages of other origins can't read it, so only the
-/// inspector's pages can make changes. It is made when the daemon starts. All worlds use the same one, and so do
-/// daemons that share their worlds.
+/// inspector's pages can make changes. It is made when the daemon starts, and is the same in all test worlds. Daemons
+/// that share their test worlds share the secret, too.
 /// <https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html>
 package struct FormToken: Sendable {
     private static let name = "formToken"
@@ -267,11 +267,11 @@ package struct FormToken: Sendable {
         text = try archive.text(FormToken.name, orKeep: text)
     }
 
-    /// An ID of this run of the daemon, or of the common run of all daemons that share their worlds. It is a digest of
-    /// the form token, which can't be computed from it.
+    /// An ID that changes when the daemon restarts. Daemons that share their test worlds have the same ID. It is a
+    /// digest of the secret form token, which doesn't reveal the token.
     var run: String { String(Hex.encode(Digest.sha256(text)).prefix(12)) }
 
-    /// The hidden field with the secret, for an HTML form.
+    /// The hidden form field that contains the inspector's secret against forged requests.
     var field: HTML { .hidden(FormToken.name, text) }
 
     func isCarried(by form: Form) -> Bool {

@@ -21,7 +21,7 @@ struct Attributes: ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Returns the attributes `first`, followed by the present attributes.
+    /// Returns the attributes `first`, followed by these attributes.
     func after(_ first: Attributes) -> Attributes {
         var sum = first
         sum.all += all
@@ -63,7 +63,7 @@ extension HTML: ExpressibleByStringInterpolation {
     }
 
     /// Returns a paragraph that draws attention. `kind` is `good`, `bad`, `warn` or empty. Screen readers announce a
-    /// `bad` one at once.
+    /// paragraph of the kind `bad` at once.
     static func note(_ kind: String, _ content: HTML?...) -> HTML {
         .of("p.note.\(kind)", ["role": kind == "bad" ? "alert" : nil], .group(content.compactMap { $0 }))
     }
@@ -104,7 +104,7 @@ extension HTML: ExpressibleByStringInterpolation {
     }
 
     /// Returns an HTML table. On a phone its rows become cards, in which each cell is labelled with its column. If
-    /// `columns` is empty, the table has no head. With `headed`, the first cell of a row is the row's heading.
+    /// `columns` is empty, the table has no head. If `headed` is true, the first cell of each row is the row's heading.
     static func table(
         _ selector: String, _ columns: [String], caption: HTML? = nil, label: String? = nil, headed: Bool = false,
         _ rows: [Row]

@@ -2,8 +2,8 @@ import EmulatorCore
 import JSON
 import Time
 
-/// Prepares texts from requests for pages. It makes control characters, and characters that change the writing
-/// direction, visible, and cuts long texts. Limits are in bytes.
+/// Prepares texts that come from requests for display on the inspector's pages. Control characters, and characters that
+/// change the writing direction, are made visible. Long texts are shortened to a limit in bytes.
 enum ShownText {
     /// Returns a text for display on one line, with line breaks made visible.
     static func plain(_ text: String, limit: Int = 160) -> String { shown(text, limit, isHidden) }
@@ -50,7 +50,7 @@ enum ShownText {
     /// Returns a text in an element that isolates its writing direction from the surrounding text.
     static func isolated(_ text: String, limit: Int = 160) -> HTML { .of("bdi", .text(plain(text, limit: limit))) }
 
-    /// Returns a URL or a header's value as HTML. It may be longer than other texts before it is shortened.
+    /// Returns a URL or a header's value as HTML, shortened to 400 bytes.
     static func line(_ text: String) -> HTML { isolated(text, limit: 400) }
 
     /// Describes a duration, given in microseconds, as people say it: "12 ms", "3.4 s", "2 min 5 s".
@@ -64,7 +64,7 @@ enum ShownText {
         return "\(seconds / 3600) h \(seconds % 3600 / 60) min"
     }
 
-    /// Returns a time of the world's clock as HTML.
+    /// Returns a time of the test world's clock as HTML.
     static func time(_ time: Instant) -> HTML {
         let text = time.text
         return .of("time", ["datetime": text], .text(text.replacing("T", with: " ").replacing("Z", with: "")))

@@ -37,8 +37,8 @@ package struct CertificateAuthority: Sendable {
         return [0x40] + random.bytes(15)
     }
 
-    /// Issues a TLS server certificate for `hosts` and IP addresses, with a new key. Both are PEM. The authority's
-    /// certificate follows the server's.
+    /// Issues a TLS server certificate for `hosts` and IP addresses, with a new key. Returns the key in PEM, and the
+    /// chain in PEM: the server's certificate, then the authority's.
     package func issue(
         hosts: [String], addresses: [String], from start: Instant, to end: Instant
     ) throws(KeyError) -> (chain: String, key: String) {

@@ -25,7 +25,7 @@ package enum Digest {
         hmac(OpenSSL.sha256, size: 32, key: key, message)
     }
 
-    /// Returns the HMAC-SHA1 of a message, which old webhook receivers still verify.
+    /// Returns the HMAC-SHA1 of a message, which old receivers of webhooks verify.
     package static func hmacSHA1(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
         hmac(OpenSSL.sha1, size: 20, key: key, message)
     }

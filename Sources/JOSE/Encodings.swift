@@ -111,7 +111,8 @@ package enum Hex {
         value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
     }
 
-    /// Decodes hexadecimal digits in upper or lower case. Returns `nil` for an odd length or any other character.
+    /// Decodes hexadecimal digits in upper or lower case. Returns `nil` for an odd length, or a character that isn't a
+    /// hexadecimal digit.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var high: UInt8?

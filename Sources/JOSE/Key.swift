@@ -77,7 +77,8 @@ package final class Key: @unchecked Sendable {
         try self.init(pem: pem, reader: try KeyReader())
     }
 
-    /// Reads a key from a PEM block with a reusable reader, which is much faster.
+    /// Reads a key from a PEM block. `reader` can be reused for many keys, which is much faster than making a reader
+    /// for each.
     package convenience init(pem: [UInt8], reader: KeyReader) throws(KeyError) {
         let text = String(decoding: pem, as: UTF8.self)
         let isPrivate = text.contains("-----BEGIN PRIVATE KEY-----")
@@ -96,7 +97,7 @@ package final class Key: @unchecked Sendable {
         return "a PEM block labelled \"\(label)\", where \"PRIVATE KEY\" (PKCS#8) or \"PUBLIC KEY\" (SPKI) is expected"
     }
 
-    /// Whether both keys belong to one key pair, or are equal.
+    /// Whether two keys have the same public half: they are equal, or they are the halves of one key pair.
     package func hasSamePublicHalf(as other: Key) -> Bool { EVP_PKEY_eq(pointer, other.pointer) == 1 }
 
     /// Returns the key in PEM: PKCS#8 for a private key, SPKI for a public key.
@@ -170,7 +171,7 @@ package final class KeyReader {
         target.deallocate()
     }
 
-    /// Reads the key in `pem`, which the caller must free; `nil` if there is no key.
+    /// Reads the key in the PEM text `pem`; `nil` if it contains no key. The caller must free the key.
     func read(_ pem: [UInt8]) -> OpaquePointer? {
         target.pointee = nil
         let isRead = pem.withUnsafeBufferPointer { bytes in

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// The preparation of OpenSSL, and a cache for algorithms that OpenSSL would otherwise look up at each use.
+/// The initialization of OpenSSL, and its digest algorithms, each of which is looked up only once.
 enum OpenSSL {
-    /// OpenSSL's SHA-256, which is looked up once. Otherwise OpenSSL 3 would search for it under a lock at each use.
+    /// OpenSSL's SHA-256. It is looked up only once, because OpenSSL 3 searches for an algorithm under a lock.
     nonisolated(unsafe) static let sha256: OpaquePointer? = {
         prepare()
         return EVP_MD_fetch(nil, "SHA256", nil)
@@ -33,8 +33,8 @@ enum OpenSSL {
         return true
     }()
 
-    /// Adds SHA-256 to the table in which OpenSSL looks up the digests of certificates by number. The table would
-    /// otherwise be empty, because `prepare` leaves it so. The value is `true` when that is done.
+    /// Adds SHA-256 to the table in which OpenSSL looks up the digests of certificates by number. `prepare` leaves this
+    /// table empty. The value is `true` if SHA-256 was added.
     static let knowsDigestOfCertificates: Bool = {
         prepare()
         return EVP_add_digest(EVP_sha256()) == 1

@@ -2,7 +2,8 @@
 package struct JSONLimits: Sendable {
     /// The largest number of bytes that a JSON text may have.
     package var bytes: Int
-    /// The largest depth to which arrays and objects in a JSON text may be nested. Each level costs stack.
+    /// The largest depth to which arrays and objects in a JSON text may be nested. Each level needs memory on the
+    /// stack.
     package var depth: Int
     /// The largest number of members that an object in a JSON text may have.
     package var members: Int
@@ -16,8 +17,8 @@ package struct JSONLimits: Sendable {
     /// The limits on JSON in requests to providers.
     package static let request = JSONLimits(
         bytes: 1 << 20, depth: 64, members: 1_000, values: 100_000, allowsDuplicates: true)
-    /// The limits on JSON in requests to the control API. Each value is validated and keeps its path for messages, and
-    /// so costs several times as much as a value in a request to a provider.
+    /// The limits on JSON in requests to the control API. They allow fewer values than in requests to providers,
+    /// because a value that is validated needs several times as much memory.
     package static let control = JSONLimits(
         bytes: 1 << 20, depth: 64, members: 1_000, values: 25_000, allowsDuplicates: false)
     /// The limits on the JSON of seeds and other files.
@@ -97,7 +98,8 @@ struct JSONOutline {
         text[min(place, text.count)...].first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: ":")
     }
 
-    /// Returns the positions after those integers in the JSON text, outside strings, that don't fit into `Int64`.
+    /// Returns, for each integer in the JSON text that doesn't fit into `Int64`, the position of its end. Digits in
+    /// strings are ignored.
     static func wideIntegers(in text: UnsafeBufferPointer<UInt8>) -> [Int] {
         var ends: [Int] = []
         var place = 0

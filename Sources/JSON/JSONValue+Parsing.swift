@@ -11,8 +11,7 @@ package struct JSONSyntaxError: Error, CustomStringConvertible, Sendable {
 
     package var description: String { "line \(line), column \(column): \(reason)" }
 
-    /// Makes an error about a JSON text. `offset` is the error's position in `bytes`: that of the last byte read, or
-    /// the number of bytes read.
+    /// Makes an error about a JSON text. `offset` is the number of bytes up to the mistake.
     fileprivate init(_ reason: String, at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) {
         self.reason = reason
         var line = 1
@@ -104,7 +103,7 @@ extension JSONValue {
         return JSONSyntaxError(reason, at: min(max(0, offset), text.count), in: text)
     }
 
-    /// Converts a value of the JSON library jansson. The depth of `json` is within the limits.
+    /// Converts a value of the JSON library jansson. The caller has checked that `json` isn't nested too deeply.
     private init(_ json: UnsafeMutablePointer<json_t>) {
         switch json.pointee.type {
         case JSON_OBJECT:

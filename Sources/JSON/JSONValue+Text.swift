@@ -50,8 +50,8 @@ extension JSONValue {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Writes a string with the shortest escapes that JSON allows, so that a member's name within the limit is still
-    /// within the limit when it has been written and is read again.
+    /// Writes a string with the shortest escapes that JSON allows. Longer escapes could make an object's member name
+    /// exceed the limit on names when the JSON is read again.
     private static func writeEscaped(_ string: String, to bytes: inout [UInt8]) {
         for byte in string.utf8 {
             switch byte {

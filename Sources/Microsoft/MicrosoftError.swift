@@ -17,8 +17,8 @@ struct MicrosoftError: Error, Sendable {
     }
     private static let byCode = Dictionary(known.map { ($0.code, $0) }) { first, _ in first }
 
-    /// Makes the error of Microsoft's sign-in service with this code. `values` replace the `{}` in its text. Without a
-    /// `diagnosis` of its own, the error gets the advice in the table of known errors.
+    /// Makes the error of Microsoft's sign-in service with this code. `values` replace the `{}` in its text. If
+    /// `diagnosis` is `nil`, the error gets the advice in the table of known errors.
     init(
         _ code: Int, _ values: String..., name: String? = nil, received: String? = nil, expected: String? = nil,
         because diagnosis: Diagnosis? = nil
@@ -103,7 +103,7 @@ extension Exchange {
         return TextRule.guid.holds(sent) ? sent : DerivedNumber.uuid(of: "microsoft.correlation:\(id)")
     }
 
-    /// The test world's time in the form of Microsoft's errors.
+    /// The test world's time in the format that Microsoft's errors have.
     var timestamp: String { world.now.wholeSecond.text.split(separator: "T").joined(separator: " ") }
 }
 

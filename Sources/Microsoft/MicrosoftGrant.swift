@@ -37,14 +37,14 @@ struct MicrosoftScopes: Sendable {
         return ([graph, graphID, "\(graph)/"].contains(api) ? graph : api, String(scope[scope.index(after: slash)...]))
     }
 
-    /// The URIs of the APIs to which the scopes belong, in the order of their first scopes. The scopes of the sign-in
-    /// itself, such as `openid`, belong to Microsoft Graph, which has the userinfo endpoint.
+    /// The URIs of the APIs to which the scopes belong, each once. The scopes of the sign-in itself, such as `openid`,
+    /// belong to Microsoft Graph, which has the userinfo endpoint.
     var apis: [String] {
         let named = names.filter { !MicrosoftScopes.ofSignIn.contains($0) }.map { MicrosoftScopes.split($0).api }
         return named.isEmpty ? [MicrosoftScopes.graph] : MicrosoftScopes(named).names
     }
 
-    /// Returns those of the scopes that an access token for the API has.
+    /// Returns the scopes that an access token for the API contains: those of these scopes that belong to the API.
     func granted(for api: String) -> [String] {
         names.filter { name in
             MicrosoftScopes.ofSignIn.contains(name)
@@ -52,7 +52,7 @@ struct MicrosoftScopes: Sendable {
         }
     }
 
-    /// The scopes in one spelling, with the API's URI and in lower case, so that they can be compared.
+    /// The scopes in a uniform spelling, with the API's URI and in lower case, so that they can be compared.
     var canonical: Set<String> {
         Set(
             names.map { name in
@@ -69,7 +69,8 @@ struct MicrosoftScopes: Sendable {
 struct MicrosoftGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
         let token: TokenDetails
-        /// The tenant segment in the path of the authorization request. The token request must have the same.
+        /// The tenant segment in the path of the authorization request. The path of the token request must have the
+        /// same segment.
         let realm: String
     }
 
@@ -92,7 +93,7 @@ struct MicrosoftGrant: GrantToClient {
     let client: String
     let subject: String
     let since: Instant
-    /// The granted scopes in one spelling, so that they can be compared.
+    /// The granted scopes in a uniform spelling, so that they can be compared.
     private(set) var scopes: Set<String>
 
     mutating func add(_ more: Set<String>) {

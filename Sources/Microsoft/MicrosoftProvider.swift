@@ -214,7 +214,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
 
     // MARK: - Provider
 
-    /// Returns Microsoft's error for a request that is too large, or its page at the authorization endpoint.
+    /// Returns Microsoft's error for a request that is too large. At the authorization endpoint, the error is a page.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard !exchange.address.path.hasSuffix("/authorize") else {
             return pages(exchange).problem(400, "Bad Request", diagnosis)
@@ -222,7 +222,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         return MicrosoftError(9002313, because: diagnosis).response(exchange)
     }
 
-    /// Returns Microsoft's error or page for a path or an HTTP method that doesn't exist.
+    /// Returns Microsoft's error response or error page for a path or an HTTP method that doesn't exist.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (host, path, method) = (exchange.address.host, exchange.address.path, exchange.request.method)
         let received = Diagnosis.quote("\(method) \(path)")

@@ -34,8 +34,8 @@ struct MicrosoftClient: SeededOAuthClient {
         case personal = "PersonalMicrosoftAccount"
     }
 
-    /// The platform for which a client's redirect URI is registered at Microsoft. It decides how the codes that are
-    /// sent there are redeemed.
+    /// The platform for which a client's redirect URI is registered at Microsoft. It decides how authorization codes
+    /// that are sent to the redirect URI are redeemed.
     enum Platform: String, Codable, Sendable {
         case web
         case spa
@@ -53,7 +53,7 @@ struct MicrosoftClient: SeededOAuthClient {
     /// Whether Microsoft's authorization endpoint returns ID tokens to the client.
     let issuesIDTokens: Bool
     let optionalClaims: [String]
-    /// The application ID URI of the client, with which other clients' scopes begin if this client is an API.
+    /// The client's application ID URI. If the client is an API, this URI is the beginning of the API's scopes.
     let identifierURI: String
     let scopes, appRoles, applicationPermissions: [String]
     let interaction: Interaction?
@@ -136,8 +136,8 @@ struct MicrosoftSection: SeedSection {
     /// The Microsoft tenants of the seed, by ID and by each of their domains.
     let tenants: [String: MicrosoftTenant]
     let clients: RegisteredClients<MicrosoftClient>
-    /// The clients of the seed, by the application ID URI and by the client ID. A scope of a client that is an API
-    /// begins with one of these.
+    /// The clients of the seed, by the application ID URI and by the client ID. If a client is an API, the API's scopes
+    /// begin with one of these two.
     let apis: [String: MicrosoftClient]
 
     init(_ fields: inout Fields) {

@@ -48,9 +48,9 @@ struct MicrosoftTokenRequest: Sendable {
         return scopes.names.allSatisfy(MicrosoftScopes.ofSignIn.contains) ? nil : scopes
     }
 
-    /// Checks how the client authenticates for a redirect URI's platform. For the platform Web, a client with a secret
-    /// must send it. For all other platforms, no secret may be sent. A request with the header `Origin` must be for a
-    /// single-page application, whose requests must have it.
+    /// Checks how the client authenticates for a redirect URI's platform. For the platform Web, a client that has a
+    /// secret must send it. For all other platforms, no secret may be sent. Requests for a single-page application must
+    /// have the header `Origin`, and no other requests may have it.
     func authenticate(for platform: MicrosoftClient.Platform) throws(MicrosoftError) {
         if form["client_assertion"] != nil { throw MicrosoftError(700027) }
         if platform == .web, let expected = client.secret {
@@ -67,7 +67,7 @@ struct MicrosoftTokenRequest: Sendable {
 
 extension MicrosoftProvider {
     /// The result of a request to Microsoft's token endpoint, with the tokens that were stored. An access token for an
-    /// API of the seed isn't stored (`nil`): it is a JWT, which is signed later.
+    /// API that the seed defines is missing here (`nil`), because it is a JWT and isn't stored.
     private struct Issued: Sendable {
         let account: Account?
         let api: String
@@ -209,8 +209,8 @@ extension MicrosoftProvider {
 
     // MARK: - Answers
 
-    /// Makes the access and refresh token for a grant. The access token is for the scopes `wanted`, or for those of the
-    /// sign-in if that is `nil`.
+    /// Makes the access and refresh token for a grant. The access token has the scopes `wanted`. If these are `nil`, it
+    /// has the scopes of the sign-in.
     private func issue(
         _ grant: MicrosoftGrant, _ account: Account?, _ details: MicrosoftGrant.TokenDetails,
         _ wanted: MicrosoftScopes?,

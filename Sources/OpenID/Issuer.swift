@@ -16,7 +16,7 @@ struct Issuer: SchemaObject {
     let host, path: String
     /// Whether the issuer's URL names this machine. Such an issuer is also served at its path on the daemon's own host.
     private let isOfThisMachine: Bool
-    /// Further paths at which the issuer is also served.
+    /// The paths at which the issuer is served in addition to the path of its URL.
     let furtherPlaces: [FurtherPlace]
     let followsRequest: Bool
     let algorithms: [Algorithm]
@@ -31,11 +31,11 @@ struct Issuer: SchemaObject {
     let interaction: Interaction?
     var look: Look { .issuer(name) }
     private let clientsByID: [String: ClientMetadata]
-    /// Whether the issuer was created by its first use and isn't in the seed. It then accepts any client.
+    /// Whether the issuer was created by its first use and isn't in the seed. Such an issuer accepts any client.
     private(set) var isTakenOnTrust = false
 
-    /// A further path at which an issuer is served, such as Entra's `/common/v2.0`, where the discovery document names
-    /// no tenant.
+    /// A path at which an issuer is served in addition to the path of its URL. An example is Microsoft Entra's
+    /// `/common/v2.0`, whose discovery document names no tenant.
     struct FurtherPlace: SchemaObject {
         let path: String
         let issuer: String?
@@ -178,7 +178,7 @@ extension OpenIDProvider {
         return .takenOnTrust(id)
     }
 
-    /// Returns the issuer that table rows refer to by `realm`, the key made of the provider's name and the issuer's ID.
+    /// Returns the issuer whose key in tables is `realm`. The key consists of the provider's name and the issuer's ID.
     func issuer(ofRealm realm: some StringProtocol, in world: World) -> Issuer? {
         guard realm.hasPrefix("\(name).") else { return nil }
         return issuer(String(realm.dropFirst(name.utf8.count + 1)), in: world)
@@ -260,7 +260,8 @@ extension OpenIDProvider: ExplainsOwnAddresses {
         return ControlAnswer.error(404, "noSuchIssuer", diagnosis.line).diagnosed(diagnosis)
     }
 
-    /// Returns the issuer's path, from the URL path of a discovery document or of Keycloak's endpoint.
+    /// Returns the path of the issuer to which a URL path belongs, if it is the path of a discovery document or of a
+    /// Keycloak endpoint; otherwise `nil`.
     private static func issuer(of path: String) -> String? {
         for mark in ["/.well-known/openid-configuration", "/protocol/openid-connect/"] {
             if let range = path.firstRange(of: mark) { return String(path[..<range.lowerBound]) }

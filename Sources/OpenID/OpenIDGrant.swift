@@ -59,7 +59,7 @@ extension Transaction {
         return grant
     }
 
-    /// Stores an access token. A JWT access token is stored by its `jti` only, and is signed later.
+    /// Makes and stores an access token. A JWT access token is stored under its `jti`, and isn't signed yet.
     mutating func makeAccessToken(
         _ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer, scopes: [String]? = nil,
         audience: [String] = [], asJWT: Bool = false, boundTo thumbprint: String? = nil
@@ -130,8 +130,7 @@ extension OpenIDProvider {
         }
     }
 
-    /// Removes a person's consent for a client that has no grant, and returns whether there was one. A consent outlives
-    /// the grants of its sign-ins.
+    /// Removes a person's consent to a client that has no grant, and returns whether there was a consent.
     private func hasForgottenConsent(_ order: RevocationOrder, _ exchange: Exchange) throws -> Bool {
         guard let account = order.account, let id = order.client else { return false }
         let owners = issuers.compactMap { issuer in issuer.client(id, in: exchange.world).map { issuer.key(of: $0) } }

@@ -22,7 +22,8 @@ extension OpenIDProvider {
             + [browsers(of: account, in: exchange)]
     }
 
-    /// Returns a person's consents for clients without a current grant. Because of them, the person isn't asked again.
+    /// Returns a person's consents to clients that have no current grant. Such a client can get a grant without the
+    /// person being asked.
     private func consents(
         of account: Account, besides grants: [OpenIDGrant], in exchange: Exchange
     ) -> [InspectedSection] {

@@ -109,8 +109,8 @@ extension Issuer {
         return (policy.paths.all + discovery).flatMap { addresses(of: $0) }.map { host + $0 }
     }
 
-    /// Returns the issuer's endpoints. `issuer` returns the issuer for a request: this one, or the one that the
-    /// request's path names.
+    /// Returns the issuer's endpoints. `issuer` returns the issuer that answers a request: this issuer, or an issuer
+    /// outside the seed that the request's path names.
     func endpoints(
         of issuer: @escaping @Sendable (Exchange) throws -> Issuer
     ) -> [Endpoint] {
@@ -341,15 +341,14 @@ extension Issuer {
 }
 
 extension Look {
-    /// Returns the look of an OpenID issuer's sign-in pages, which resemble a company's own: the issuer's name on a
-    /// dark band, plain forms.
+    /// Returns the look of an OpenID issuer's sign-in pages: plain forms, and the issuer's name on a dark band.
     static func issuer(_ name: String) -> Look {
         Look(name: name, style: StyleSheets.look)
     }
 }
 
 extension Evidence {
-    /// Returns an RFC's section as the public source from which an answer is known.
+    /// Returns the evidence that an answer follows a section of an RFC, which is given as in `9728#section-3`.
     static func rfc(_ section: String) -> Evidence {
         .specified("https://datatracker.ietf.org/doc/html/rfc\(section)")
     }

@@ -164,9 +164,9 @@ struct ProtectedResource: Sendable {
 
 /// The requirements of the protected resource (an MCP server) that belongs to an issuer.
 struct ResourcePolicy: SchemaObject {
-    /// The contents of the `WWW-Authenticate` header. By <https://datatracker.ietf.org/doc/html/rfc9728> and
-    /// <https://datatracker.ietf.org/doc/html/rfc6750>, each of its members is optional, so clients must also manage
-    /// without them.
+    /// The contents of the protected resource's `WWW-Authenticate` header. By
+    /// <https://datatracker.ietf.org/doc/html/rfc9728> and <https://datatracker.ietf.org/doc/html/rfc6750>, all its
+    /// parameters are optional, so clients must also manage without them.
     struct Challenge: SchemaObject {
         enum Metadata: String, CaseIterable, Sendable {
             /// The challenge names the standard URL of the metadata, which clients can also compute.
@@ -202,7 +202,7 @@ struct ResourcePolicy: SchemaObject {
     /// The additional scope that the MCP tool `write_note` needs; `nil` if it needs none.
     let writeScope: String?
     /// The IDs of the issuers whose access tokens are accepted, in the order in which the metadata lists them. If the
-    /// list is empty, only the issuer to which the resource belongs is used.
+    /// list is empty, only the tokens of the issuer to which the resource belongs are accepted.
     let authorizationServers: [String]
     let challenge: Challenge
     /// The origins of the web pages that may send messages to the MCP server; `nil` means any origin.

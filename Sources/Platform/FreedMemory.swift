@@ -17,8 +17,8 @@ package enum FreedMemory {
     /// program's process, memory isn't ours to manage.
     package static func giveBackFromNowOn() { isGivenBack.store(true, ordering: .relaxed) }
 
-    /// Returns freed memory to the system soon, after or just before much memory is freed. Calling this often costs
-    /// little: everything freed within two seconds is returned together.
+    /// Returns freed memory to the system within about two seconds. Call it when much memory has been freed, or is
+    /// about to be. Frequent calls cost little.
     package static func giveBackSoon() {
         guard isGivenBack.load(ordering: .relaxed), !isDue.exchange(true, ordering: .relaxed) else { return }
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) {

@@ -1,17 +1,15 @@
 import Dispatch
 import Synchronization
 
-/// A pool of threads for many short pieces of work that may block. A thread is started when all others are busy, and is
-/// kept.
+/// A pool of threads for many short pieces of work that may block. If all its threads are busy, the pool starts a
+/// further thread, and keeps it.
 ///
-/// Dispatch's concurrent queues don't serve for this: if their threads block, they run only as many as there are cores,
-/// for a second.
+/// Dispatch's concurrent queues aren't used, because they start too few threads while the work blocks.
 package final class WorkThreads: Sendable {
-    /// The threads on which whole requests run that wait for a database.
+    /// The threads for requests that wait for a database.
     package static let shared = WorkThreads(limit: 64)
-    /// The threads for requests that wait for a file on this machine: one request commits while another computes
-    /// signatures. More threads would only wait for each other, because most requests are for the same test
-    /// world: with four threads, a GitHub sign-in takes 1.6 times the processor time.
+    /// The threads for requests that wait for a file on this machine. Two are enough: while one request waits for the
+    /// file, another can compute. With four threads, a GitHub sign-in takes 1.6 times the processor time.
     package static let local = WorkThreads(limit: 2)
     /// The threads that compare passwords with their hashes. Each comparison may take a second and 64 megabytes.
     package static let hashing = WorkThreads(limit: 2)
@@ -21,7 +19,8 @@ package final class WorkThreads: Sendable {
         /// The index in `works` of the first piece of work that hasn't been started.
         var first = 0
         var threads = 0
-        /// The number of the pool's threads that have no work, or have just been woken for some.
+        /// The number of the pool's threads that have no work. A thread that was started or woken for new work counts
+        /// until it takes the work.
         var idle = 0
 
         var count: Int { works.count - first }

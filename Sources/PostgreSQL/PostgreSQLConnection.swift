@@ -94,7 +94,8 @@ package final class PostgreSQLConnection {
     package var isIdle: Bool { libpq.pointee.transactionStatus(pointer) == understudy_pg_idle }
 
     /// Sends all SQL statements at once and returns their results in the same sequence. They are one transaction, so
-    /// that either all or none take effect, unless they contain BEGIN and COMMIT or a transaction is already open.
+    /// that either all or none take effect. That isn't so if they contain BEGIN and COMMIT, or if a transaction is
+    /// already open.
     ///
     /// - Throws: The error of the first refused statement. The statements after it haven't run.
     @discardableResult
@@ -189,8 +190,8 @@ package final class PostgreSQLConnection {
 
     // MARK: - Results
 
-    /// Reads the results of the statements that were sent. `expected` has the name of each statement that is prepared,
-    /// and `nil` for each that is run.
+    /// Reads the results of the statements that were sent. `expected` has an element for each result: the name of a
+    /// statement that was prepared, or `nil` for a statement that was run.
     private func results(
         _ expected: [String?], until deadline: ContinuousClock.Instant
     ) throws(PostgreSQLError) -> [PostgreSQLResult] {

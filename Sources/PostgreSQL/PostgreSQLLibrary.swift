@@ -48,8 +48,8 @@ package struct PostgreSQLAddress: Sendable {
         title = (host ?? "localhost") + (port.map { ":\($0)" } ?? "") + (database.map { "/\($0)" } ?? "")
     }
 
-    /// Whether the user name or the password in the database's URL has unescaped characters that would end it. libpq
-    /// would then read a part of the password as host, port or database, and show it in messages.
+    /// Whether the user name or the password in the database's URL has a character that should be escaped, `/` or `@`.
+    /// libpq would read a part of such a password as host, port or database, and show it in messages.
     private static func hasBareCharacters(_ url: String) -> Bool {
         let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
         let beforeOptions = rest.prefix { $0 != "?" }
@@ -58,7 +58,7 @@ package struct PostgreSQLAddress: Sendable {
         return user.contains { "/@".contains($0) }
     }
 
-    /// Returns a message of the database on one line. If the message quotes the password, that is removed.
+    /// Returns a message of the database on one line, with asterisks in place of the password.
     func line(_ message: String) -> String {
         var line = message.split(whereSeparator: \.isNewline)
             .map { $0.drop { $0.isWhitespace } }.joined(separator: "; ")

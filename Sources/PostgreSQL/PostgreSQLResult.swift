@@ -51,7 +51,7 @@ package final class PostgreSQLResult {
 
     package func bytes(_ row: Int, _ column: Int) -> [UInt8] { withBytes(row, column) { Array($0) } }
 
-    /// Calls `body` with the bytes of a value in the result of an SQL statement, none for NULL. The bytes are valid
+    /// Calls `body` with the bytes of a value in the result of an SQL statement; NULL has no bytes. The bytes are valid
     /// only within `body`.
     package func withBytes<Value>(_ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {
         guard !isNull(row, column), let start = libpq.pointee.getvalue(pointer, Int32(row), Int32(column)) else {

@@ -1,6 +1,6 @@
 /// An SQL statement, which each database connection prepares at its first use.
 package struct PostgreSQLStatement: Sendable {
-    /// The name of an SQL statement, which no statement with other SQL has.
+    /// The name of an SQL statement. Statements with different SQL must have different names.
     package let name: String
     /// The SQL of one statement, in which `$1`, `$2` and so on stand for values.
     package let sql: String
@@ -29,8 +29,8 @@ package struct PostgreSQLCall: Sendable {
 /// The value of an SQL statement's parameter, in PostgreSQL's binary form.
 package enum PostgreSQLValue: Sendable {
     case null
-    /// An SQL value of the type `bigint`. Write `$1::bigint` for a parameter that isn't compared with, or stored in, a
-    /// column of that type.
+    /// An SQL value of the type `bigint`. Write `$1::bigint` in the SQL, unless the parameter is compared with a column
+    /// of that type or stored in one.
     case integer(Int64)
     /// An SQL value of the type `text`. In PostgreSQL, it can't contain the character U+0000.
     case text(String)

@@ -2,8 +2,9 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// Makes sockets in the network namespace in which the process was at the beginning, even after it has entered another.
-/// A thread that stays in the first namespace makes them, because a socket belongs to the network of its thread.
+/// Makes sockets in the network namespace in which the process began, even after the process has entered a different
+/// one. A thread that stays in the first namespace makes the sockets, because a socket belongs to its thread's
+/// namespace.
 package final class NetworkSockets: Sendable {
     private struct State {
         /// The address families of the sockets that callers have requested and not got yet.

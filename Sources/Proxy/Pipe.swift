@@ -30,7 +30,7 @@ enum Pipe {
     }
 
     /// Copies bytes between two sockets in both directions until both sides have ended, one of them breaks, nothing has
-    /// moved for `idleSeconds`, or the proxy stops. A side that doesn't read only blocks its own direction.
+    /// moved for `idleSeconds`, or the proxy stops. If one side doesn't read, bytes from that side are still copied.
     static func join(_ left: Int32, _ right: Int32, idleSeconds: Int, until isOver: () -> Bool) {
         for end in [left, right] {
             guard fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK) >= 0 else { return }

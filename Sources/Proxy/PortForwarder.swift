@@ -2,10 +2,10 @@ import HTTPServer
 import Platform
 import Synchronization
 
-/// Forwards TCP connections from ports on the loopback of this network namespace to the same ports on the loopback of
-/// another.
+/// Forwards TCP connections from ports on the loopback of this network namespace to the same ports on the loopback of a
+/// different network namespace.
 package final class PortForwarder: Sendable {
-    /// The most TCP connections that are forwarded at once, of all ports together.
+    /// The greatest number of TCP connections that are forwarded at the same time, on all ports together.
     package static let limit = 256
     /// The seconds after which an idle forwarded connection is closed. It is long, because a connection pool may keep a
     /// connection for a whole test run.

@@ -11,9 +11,9 @@ package enum ProxyWorld: Sendable, Equatable {
     case refused(String)
 }
 
-/// An HTTP proxy in front of the daemon. `CONNECT` to a provider's host that the daemon stands in for connects to the
-/// daemon's HTTPS port (<https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6>); a request in absolute form goes to its
-/// HTTP port. Other hosts are refused, unless `passesThrough` is set.
+/// An HTTP proxy in front of the daemon, for the hosts of the providers. A `CONNECT` request leads to the daemon's
+/// HTTPS port (<https://www.rfc-editor.org/rfc/rfc9110#section-9.3.6>), and a request in absolute form leads to its
+/// HTTP port. Requests for other hosts are refused, unless `passesThrough` is true.
 package final class ProxyServer: Sendable {
     package struct Options: Sendable {
         package var host = "127.0.0.1"
@@ -30,8 +30,8 @@ package final class ProxyServer: Sendable {
         package var world: @Sendable (_ header: String) -> ProxyWorld = { _ in
             .refused("this proxy serves no test worlds")
         }
-        /// Gives the daemon one end of a connection for a test world, for HTTPS or HTTP. Returns `false` if the daemon
-        /// accepts none. In both cases, the descriptor belongs to the daemon.
+        /// Gives the daemon one end of a connection whose requests are all for one test world. `isSecure` is true for
+        /// HTTPS. Returns `false` if the daemon refuses the connection. In any case, the daemon closes the descriptor.
         package var handOver: @Sendable (_ descriptor: Int32, _ isSecure: Bool, _ world: String) -> Bool = {
             descriptor, _, _ in
             close(descriptor)
@@ -142,7 +142,8 @@ final class ProxyState: Sendable {
         }
     }
 
-    /// The number of connections above the proxy's limit whose threads may still be ending.
+    /// The number of connections above the proxy's limit that are accepted while the connections that make room for
+    /// them end.
     private static let surplus = 16
 
     /// Records that a client's connection to the proxy has sent a whole request, or has ended.

@@ -198,8 +198,8 @@ struct ProxyRequest {
         return nil
     }
 
-    /// Returns the request, changed so that it is the only one on its connection, because the next request could be for
-    /// another host, and must be checked, too. Its `Host` becomes that of its target:
+    /// Returns the request's bytes with `Connection: close`, so that no second request follows on the connection. A
+    /// second request could be for a host that the proxy hasn't checked. `Host` becomes that of the request's target:
     /// <https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2>.
     func once(_ head: [UInt8]) -> [UInt8] {
         let replaced = ["host", "connection", "proxy-connection", "keep-alive", "proxy-authorization"]

@@ -39,8 +39,8 @@ extension RecordedExchange {
         return finder.findings
     }
 
-    /// Whether the named values contain all values of the request's body, which holds for a form, and for JSON in which
-    /// no name occurs twice.
+    /// Whether the request's named values include every value in its body. This is true for a form, and for JSON in
+    /// which no name occurs twice.
     package var isRequestBodyRead: Bool {
         guard !request.body.isEmpty else { return true }
         if (try? JSONValue(parsing: request.body, limits: .control)) != nil { return true }
@@ -70,7 +70,8 @@ extension RecordedExchange {
     }
 }
 
-/// Collects the named values of forms, JSON, URLs and HTML pages, and of forms and URLs that are the value of a field.
+/// Collects the named values of forms, JSON, URLs and HTML pages. If the value of a field is itself a form or a URL,
+/// its values are collected, too.
 private struct Finder {
     /// The names of fields whose values are themselves forms or URLs.
     private static let carriers: Set<String> = ["postbody", "returnto", "requesturi", "request", "ooblink", "link"]
@@ -78,8 +79,8 @@ private struct Finder {
 
     private(set) var findings: [Finding] = []
     private var depth = 0
-    /// The names of the fields to find, in the form of `Traces.canonical`; `nil` for all fields. With names, the places
-    /// of the values aren't written, because that takes longer than everything else.
+    /// The names of the fields to find, in small letters without `_` and `-`; `nil` for all fields. If there are names,
+    /// findings have no exact place, which saves much time.
     private let names: Set<String>?
 
     init(only names: Set<String>? = nil) { self.names = names }
@@ -135,7 +136,7 @@ private struct Finder {
         }
     }
 
-    /// Adds the value of a JSON member `error`: the text itself, or the name or message if it is an object.
+    /// Adds the value of a JSON member `error`. If the value is an object, its `name`, `code` or `message` is added.
     private mutating func add(error: JSONValue, _ place: String) {
         let name = error.string ?? ["name", "code", "message"].lazy.compactMap { error[$0]?.string }.first
         if let name { findings.append(Finding(place: place, name: "error", value: name)) }
@@ -168,8 +169,7 @@ private struct Finder {
         }
     }
 
-    /// Returns whether an HTML tag has the attribute `data-message`. The search is fast, because most characters aren't
-    /// a `d`.
+    /// Returns whether an HTML tag has the attribute `data-message`.
     private static func holdsMessage(_ tag: Substring.UTF8View) -> Bool {
         let message = "data-message=\"".utf8
         return tag.indices.contains { tag[$0] == UInt8(ascii: "d") && tag[$0...].starts(with: message) }

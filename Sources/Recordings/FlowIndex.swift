@@ -1,5 +1,5 @@
 /// A recorded request with its answer, the sign-in to which it belongs (its flow), and the client that signs a user in.
-/// Flow and client are found by means of the requests before.
+/// Earlier requests show the flow and the client.
 package struct KnownExchange: Sendable {
     package let exchange: RecordedExchange
     package let flow: String
@@ -49,7 +49,8 @@ struct FlowIndex: Sendable {
     private var places: [String: Int] = [:]
     private var owners: [Int: Holder] = [:]
     private var states: [Int: StateHolder] = [:]
-    /// The sign-ins whose last answer was a redirect, by its destination, until a request for the destination comes.
+    /// The sign-ins whose last answer was a redirect, each by the hash of the redirect's destination. A request for the
+    /// destination removes the entry.
     private var onward: [Int: String] = [:]
     private var flows: [String: Flow] = [:]
     /// The recorded requests that the daemon sent to itself while it handled another request that isn't recorded yet,
@@ -113,8 +114,8 @@ struct FlowIndex: Sendable {
         return parent
     }
 
-    /// Moves the recorded requests that the daemon sent to itself during the request `parent`, which has been added
-    /// now, to that request's sign-in.
+    /// Moves recorded requests to the sign-in of the request `parent`, which has just been added. The daemon had sent
+    /// them to itself while it handled `parent`.
     private mutating func adopt(by parent: String, into flow: String) {
         guard flow != parent, let children = orphans.removeValue(forKey: parent) else { return }
         for child in children {

@@ -7,8 +7,8 @@ import Time
     import Foundation
 #endif
 
-/// A recorded request and its answer as JSON, in the form in which daemons share them. The list of codes and tokens in
-/// them isn't included, because these can be found again.
+/// A recorded request and its answer as JSON, in the form in which daemons share them. The codes and tokens aren't
+/// listed separately, because they can be found in the request and the answer.
 private struct WrittenExchange: Codable {
     struct Header: Codable {
         let name: String

@@ -15,8 +15,8 @@ package final class RecordedExchange: Sendable {
 
     /// The ID of a recorded exchange, such as `r12`, which the answer's header `Understudy-Request` also has.
     package let id: String
-    /// The ID of the request during which the daemon sent itself this request, as the stand-in for Firebase asks the
-    /// other providers; `nil` for a client's request.
+    /// The ID of the request during which the daemon sent this request to itself; `nil` for a client's request. For
+    /// example, the stand-in for Firebase sends requests to the other providers.
     package let parent: String?
     /// The name of the test world that answered the request.
     package let world: String
@@ -38,8 +38,8 @@ package final class RecordedExchange: Sendable {
     package let duration: Int64
     /// The fault (such as an error or a delay that a test ordered) that took effect on the request, in words.
     package let fault: String?
-    /// Details of a mail that was sent by SMTP. It is recorded as a request with the method `SMTP`: the path is the
-    /// SMTP command that decided, and the body is the conversation.
+    /// Details of a mail that was sent by SMTP; `nil` for other requests. A mail is recorded as a request with the
+    /// method `SMTP`. Its path is the SMTP command that decided about the mail, and its body is the conversation.
     package let mail: RecordedMail?
     /// The codes and tokens in the request and its answer, by which they belong to a sign-in. They are found on first
     /// use.
@@ -116,7 +116,7 @@ package final class RecordedExchange: Sendable {
     /// A surprising detail of an answer that isn't a refusal, in a line; `nil` if there is none.
     package var note: String? { response.header(RecordedExchange.noteHeader) }
 
-    /// Cuts off a large body of a recorded request or answer, at the end of a character.
+    /// Shortens a body that is larger than `Recording.bodyLimit`, without splitting a character.
     private static func cut(_ body: inout [UInt8]) {
         guard body.count > Recording.bodyLimit else { return }
         var end = Recording.bodyLimit
@@ -144,7 +144,7 @@ package final class RecordedExchange: Sendable {
         return size
     }
 
-    /// The size of the object for a recorded exchange with its allocations, without texts and bodies, rounded up: 1 kB.
+    /// The memory that a recorded exchange takes besides its texts and bodies, rounded up: 1 kB.
     private static let ownSize = 1 << 10
 
     /// Returns the number of bytes that are allocated for a text. A text of up to 15 bytes has no allocation.
@@ -153,7 +153,7 @@ package final class RecordedExchange: Sendable {
         return count + 48
     }
 
-    /// Returns the number in the ID of a recorded exchange, such as 12 for `r12`; `nil` for another text.
+    /// Returns the number in the ID of a recorded exchange, such as 12 for `r12`; `nil` for any other text.
     package static func number(of id: String) -> Int? { id.hasPrefix("r") ? Int(id.dropFirst()) : nil }
 }
 
@@ -221,7 +221,7 @@ package struct ExchangeNotes: Sendable {
     ]
     /// The names of all fields whose values the details of a sign-in keep.
     static let names = fields.union(secrets).union(answers).union(tokens).union(grants).union(opaque)
-    /// The length of the longest field value that the details of a sign-in keep, in bytes. Field names aren't longer.
+    /// The length of the longest field value that the details of a sign-in keep, in bytes.
     private static let longest = 256
     private static let credentialLimit = 2
 
@@ -248,7 +248,8 @@ package struct ExchangeNotes: Sendable {
         add(name, finding.value, isAnswer: true)
     }
 
-    /// Adds an ID token that an answer has as `token`, as FedCM's answers do.
+    /// Adds an ID token that an answer has in the field `token`, as FedCM's answers do. Returns `false` if the value
+    /// isn't an ID token.
     private mutating func addIdentity(_ value: String) -> Bool {
         guard value.hasPrefix("eyJ"), let token = try? JWS(parsing: value), token.claims["aud"] != nil else {
             return false

@@ -55,8 +55,8 @@ package final class Recording: Sendable {
         return min(shared.mirrors.summary(of: world)?.count ?? 0, Recording.countLimit)
     }
 
-    /// The number of exchanges that were dropped to make room for others, of this test world or another, since the
-    /// recording was last empty.
+    /// The number of exchanges that this recording lost to make room for exchanges of any test world, since it was last
+    /// empty.
     package var dropped: Int {
         guard store.shared != nil else { return store.dropped(of: log) }
         return max(0, copied.withLock { $0.total } - store.count(of: log))
@@ -64,17 +64,17 @@ package final class Recording: Sendable {
 
     package var exchanges: [RecordedExchange] { store.exchanges(of: log).exchanges }
 
-    /// Empties the recording of a test world. With `forgetting`, its refused requests are deleted, too. Otherwise they
-    /// stay among the refusals by worlds that were deleted or reset. A shared recording is emptied for all daemons, and
-    /// this waits for it.
+    /// Empties the recording of a test world. If `forgetting` is true, refused requests are deleted, too. Otherwise, a
+    /// store that keeps refusals moves them to its list for worlds that were deleted or reset. A shared recording is
+    /// emptied for all daemons before this returns.
     package func clear(forgetting: Bool) throws(StoreFailure) {
         guard store.shared == nil else { return try store.clearShared([world], forgetting: forgetting) }
         store.clear(log, forgetting: forgetting)
         listeners.tell()
     }
 
-    /// Empties the recording unless it is shared with other daemons, because then the daemon that resets the test world
-    /// empties it for all.
+    /// Empties the recording unless it is shared with other daemons. A shared recording is emptied by the daemon that
+    /// resets the test world.
     package func clearUnshared() {
         guard store.shared == nil else { return }
         store.clear(log, forgetting: false)
@@ -92,8 +92,8 @@ package final class Recording: Sendable {
     /// The number of the last exchange that was copied from the database.
     var reached: Int { copied.withLock { $0.reached } }
 
-    /// Adds requests that any daemon has recorded to this process's copy, and drops those that aren't stored any more.
-    /// `summary` is `nil` when none are stored.
+    /// Adds requests that were read from the shared database to this process's copy, and drops requests that the
+    /// database no longer has. `summary` is `nil` if the database has no requests of this test world.
     func copy(_ kept: [KeptExchange], _ summary: RecordingSummary?) {
         let isEmptied = store.drop(before: summary?.first ?? .max, from: log)
         let exchanges = kept.compactMap { kept in
@@ -110,8 +110,8 @@ package final class Recording: Sendable {
     }
 
     /// Returns at most `limit` recorded exchanges from `position` on, each with its sign-in, and the position of the
-    /// first of them. An exchange's position is the number of exchanges recorded before it. Exchanges that are read for
-    /// the first time are searched, which takes a while, so don't call this on a server's worker thread.
+    /// first of them. An exchange's position is the number of exchanges recorded before it. The first reading of an
+    /// exchange takes a while, so don't call this on a server's worker thread.
     package func known(
         from position: Int = 0, limit: Int = .max
     ) -> (first: Int, exchanges: [KnownExchange]) {
@@ -134,8 +134,8 @@ package final class Recording: Sendable {
         weak var chunk: StreamChunk?
     }
 
-    /// Returns the event about a recorded request to be sent on event streams: the event that another stream is
-    /// sending, or a new one.
+    /// Returns the event that tells event streams about a recorded request. If a stream is sending this event at
+    /// present, the same object is returned; otherwise `make` makes the event.
     package func shared(_ known: KnownExchange, make: () -> StreamChunk) -> StreamChunk {
         let there = chunks.withLock { chunks -> StreamChunk? in
             guard let shared = chunks[known.exchange.id], shared.flow == known.flow, shared.client == known.client
@@ -156,7 +156,7 @@ package final class Recording: Sendable {
     package var isListenedTo: Bool { listeners.isListenedTo }
 
     /// Runs a search of this recording on the store's queue, because it takes too long for a server's worker thread.
-    /// The search sees all requests that any daemon has answered before.
+    /// The search sees all requests that any daemon answered before this call.
     package func search<Result: Sendable>(
         _ find: @escaping @Sendable () throws -> Result
     ) async throws -> Result {

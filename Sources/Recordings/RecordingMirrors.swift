@@ -3,7 +3,7 @@ import Synchronization
 import Worlds
 
 /// Copies the requests that all daemons have recorded in a shared database into this process, for test worlds whose
-/// recording is being read or listened to. Calls at the same time are served together.
+/// recording is being read or listened to. Concurrent calls share one read of the database.
 final class RecordingMirrors: Sendable {
     /// The time between two reads of the shared database for listeners to recordings.
     private static let poll = DispatchTimeInterval.milliseconds(100)
@@ -38,7 +38,7 @@ final class RecordingMirrors: Sendable {
         var asked: [Asked] = []
         var mirrors: [String: Mirror] = [:]
         var summaries: [String: RecordingSummary] = [:]
-        /// The recordings of all test worlds; empty before the first request for all.
+        /// The recordings of all test worlds; empty until all of them have been read from the database.
         var all: [Recording] = []
         var gone: [Int: RecordedExchange] = [:]
         var isPolling = false
@@ -71,14 +71,14 @@ final class RecordingMirrors: Sendable {
         }
     }
 
-    /// The recordings of all test worlds that the last request for all has found.
+    /// The recordings of all test worlds that were found when all were last read from the database.
     var all: [Recording] { state.withLock { $0.all } }
 
     var refusedByGoneWorlds: [RecordedExchange] {
         state.withLock { $0.gone.values.sorted { $0.order < $1.order } }
     }
 
-    /// The names of the test worlds that had recorded requests at the last request for `.all` or `.counts`.
+    /// The names of the test worlds that had recorded requests when the database was last asked about all worlds.
     var names: [String] { state.withLock { Array($0.summaries.keys) } }
 
     /// Returns the summary of a test world's recording, as it was when last read from the database.

@@ -2,10 +2,10 @@ import Dispatch
 import Synchronization
 import Worlds
 
-/// The recorded requests of all test worlds. There is a limit for each world and one for all together. Beyond that, the
-/// oldest request of any world is dropped.
+/// The recorded requests of all test worlds. There is a limit for each world, and a limit for all worlds together. If
+/// the common limit is exceeded, the oldest request of all worlds is dropped.
 package final class RecordingStore: Sendable {
-    /// The most bytes that the recordings of all test worlds may have, unless another limit is given.
+    /// The default limit for the recordings of all test worlds together, in bytes.
     package static let standardLimit = 64_000_000
 
     /// The recorded requests of one test world, in the sequence in which they were answered.
@@ -49,7 +49,7 @@ package final class RecordingStore: Sendable {
         var logs: [Int: Log] = [:]
         var lastLog = goneLog
         var added = 0
-        /// The number of the log in which each recorded request is, the oldest request first.
+        /// For each recorded request, the number of the log that contains it; the oldest request comes first.
         var order = ArrivalOrder()
         var size = 0
         var dropped = 0
@@ -69,7 +69,7 @@ package final class RecordingStore: Sendable {
             self.size += size
         }
 
-        /// Returns the log of a test world's recorded requests, and makes it if there is none.
+        /// Returns the log of a test world's recorded requests, which is made if it doesn't exist yet.
         private mutating func log(_ number: Int) -> Log {
             if let log = logs[number] { return log }
             let log = Log()
@@ -98,7 +98,8 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// The number of the log for the last refused requests of test worlds that were deleted, dropped or reset since.
+    /// The number of the log that keeps the last refused requests of test worlds that were deleted, dropped or reset
+    /// since.
     private static let goneLog = 0
 
     /// The most bytes that the recordings of all test worlds together may have.
@@ -106,8 +107,7 @@ package final class RecordingStore: Sendable {
     let keepsRefusals: Bool
     private let notices: Notices
     private let ledger = Mutex(Ledger())
-    /// The recordings shared with other daemons; `nil` if they aren't shared. If they are, the logs in this object are
-    /// copies.
+    /// The recordings shared with other daemons; `nil` if they aren't shared. The logs are copies of shared recordings.
     let shared: SharedRecordings?
     /// The queue for listeners to recordings and searches of them, so that these don't run on the server's worker
     /// threads.
@@ -151,8 +151,9 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// Empties the recording of a test world. Positions aren't used again. Unless `forgetting`, a store that keeps
-    /// refusals moves the refused requests to the log of worlds that no longer exist.
+    /// Empties the recording of a test world. Later requests don't get the positions of the removed requests. If
+    /// `forgetting` is false, a store that keeps refusals moves the refused requests to the log of worlds that no
+    /// longer exist.
     func clear(_ log: Int, forgetting: Bool) {
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
@@ -163,8 +164,8 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// The refused requests of test worlds that were deleted, dropped or reset since, if they are kept: the last
-    /// thousand, within the same limits as a world's recording.
+    /// The last refused requests of test worlds that were deleted, dropped or reset since; empty if the store doesn't
+    /// keep them. They have the same limits as the recording of one world.
     package var refusedByGoneWorlds: [RecordedExchange] {
         shared?.mirrors.refusedByGoneWorlds ?? exchanges(of: RecordingStore.goneLog).exchanges
     }
@@ -176,7 +177,7 @@ package final class RecordingStore: Sendable {
 
     func add(_ exchange: RecordedExchange, to log: Int) { add(exchange, to: log, isNumbered: false) }
 
-    /// Adds a recorded request that already has its number. It isn't earlier than the others in the log.
+    /// Adds a recorded request that already has its number. The number must not be lower than the numbers in the log.
     func copy(_ exchange: RecordedExchange, to log: Int) { add(exchange, to: log, isNumbered: true) }
 
     private func add(_ exchange: RecordedExchange, to log: Int, isNumbered: Bool) {
@@ -207,7 +208,8 @@ package final class RecordingStore: Sendable {
         _ = consume removed
     }
 
-    /// Removes recorded requests with lower numbers from a test world's log, and returns whether there were any.
+    /// Removes the recorded requests whose numbers are below `number` from a test world's log. Returns whether there
+    /// were any.
     func drop(before number: Int, from log: Int) -> Bool {
         let removed = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []

@@ -27,8 +27,8 @@ extension Request {
         return BasicCredentials.read(self).flatMap { holdsToken($0) ? nil : $0.user }
     }
 
-    /// Whether the user name of Basic credentials is a token, as GitHub's REST API accepts it. A client without a
-    /// secret sends its client ID in the same way, but with a form.
+    /// Whether the user name in Basic credentials is an access token, which GitHub's REST API accepts there. If the
+    /// request has a form, the user name may be the ID of a client without a secret.
     package func holdsToken(_ basic: (user: String, password: String)) -> Bool {
         basic.password == "x-oauth-basic" || basic.password.isEmpty && bodyForm.fields.isEmpty
     }

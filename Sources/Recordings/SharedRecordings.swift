@@ -2,8 +2,8 @@ import Dispatch
 import Synchronization
 import Worlds
 
-/// The recorded requests of test worlds that this daemon shares with others by a database. A request is recorded before
-/// its answer is sent. Reads use copies in memory, which are refreshed on demand.
+/// The recorded requests of test worlds, which several daemons share in a database. A request is recorded before its
+/// answer is sent. Reads use copies in memory, which are refreshed on demand.
 final class SharedRecordings: Sendable {
     let mirrors: RecordingMirrors
     private let keeper: any RecordingKeeper
@@ -23,7 +23,7 @@ final class SharedRecordings: Sendable {
     /// last request was recorded.
     var usage: (bytes: Int, dropped: Int) { known.withLock { $0 } }
 
-    /// Adds a request and its answer to the shared recording, which may wait. A failure is logged.
+    /// Adds a request and its answer to the shared recording. This may wait for the database. A failure is logged.
     func append(_ exchange: RecordedExchange) {
         let entry = AppendedExchange(
             id: exchange.id, world: exchange.world, size: exchange.size, isRefused: exchange.diagnosis != nil,
@@ -64,7 +64,8 @@ extension RecordingStore {
         try await queue.run(find)
     }
 
-    /// Runs a search of some test worlds' recordings. The search sees all requests that any daemon has answered before.
+    /// Runs a search of some test worlds' recordings. The search sees all requests that any daemon answered before this
+    /// call.
     package func search<Result: Sendable>(
         in recordings: [Recording], _ find: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
@@ -80,7 +81,8 @@ extension RecordingStore {
         return try await search(find)
     }
 
-    /// Copies the requests of these recordings that any daemon has answered before from the shared database.
+    /// Copies the requests in these recordings from the shared database, including all that any daemon answered before
+    /// this call.
     package func refresh(_ recordings: [Recording]) async throws(StoreFailure) {
         try await update(.worlds(recordings.map(\.world)))
     }
@@ -123,29 +125,30 @@ extension RecordingStore {
 /// A store of recorded requests and their answers (exchanges), which several daemons share, for example a database.
 ///
 /// Exchanges get rising numbers, across all worlds and daemons; a reader who sees an exchange sees all with lower
-/// numbers. Of each world, at least the last `Recording.countLimit` exchanges or `Recording.sizeLimit` bytes are kept,
-/// and of all worlds together `--recording-limit`. The oldest are removed when the limit is exceeded by a tenth.
+/// numbers. Of each world, at least the last `Recording.countLimit` exchanges or `Recording.sizeLimit` bytes are kept.
+/// Of all worlds together, at least the last `--recording-limit` bytes are kept. The oldest exchanges are removed when
+/// a limit is exceeded by a tenth.
 ///
 /// The store's calls may wait for a few seconds at most, and then fail.
 package protocol RecordingKeeper: Sendable {
     /// Appends a recorded exchange to the shared store, unless it is there already. `limit` is the most bytes that all
-    /// recordings together may have. Returns how many bytes they have, and how many exchanges were dropped because of
-    /// the limit; `nil` if the exchange was there.
+    /// recordings together may have. Returns how many bytes all recordings have, and how many exchanges were dropped
+    /// because of the limit; `nil` if the exchange was there already.
     func append(_ exchange: AppendedExchange, limit: Int) throws(StoreFailure) -> (bytes: Int, dropped: Int)?
 
-    /// Returns the recorded exchanges of test worlds after the given numbers: as many as fit into an answer, the lowest
-    /// numbers first. Worlds without recorded exchanges aren't in the result's `worlds`.
+    /// Returns the recorded exchanges of each test world whose numbers are above `after`: as many as fit into an
+    /// answer, the lowest numbers first. Worlds without recorded exchanges aren't in the result's `worlds`.
     func read(_ worlds: [(name: String, after: Int)]) throws(StoreFailure) -> RecordingNews
 
     /// Returns a summary of the recording of each test world that has recorded exchanges.
     func summaries() throws(StoreFailure) -> [RecordingSummary]
 
-    /// Empties the recordings of test worlds. With `keepingRefusals`, their last refused requests, within the limits of
-    /// one world, stay in the list of refusals of worlds that no longer exist.
+    /// Empties the recordings of test worlds. If `keepingRefusals` is true, their last refused requests stay in the
+    /// list of refusals of worlds that no longer exist. The list has the limits of one world's recording.
     func clear(_ worlds: [String], keepingRefusals: Bool) throws(StoreFailure)
 
-    /// Returns the numbers of the refused requests of test worlds that no longer exist, the lowest first, and those of
-    /// these requests whose numbers aren't in `known`.
+    /// Returns the numbers of all refused requests of test worlds that no longer exist, the lowest first. Also returns
+    /// the requests themselves, except those whose numbers are in `known`.
     func refusedByGoneWorlds(
         known: Set<Int>
     ) throws(StoreFailure) -> (numbers: [Int], exchanges: [KeptExchange])
@@ -172,10 +175,11 @@ package struct KeptExchange: Sendable {
     package let bytes: [UInt8]
 }
 
-/// The numbers of a test world's recording: its first exchange, how many are kept, and how many were dropped.
+/// A summary of a test world's recording: the number of its first exchange, how many exchanges are kept, and how many
+/// were dropped.
 package struct RecordingSummary: Sendable {
     package let world: String
-    /// The lowest number of a recorded exchange that is kept, or the last one's when none is.
+    /// The number below which no exchange of the test world is kept any more.
     package let first: Int
     /// The number of recorded exchanges that are kept of a test world.
     package let count: Int

@@ -1,8 +1,8 @@
 import HTTPServer
 import Synchronization
 
-/// The codes, tokens and `state` values in a recorded request and its answer, as hashes, by which the sign-in is found
-/// to which the request belongs.
+/// Hashes of the codes, tokens and `state` values in a recorded request and its answer. They show to which sign-in the
+/// request belongs.
 package final class Traces: Sendable {
     struct Found: Sendable {
         /// The hashes of the codes and tokens in the request, in the sequence in which they are found.
@@ -32,11 +32,10 @@ package final class Traces: Sendable {
     private static let names = credentials.union(ExchangeNotes.names).union(["state", "responsetype", "idtokenhint"])
     private static let codes: Set<String> = ["code", "authorizationcode"]
     private static let tokens: Set<String> = ["accesstoken", "idtoken"]
-    /// The length of the shortest value that identifies a sign-in. A code from a text message, which has six digits,
-    /// doesn't.
+    /// The length of the shortest value that identifies a sign-in. A six-digit code from a text message is too short.
     private static let shortest = 8
-    /// The most hashes that are kept of each kind (codes and tokens of the request, of the answer, and `state` values).
-    /// No exchange of a sign-in has more.
+    /// The greatest number of hashes that are kept of each kind: codes and tokens of the request, codes and tokens of
+    /// the answer, and `state` values. No request of a sign-in has more.
     private static let limit = 64
 
     private let found = Mutex<Found?>(nil)

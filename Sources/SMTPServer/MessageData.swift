@@ -105,8 +105,8 @@ final class MessageRoom: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// The share that one mail uses of the limit for all mails. It is given back when the last reference to it is
-    /// released.
+    /// The octets that one mail has reserved of the common limit of all mails. They are given back when the last
+    /// reference to this object is released.
     final class Part {
         private let room: MessageRoom
         private var size = 0
@@ -115,8 +115,8 @@ final class MessageRoom: Sendable {
 
         deinit { room.taken.subtract(size, ordering: .relaxed) }
 
-        /// Reserves octets of the limit for all mails, in large steps, so that not every packet has to ask. Returns
-        /// `false` if the limit would be exceeded.
+        /// Reserves octets of the common limit of all mails, in steps of 64 KiB. Returns `false` if the limit would be
+        /// exceeded.
         func grow(to wanted: Int) -> Bool {
             guard wanted > size else { return true }
             let step = (wanted - size + Part.step - 1) / Part.step * Part.step

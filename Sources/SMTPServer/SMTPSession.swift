@@ -40,13 +40,13 @@ package struct SMTPSession: Sendable {
     /// The number of invalid SMTP commands after which a client is disconnected.
     private static let badCommandLimit = 20
 
-    /// The facts that an SMTP client has told about itself, or that are known of its connection.
+    /// The facts that are known about an SMTP client and its connection.
     package struct Client: Sendable {
         /// The host name that the client has given in HELO or EHLO.
         package var name: String?
         package var isExtended = false
         package var isSecure = false
-        /// The user name of AUTH, with its password in `password`. Any are accepted.
+        /// The user name that the client has given in AUTH. Any user name and password are accepted.
         package var user: String?
         package var password: String?
     }
@@ -132,9 +132,9 @@ package struct SMTPSession: Sendable {
         }
     }
 
-    /// Replies to a line that isn't an SMTP command. A client that doesn't begin with a command, or that sends HTTP, is
-    /// disconnected, because any web page can make a browser connect to this port, and the body of the browser's
-    /// request could contain commands.
+    /// Replies to a line that isn't an SMTP command. If it is the client's first line, or HTTP, the client is
+    /// disconnected. Otherwise a web page could let a browser send SMTP commands in the body of an HTTP request to this
+    /// port.
     private mutating func unknown(_ reply: SMTPReply, _ shown: String, isOtherProtocol: Bool = false) -> Turn {
         var isFirst = false
         if case .connected = phase { isFirst = true }
@@ -145,8 +145,8 @@ package struct SMTPSession: Sendable {
         return turn
     }
 
-    /// Refuses an SMTP command. A client that makes only mistakes is disconnected with code 421, which section 3.8 of
-    /// RFC 5321 allows at any time.
+    /// Refuses an SMTP command. After many refused commands, the client is disconnected with code 421, which section
+    /// 3.8 of RFC 5321 allows at any time.
     private mutating func bad(_ verb: String, _ reply: SMTPReply, shown: String = "") -> Turn {
         badCommands += 1
         let isEnough = badCommands >= SMTPSession.badCommandLimit
@@ -374,8 +374,8 @@ package struct SMTPReply: Sendable, Equatable {
     /// octets with its code and its line end.
     private static let lineLimit = 480
 
-    /// Cuts a reply's line that is too long, and replaces control characters. The line may quote the client, which must
-    /// not be able to begin a line of its own.
+    /// Cuts a reply's line that is too long, and replaces control characters. The line may quote the client, and a
+    /// quoted line break would begin a new line of the reply.
     private static func printable(_ line: String) -> String {
         var bytes: [UInt8] = []
         for byte in line.utf8.prefix(lineLimit) { bytes.append(byte < 0x20 || byte == 0x7F ? 0x3F : byte) }

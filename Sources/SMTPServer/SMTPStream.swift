@@ -17,7 +17,7 @@ final class SMTPStream {
     private var output: [UInt8] = []
     private var isBroken = false
 
-    /// The most octets of one read, and the number of collected octets from which replies are sent at once.
+    /// The greatest number of octets that are read at once. If replies of this length are waiting, they are sent.
     private static let chunk = 16_384
     /// The number of seconds in which a client must read some of the replies.
     private static let writePatience = 30

@@ -74,7 +74,7 @@ package struct SQLiteError: Error, CustomStringConvertible, Sendable {
     /// The extended result code of an SQLite error.
     package let code: Int32
     package let message: String
-    /// The `errno` of the operating system if that made SQLite fail; otherwise 0.
+    /// The `errno` of the system call that made SQLite fail; 0 if no system call did.
     package let systemError: Int32
     /// The SQL statement that failed, without values; empty if there was none.
     package let sql: String

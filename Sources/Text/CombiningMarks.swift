@@ -36,8 +36,7 @@ extension String {
         return String(kept)
     }
 
-    /// Whether all bytes of the text are ASCII. All bytes are combined first and tested together, because the processor
-    /// combines many at a time.
+    /// Whether all bytes of the text are ASCII.
     private var isASCII: Bool {
         utf8.withContiguousStorageIfAvailable { bytes in bytes.reduce(0) { $0 | $1 } < 0x80 }
             ?? utf8.allSatisfy { $0 < 0x80 }

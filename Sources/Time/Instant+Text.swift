@@ -46,7 +46,7 @@ extension Instant {
     }
 
     /// Returns the time as text in RFC 3339, with this number of digits after the decimal point. Foundation's format
-    /// style would take ten times as long, which matters because stored rows contain many times.
+    /// style isn't used, because it takes ten times as long.
     fileprivate func text(fraction: Int64, digits: Int) -> String {
         let (day, second) = (seconds / 86_400, seconds % 86_400)
         let (year, month, dayOfMonth) = Instant.date(ofDay: day)

@@ -1,5 +1,5 @@
 /// A moment from 1970 to the end of the year 9999, in whole milliseconds. Both RFC 3339 and JWT's NumericDate can
-/// express these.
+/// express these moments.
 ///
 /// Arithmetic stays within these years: a result outside of them becomes the first or the last moment. For numbers from
 /// outside the program, use the failable initializers.
@@ -33,7 +33,7 @@ package struct Instant: Comparable, Hashable, Sendable {
         self.init(milliseconds: milliseconds)
     }
 
-    /// The number of whole seconds from 1970-01-01T00:00:00Z to this moment, rounded down, as in tokens.
+    /// The number of whole seconds from 1970-01-01T00:00:00Z to this moment, rounded down.
     package var seconds: Int64 { milliseconds / 1000 }
 
     /// This moment, rounded down to a whole second.

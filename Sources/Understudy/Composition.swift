@@ -13,8 +13,8 @@ package enum Composition {
         EndpointCatalog(providers: Providers.playing(seed))
     }
 
-    /// Descriptions of all calls of the control API, for the documentation. They don't depend on a daemon's seed, and
-    /// can't be called.
+    /// Descriptions of all calls of the control API, for the documentation. They are the same for every seed. The
+    /// described endpoints can't be called.
     package static let calls: [Endpoint] = {
         let nothing = Providers.seedFormat.nothing
         let daemon = Daemon(
@@ -95,7 +95,7 @@ package enum Composition {
         }
     }
 
-    /// Returns the control token that the options give. The error message doesn't contain it.
+    /// Returns the control token that the options give. If it is invalid, the error message doesn't contain it.
     private static func token(_ options: RunningServer.Options) throws -> ControlToken? {
         guard let text = options.controlToken else { return nil }
         guard let token = ControlToken(text) else {

@@ -12,8 +12,8 @@ package struct DaemonClient: Sendable {
     private let daemon: String
     /// The URL of the daemon's test world, without a slash at the end.
     package let base: String
-    /// The name of the daemon's test world to which calls go; `nil` is the default world, or the one in the daemon's
-    /// address.
+    /// The name of the test world to which calls go; `nil` if the daemon's URL already names the world, or for the
+    /// default world.
     package let world: String?
     private let token: String?
     /// The seconds that the daemon's answer may take.
@@ -57,7 +57,7 @@ package struct DaemonClient: Sendable {
         return answer.body
     }
 
-    /// Calls the control API, and returns the answer with any status. `path` may have a query.
+    /// Calls the control API, and returns the answer, whatever its status. `path` may have a query.
     ///
     /// - Throws: An error if the daemon can't be reached.
     package func ask(

@@ -57,7 +57,7 @@ final class MailServer: Sendable {
     func stop() { server?.stop() }
 }
 
-/// The daemon's HTTPS certificate in the form that SMTP needs, also after its renewal.
+/// The daemon's HTTPS certificate in the form that SMTP needs. When the certificate is renewed, the new one is used.
 private final class MailCertificates: Sendable {
     private weak let secure: SecureServer?
     private let known = Mutex<(chain: String, certificate: SMTPCertificate)?>(nil)

@@ -47,8 +47,8 @@ package enum Providers {
     /// Returns a seed (test data) that only sets Firebase's default project.
     static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
 
-    /// Returns the seed with the data that a provider's own tools, such as `firebase emulators:export`, have exported
-    /// to a directory.
+    /// Adds the data that a provider's own tools, such as `firebase emulators:export`, have exported to a directory,
+    /// and returns the resulting seed.
     static func importing(_ directory: String, to seed: Seed) throws(StartError) -> Seed {
         do throws(Issues) {
             var data: [any ExportedData] = []
@@ -61,8 +61,8 @@ package enum Providers {
         }
     }
 
-    /// Returns the sources from which each provider's behaviour is known, endpoints first. The endpoints are those of
-    /// the built-in seed.
+    /// Returns the public sources of each provider's behaviour: first those of the endpoints with the built-in seed,
+    /// and then the others.
     package static func evidence() throws -> [(name: String, title: String, rows: [EvidenceTable.Row])] {
         try playing(SeedInput.load([.builtIn])).map { provider in
             (provider.name, provider.facts.title, endpoints(of: provider) + provider.facts.evidence().rows)

@@ -54,8 +54,8 @@ public final class RunningServer: Sendable {
 
     deinit { end() }
 
-    /// Stops the server and closes the store of its test worlds. Call it after the last reading from worlds, in
-    /// processes that end before the last reference to the server is released. Further calls do nothing.
+    /// Stops the server and closes the store of its test worlds. Call it after the last use of a test world, in a
+    /// process that ends before the server is released. Further calls do nothing.
     package func end() {
         stop()
         guard !isClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
@@ -120,8 +120,8 @@ public final class RunningServer: Sendable {
     /// appleid.apple.com/auth/token: …`.
     public func lastRefusals(_ count: Int) -> [String] { report().lastRefusals(count) }
 
-    /// Writes the users and settings of the default Firebase project in the default test world, as `firebase
-    /// emulators:export` does: either everything or nothing. Other files in the directory stay.
+    /// Writes the users and settings of the default Firebase project in the default test world, as
+    /// `firebase emulators:export` does. After an error, nothing has been written. Other files in the directory stay.
     ///
     /// - Throws: ``StartError``, which says what can't be written, and why.
     public func export(to directory: String) throws {
@@ -142,8 +142,8 @@ public final class RunningServer: Sendable {
         guard isWritten else { throw StartError(description: "\(directory): there is no Firebase project to export") }
     }
 
-    /// Returns the environment variables by which a client finds a protected resource of the seed, such as `corp`'s at
-    /// `/mcp/corp`.
+    /// Returns the environment variables by which a client finds a protected resource of the seed, such as the one at
+    /// `/mcp/corp`, whose ID is `corp`.
     ///
     /// - Throws: ``StartError`` if the seed has no such resource.
     package func variables(ofResource id: String) throws(StartError) -> [(name: String, value: String)] {
@@ -203,7 +203,7 @@ extension RunningServer {
         /// The SMTP port for incoming mail; 0 chooses a free port, `nil` opens none. If the server has TLS, the port
         /// offers STARTTLS.
         public var smtpPort: UInt16?
-        /// SMTP ports that belong to single test worlds, with the worlds' names, like ``worldPorts``. They need
+        /// SMTP ports that each belong to one test world, with the world's name; 0 chooses a free port. They need
         /// ``smtpPort``.
         public var worldMailPorts: [(world: String, port: UInt16)] = []
         /// The local certificate authority that issues the server's certificate. It must exist if TLS is used.
@@ -214,12 +214,12 @@ extension RunningServer {
         /// The generator of signing keys for test worlds in memory; `nil` makes one for this server. Servers of one
         /// process that share a generator needn't wait for keys.
         package var keyGenerator: KeyGenerator?
-        /// The test world for requests that don't name one. It is kept until the end, because
+        /// The test world for requests that don't name one. It is kept until the server stops, because
         /// ``RunningServer/export(to:)`` writes it.
         public var defaultWorld = "default"
         /// The store in which the server keeps its test worlds: `memory`; or `sqlite:` and the path of a file, in which
-        /// worlds outlive the server; or the URL of a PostgreSQL database. `nil` uses the environment's
-        /// `UNDERSTUDY_STORE`, or else memory.
+        /// worlds outlive the server; or the URL of a PostgreSQL database. If it is `nil`, the environment variable
+        /// `UNDERSTUDY_STORE` names the store; without the variable, it is memory.
         public var store: String?
         /// Ports that belong to single test worlds, with the worlds' names; 0 chooses a free port. Every request to
         /// such a port goes to its world. The ports stay open until the server stops.
@@ -261,7 +261,7 @@ extension RunningServer {
             self.logger = logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() }
         }
 
-        /// The day whose provider behaviour test worlds have if their seed doesn't name a day.
+        /// The day whose behaviour the providers have in test worlds whose seed doesn't name a day.
         var day: Day { asOf.flatMap { Day($0) } ?? .today }
     }
 }

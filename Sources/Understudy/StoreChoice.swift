@@ -6,7 +6,7 @@ import Worlds
 /// The kind of store in which a server keeps its test worlds: memory, a file or a database.
 enum StoreChoice {
     case memory
-    /// Test worlds are kept in memory, and each change checks everything on which other stores rely; for tests.
+    /// Test worlds are kept in memory. Each change is written and read back as in a file or a database; for tests.
     case checked
 
     /// Test worlds are kept in an SQLite file at this path. If the path is empty, the file is temporary and is removed

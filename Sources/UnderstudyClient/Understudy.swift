@@ -7,7 +7,7 @@ import Foundation
 ///
 /// The daemon is the one at `UNDERSTUDY_URL`, or at `http://localhost:9099` if that isn't set. The control token, if
 /// the daemon has one, is read from `UNDERSTUDY_CONTROL_TOKEN` or from the file at `UNDERSTUDY_CONTROL_TOKEN_FILE`. For
-/// another daemon, make a value:
+/// a daemon at another address, make a value of this type:
 ///
 ///     let daemon = Understudy(url: "http://ci.internal:9099")
 public struct Understudy: Sendable, Hashable {
@@ -18,15 +18,15 @@ public struct Understudy: Sendable, Hashable {
     public let url: String
     /// The token that the daemon's control API expects in requests; `nil` if the daemon has none.
     public let controlToken: String?
-    /// The name of the test world with which the given address ended, as in `http://localhost:9099/~checkout`; `nil`
-    /// means the daemon's default world.
+    /// The test world's name at the end of the address with which this value was made, such as `checkout` in
+    /// `http://localhost:9099/~checkout`; `nil` means the daemon's default world.
     public let worldName: String?
 
     /// Describes Understudy's daemon at an address. Nothing is sent yet.
     ///
     /// - Parameters:
-    ///   - url: `http://HOST:PORT` or `https://HOST:PORT`. With `/~NAME` at its end, ``world(_:)`` without a name is
-    ///     that world.
+    ///   - url: `http://HOST:PORT` or `https://HOST:PORT`. If it ends with `/~NAME`, ``world(_:)`` without a name
+    ///     returns the test world NAME.
     ///   - controlToken: the daemon's control token, if it has one.
     public init(url: String, controlToken: String? = nil) {
         var place = Substring(url)
@@ -64,7 +64,7 @@ public struct Understudy: Sendable, Hashable {
     /// Returns a test world of this daemon. The daemon creates the world at its first use.
     ///
     /// - Parameter name: 1 to 64 letters, digits, `-`, `_` and `.`; ``worldName(from:)`` makes such a name of any text.
-    ///   `nil` is the world that the daemon's address names, or else its default world.
+    ///   `nil` is the world that the daemon's address names, or the default world if the address names none.
     public func world(_ name: String? = nil) -> World {
         World(daemon: Understudy(url: url, controlToken: controlToken), name: name ?? worldName)
     }
@@ -74,7 +74,7 @@ public struct Understudy: Sendable, Hashable {
     /// - Throws: ``UnderstudyError``, with the status 503 while the daemon can't be used.
     public func health() async throws -> Health { try await call("GET", "health") }
 
-    /// Lists the test worlds of the daemon. This call creates none.
+    /// Lists the test worlds of the daemon. This call creates no world.
     ///
     /// - Throws: ``UnderstudyError``.
     public func worlds() async throws -> [WorldStatus] {
@@ -90,7 +90,7 @@ public struct Understudy: Sendable, Hashable {
     ///   - pattern: the worlds' names; `*` stands for any characters.
     ///   - host: the provider's host; `*` stands for any characters.
     ///   - path: the path on that host; `*` stands for any characters.
-    ///   - isRefused: `true` returns exchanges with a diagnosis only, `false` those without one.
+    ///   - isRefused: `true` returns only requests that were refused, `false` only requests that weren't refused.
     /// - Throws: ``UnderstudyError``.
     public func requests(
         ofWorlds pattern: String = "*", host: String? = nil, path: String? = nil, isRefused: Bool? = nil

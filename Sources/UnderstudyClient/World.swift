@@ -56,7 +56,8 @@ public struct World: Sendable, Hashable {
     /// - Throws: ``UnderstudyError``.
     public func reset() async throws { try await send("POST", "reset") }
 
-    /// Deletes the test world, if it exists. Its next use creates a new one. The default world is reset instead.
+    /// Deletes the test world, if it exists. The next use of its name creates a new world. The daemon's default world
+    /// isn't deleted, but reset.
     ///
     /// - Throws: ``UnderstudyError``.
     public func delete() async throws {
@@ -71,7 +72,7 @@ public struct World: Sendable, Hashable {
     /// Opens a port that serves only this test world, for clients that accept a host and a port but no path, and
     /// returns the world at that port. The port stays open until the world is deleted.
     ///
-    /// - Parameter port: the port; 0 chooses a free port, and the same port again at the next call.
+    /// - Parameter port: the port; 0 chooses a free port. A later call with 0 returns the same port.
     /// - Throws: ``UnderstudyError``.
     public func opened(atPort port: Int = 0) async throws -> World {
         struct Order: Encodable {
@@ -104,8 +105,7 @@ public struct World: Sendable, Hashable {
     /// The name of the daemon's default world, to which requests belong that name no world.
     private static let defaultName = "default"
 
-    /// Throws an error if the daemon wouldn't accept the test world's name, whose characters might change the path of
-    /// the call.
+    /// Throws an error if the test world's name is invalid. An invalid name could change the path of the call.
     func checkName(for call: String) throws {
         guard let name, !Understudy.isWorldName(name) else { return }
         throw UnderstudyError(
@@ -139,8 +139,8 @@ extension World {
     /// - Throws: ``UnderstudyError``.
     public func seed() async throws -> JSONValue { try await call("GET", "seed") }
 
-    /// Merges a seed (test data) into the test world's own, as a further seed file would be: lists are merged by the
-    /// elements' IDs, and everything else is replaced. The world keeps its sessions, codes and tokens.
+    /// Merges a seed (test data) into the test world's seed: lists are merged by the elements' IDs, and everything else
+    /// is replaced. The world keeps its sessions, codes and tokens.
     ///
     ///     try await world.seed(["accounts": [["id": "max", "email": "max@example.org"]]])
     ///

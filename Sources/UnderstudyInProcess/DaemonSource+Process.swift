@@ -15,8 +15,8 @@ extension DaemonSource {
         }
     }()
 
-    /// Makes a source whose daemon runs in this process: `start` starts the daemon for the first test. Keep the value:
-    /// each one starts its own daemon, which runs as long as the value exists.
+    /// Makes a source whose daemon runs in this process: `start` starts the daemon for the first test. Keep the source:
+    /// each source starts its own daemon, which runs as long as the source exists.
     ///
     ///     let shop = DaemonSource.process { try RunningServer.start(seeds: [.path("Tests/seed.json")]) }
     ///

@@ -18,7 +18,8 @@ public struct DaemonSource: Sendable {
         DaemonSource { Understudy(url: url, controlToken: controlToken) }
     }
 
-    /// Returns the daemon of Understudy for tests. A source that starts its own daemon starts it if it doesn't run.
+    /// Returns the daemon of Understudy for tests. If the source has a daemon of its own, the first call starts the
+    /// daemon.
     ///
     /// - Throws: An error if the daemon can't be started.
     public func daemon() throws -> Understudy { try find() }

@@ -4,13 +4,14 @@ import UnderstudyClient
 
 /// A report on the requests in the test environment of a failed test.
 struct TestAccount: Sendable {
-    /// A report with one line for each refused request and the reason, or for each request if none was refused. The
-    /// faults and sign-in results that the test ordered but that weren't used follow.
+    /// A report with a line for each refused request, with the reason. If no request was refused, all requests are
+    /// listed. At the end are the faults and sign-in results that the test ordered but that no request used.
     let text: String
     /// The recorded requests and answers as an HTTP archive (HAR); `nil` if they aren't available.
     let archive: Data?
 
-    /// The most lines about requests in a failed test's report, and the most lines about unused orders.
+    /// The most lines about requests in a failed test's report, and the most lines about unused faults and sign-in
+    /// results.
     private static let limit = 20
 
     init(of world: World) async {
@@ -34,7 +35,7 @@ struct TestAccount: Sendable {
     }
 
     /// Describes the faults and sign-in results that the test ordered and that no request used, a line each. Often the
-    /// order is wrong, and not the code under test.
+    /// test has ordered them wrongly, and the code under test is right.
     private static func unmetOrders(in world: World) async -> [String] {
         let faults = ((try? await world.faults()) ?? []).filter { $0.seen == 0 }.map { fault in
             "\(fault.id) met no request that matches \(fault.match.map { json($0) } ?? "{}")"

@@ -1,18 +1,18 @@
 import UnderstudyClient
 
-/// The combined settings of all traits around a test that give it a test world, from the suite's trait inwards.
+/// The combined settings of the traits that give a test its test world, from the suite's trait to the test's own.
 struct WorldScope: Sendable {
     /// The way to find the daemon that has the world of the test.
     let source: DaemonSource
     /// The seeds (test data) of the traits, which are merged into the daemon's seed in this sequence.
     let seeds: [JSONValue]
-    /// Whether an inner trait has given the test another test world in place of this trait's.
+    /// Whether the test uses the test world of an inner trait, and not this trait's test world.
     let isReplaced = Flag()
 
     @TaskLocal static var current: WorldScope?
 
-    /// Combines the settings of a trait with those of the traits around it. A setting that the inner trait leaves out
-    /// comes from the outer one.
+    /// Combines the settings of a trait with the settings of the traits around it. A setting that the inner trait
+    /// leaves out comes from the outer traits.
     init(_ trait: WorldTrait, within outer: WorldScope?) {
         source = trait.source ?? outer?.source ?? .environment
         seeds = (outer?.seeds ?? []) + (trait.seed.map { [$0] } ?? [])

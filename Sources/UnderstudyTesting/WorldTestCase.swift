@@ -33,8 +33,8 @@
             _ = try made.get()
         }
 
-        /// Deletes the world of the test. Before that, it reports the refused requests if the test failed. An override
-        /// must call `super`.
+        /// Deletes the world of the test. If the test failed, its refused requests are reported first. An override must
+        /// call `super`.
         open override func tearDown() async throws {
             if let world = try? made?.get() {
                 if let run = testRun, run.totalFailureCount > 0 { attach(await TestAccount(of: world)) }

@@ -49,8 +49,8 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == WorldTrait {
-    /// Gives each test a test world, in the daemon that the trait of the suite around it names, or else at
-    /// `UNDERSTUDY_URL`, or else at `http://localhost:9099`.
+    /// Gives each test a test world in the daemon that the suite's trait names. Without such a trait, the daemon is the
+    /// one at `UNDERSTUDY_URL`, or at `http://localhost:9099` if that isn't set.
     public static var world: Self { .world() }
 
     /// Gives each test a test world, with additional test data if `seed` is given.

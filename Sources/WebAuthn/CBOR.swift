@@ -27,13 +27,13 @@ package indirect enum CBOR: Hashable, Sendable {
         guard reader.rest.isEmpty else { throw WebAuthnError("CBOR has \(reader.rest.count) bytes behind its item") }
     }
 
-    /// Returns the value for a whole number as key, if this CBOR item is a map.
+    /// Returns the value for the whole number `key`; `nil` if this CBOR item isn't a map or has no such key.
     package subscript(key: Int64) -> CBOR? {
         guard case .map(let members) = self else { return nil }
         return members[.integer(key)]
     }
 
-    /// Returns the value for a text as key, if this CBOR item is a map.
+    /// Returns the value for the text `key`; `nil` if this CBOR item isn't a map or has no such key.
     package subscript(key: String) -> CBOR? {
         guard case .map(let members) = self else { return nil }
         return members[.text(key)]
@@ -119,8 +119,8 @@ package struct CBORReader {
         return value
     }
 
-    /// Checks the number of items that a CBOR array or map claims to have. Each item has at least `size` bytes, so that
-    /// many bytes must be left.
+    /// Checks the number of items that a CBOR array or map claims to have. Each item has at least `size` bytes, so the
+    /// unread bytes limit the number.
     private func count(_ argument: UInt64, of size: Int) throws(WebAuthnError) -> Int {
         guard let count = Int(exactly: argument), count <= rest.count / size else {
             throw WebAuthnError("CBOR ends before its item does")

@@ -4,14 +4,14 @@ import Time
 /// A place where test worlds are stored besides this process's memory: a file, or a database that several daemons
 /// share.
 ///
-/// An archive doesn't know the tables of a world. It keeps each world's rows and values as JSON, and commits the
-/// changes that `WorldStore` gives it. Calls may wait, and throw when the archive can't be used.
+/// An archive keeps the rows and values of each world as JSON, and commits the changes that `WorldStore` gives it.
+/// Calls may block, and throw an error when the archive can't be used.
 package protocol Archive: SharedTexts, AnyObject {
     /// Whether other daemons may read and change the stored test worlds, too.
     var isShared: Bool { get }
 
-    /// This daemon's number among those that share the archive of test worlds, from 1 to 4095, which no other running
-    /// daemon has; 0 when the archive isn't shared.
+    /// The number, from 1 to 4095, of this daemon among the daemons that share the archive of test worlds. No other
+    /// running daemon has the same number. 0 means that the archive isn't shared.
     var replica: Int { get }
 
     /// The health of the archive that stores test worlds, as known from earlier calls.
@@ -20,8 +20,8 @@ package protocol Archive: SharedTexts, AnyObject {
     /// Returns the names of the test worlds that the archive stores.
     func worlds() throws(StoreFailure) -> [String]
 
-    /// Reads the test world of this name from the archive. If there is none, makes one with the values that `beginning`
-    /// returns, or returns `nil` if there is no `beginning`.
+    /// Reads the test world of this name from the archive. If the archive has no such world, makes it with the initial
+    /// values that `beginning` returns. If `beginning` is `nil`, returns `nil` instead of making a world.
     func load(
         _ world: String, beginning: (() throws(StoreFailure) -> [ArchivedValue])?
     ) throws(StoreFailure) -> ArchivedWorld?
@@ -32,12 +32,13 @@ package protocol Archive: SharedTexts, AnyObject {
     /// Commits the change that `make` returns, as the next version of the test world after `version`. If `make` returns
     /// `nil`, nothing is committed.
     ///
-    /// When the world already has a later version, the result is `conflict`, and the caller undoes what `make` did.
-    /// With `isLocking`, no other daemon can change the world meanwhile, and `make` gets the changes that other daemons
-    /// have made before. The first attempt doesn't lock, which saves a round trip.
+    /// When the world already has a later version, the result is `conflict`, and the caller undoes what `make` did. If
+    /// `isLocking` is true, the world is locked first, so that no other daemon can change it, and `make` gets the
+    /// changes that other daemons have made since `version`. Locking costs a round trip, so the first attempt to commit
+    /// doesn't lock.
     ///
-    /// - Throws: The error of `make`, or the reason why the change isn't committed; `unknown` when it can't be
-    ///   determined whether it is.
+    /// - Throws: The error of `make`, or the reason why the change isn't committed. The reason `unknown` means that the
+    ///   change may have been committed.
     func commit(
         to world: Int64, after version: Int64, isLocking: Bool,
         _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
@@ -46,8 +47,8 @@ package protocol Archive: SharedTexts, AnyObject {
     /// Removes a test world from the archive, with all its data. Returns `false` when there is no such world.
     func remove(_ world: Int64) throws(StoreFailure) -> Bool
 
-    /// The list of all test worlds in the archive, including those that this daemon hasn't loaded; `nil` if this daemon
-    /// always has all of them.
+    /// The list of all test worlds in the archive, including worlds that this daemon hasn't loaded; `nil` if this
+    /// daemon always has all worlds loaded.
     var directory: (any WorldDirectory)? { get }
 
     /// Tries whether an archive of test worlds that has failed works again.
@@ -75,7 +76,8 @@ package struct ArchivedRow: Codable, Sendable {
         case own = 0
         /// The row replaces the row of the seed (the initial data) with the same key.
         case replacing = 1
-        /// The row of the seed (the initial data) with this key was removed. There is no value.
+        /// The row of the seed (the initial data) with this key was removed from the test world, so no content is
+        /// stored.
         case removed = 2
     }
 
@@ -83,7 +85,7 @@ package struct ArchivedRow: Codable, Sendable {
     package let key: String
     /// The relation of the stored row to the seed's rows; `nil` in a change that removes the stored row.
     package let kind: Kind?
-    /// The number by which the rows of a test world are ordered as they were added.
+    /// The number of the row in the sequence in which the rows of a test world were added.
     package let place: Int64
     /// The content of the stored row, as JSON.
     package let value: String
@@ -110,15 +112,14 @@ package struct WorldChange: Codable, Sendable {
 
 /// A committed change of a test world, with the world's version.
 package struct ArchivedChange: Sendable {
-    /// The test world's version after the committed change, and the version before it.
+    /// The test world's version after the committed change. `before` is its version before the change.
     package let version: Int64
     package let before: Int64
     package let change: WorldChange
 }
 
 extension [ArchivedChange] {
-    /// The list of changes, without the values that a later change in the list overwrites. If a thousand orders are
-    /// queued one by one, there are a thousand values of up to a thousand orders, of which only the last counts.
+    /// The list of changes, without the values that a later change in the list overwrites.
     package var withLastValues: [ArchivedChange] {
         var last: [String: Int64] = [:]
         for change in self { for value in change.change.values { last[value.name] = change.version } }
@@ -146,7 +147,7 @@ package struct ArchivedWorld: Sendable {
 /// The changes that other daemons have made in a test world.
 package enum ArchiveNews: Sendable {
     case none
-    /// Changes of the test world by other daemons, in order. Unless `isAll`, there may be more.
+    /// Changes of the test world by other daemons, in order. If `isAll` is false, there may be further changes.
     case changes([ArchivedChange], isAll: Bool)
     /// The changes of the test world aren't stored any more, so the whole world must be loaded again.
     case forgotten
@@ -192,8 +193,8 @@ package protocol WorldDirectory: Sendable {
     func noteUse(of names: [String]) throws(StoreFailure)
 
     /// Removes test worlds that haven't been used for `seconds`: at most `count`, the least recently used first, and
-    /// never the world called `kept`. Returns the names of the removed worlds. If several daemons call this at once,
-    /// each removes different worlds.
+    /// never the world called `kept`. Returns the names of the removed worlds. Several daemons can call this at once:
+    /// each of them removes different worlds.
     func removeIdle(_ seconds: Int, atMost count: Int, but kept: String) throws(StoreFailure) -> [String]
 }
 

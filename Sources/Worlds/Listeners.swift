@@ -1,8 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// The closures to be called when something happens in a test world: a request was recorded, or a mail arrived. While
-/// there are none, a notification costs one atomic read.
+/// The closures to be called when something happens in a test world: a request was recorded, or a mail arrived.
 package final class Listeners: Sendable {
     private struct State {
         var all: [Int: @Sendable () -> Void] = [:]
@@ -20,7 +19,7 @@ package final class Listeners: Sendable {
     package var isListenedTo: Bool { hasAny.load(ordering: .relaxed) }
 
     /// Calls `listener` after each change of a test world's recording or inbox, until `stopListening` is called with
-    /// the number that this returns.
+    /// the number that this method returns.
     package func listen(_ listener: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.last += 1

@@ -3,9 +3,9 @@ import Synchronization
 /// The archive of test worlds for `--store checked` and for tests, in this process's memory. `--store memory` has no
 /// archive.
 ///
-/// Daemons of one process that have the same `Memory` share its worlds. A checked archive finds rows that can't be
-/// archived and closures that can't run twice: each change fails at first, as if another daemon had committed in
-/// between, and the last change is read back before the next one.
+/// Daemons of one process that have the same `Memory` share its worlds. To find rows that can't be archived and
+/// closures that can't run twice, a checked archive refuses each change once, as if another daemon had changed the
+/// world at the same time. It also reads each change back before it makes the next change.
 package final class MemoryArchive: Archive {
     /// The stored test worlds of a `MemoryArchive`, in this process's memory.
     package final class Memory: Sendable {
@@ -20,7 +20,7 @@ package final class MemoryArchive: Archive {
         }
 
         let state = Mutex(State())
-        /// The time in seconds by which the archive finds test worlds that haven't been used for long.
+        /// The time in seconds that tells the archive which test worlds haven't been used for long.
         let clock = Atomic<Int>(0)
 
         package init() {}

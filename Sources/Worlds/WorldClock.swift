@@ -22,7 +22,7 @@ package struct WorldClock: WorldValue {
         return true
     }
 
-    /// Returns how far the clock was moved in comparison with `other`, an earlier copy of it.
+    /// Returns how far the clock was moved since `other`, an earlier copy of the clock, was made.
     package func distance(from other: WorldClock) -> TimeSpan {
         if let frozenAt, let before = other.frozenAt { return frozenAt - before }
         return offset - other.offset

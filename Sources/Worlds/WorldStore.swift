@@ -5,9 +5,9 @@ import Synchronization
 ///
 /// Queries are answered from memory. An update runs on the tables in memory; its changes are committed to the archive
 /// before the update returns and before any other request can read them. If the commit fails, the changes are undone in
-/// memory, too, and the update throws. If another daemon has changed the world since, the changes are undone, the other
-/// daemon's are applied, and the closure runs again. Where daemons share the archive, a closure that throws or changes
-/// nothing always runs twice: the first time without asking the archive, the second time with the world locked.
+/// memory, too, and the update throws. If another daemon has changed the world meanwhile, the update's changes are
+/// undone, the other daemon's changes are applied, and the update's closure runs again. Where daemons share the
+/// archive, a closure that throws or changes nothing always runs a second time, with the world locked.
 package final class WorldStore: Sendable {
     let name: String
     private let archive: (any Archive)?
@@ -79,8 +79,8 @@ package final class WorldStore: Sendable {
         try self.init(name, origin, in: archive, makes: makes)
     }
 
-    /// Loads the test world of this name from the file or database. If there is none, makes one, or without `makes`
-    /// marks it as removed.
+    /// Loads the test world of this name from the file or database. If there is none, a new world is made if `makes` is
+    /// true. With `makes` false, the world counts as removed.
     package init(
         _ name: String, _ origin: any WorldOrigin, in archive: any Archive, makes: Bool = true
     ) throws(StoreFailure) {
@@ -152,8 +152,8 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Loads the test world again from the file or database. Values that haven't been used yet come from `origin`, and
-    /// initial rows from `rows`.
+    /// Loads the test world again from the file or database. From now on, its initial values come from `origin`, and
+    /// its initial rows from `rows`.
     package func resume(_ origin: any WorldOrigin, rows: any WorldOrigin) throws(StoreFailure) {
         guard let archive else { return }
         state.withLock { state in
@@ -174,8 +174,8 @@ package final class WorldStore: Sendable {
 
     /// Runs `body`, which may run several times, and commits its changes to the test world.
     ///
-    /// - Throws: The reason why the change isn't committed, or, with the kind `unknown`, why it may not be committed.
-    ///   The change is undone in memory.
+    /// - Throws: The reason why the change isn't committed; the change is undone in memory. With the kind `unknown`,
+    ///   the change may have been committed to the file or database.
     package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try change(body).get()
     }
@@ -183,7 +183,7 @@ package final class WorldStore: Sendable {
     /// Runs `body`, which may run several times, and commits its changes to the test world, or none when it throws. If
     /// `body` returns a failure in place of throwing it, its changes are committed.
     ///
-    /// - Throws: The error of `body`, or a `StoreFailure` as the other `update` does.
+    /// - Throws: The error of `body`, or a `StoreFailure` if the change isn't committed.
     package func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
         try change(body).get()
     }
@@ -227,8 +227,8 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Resets the test world to the initial data of `origin`, makes the changes of `putting`, and runs `also`, all in
-    /// one step.
+    /// Resets the test world to the initial data of `origin`, as one change together with the changes that `putting`
+    /// makes. `also` runs before any other request can read the reset world.
     package func reset(
         to origin: any WorldOrigin, putting: (inout Transaction) -> Void = { _ in }, also: () -> Void = {}
     ) throws(StoreFailure) {
@@ -263,7 +263,8 @@ package final class WorldStore: Sendable {
         _ = consume old
     }
 
-    /// Changes the seed (the source of initial values) for values that haven't been used yet. The other values stay.
+    /// Replaces the seed (the source of initial values). Values that the earlier seed declares stay as they are, even
+    /// if no request has used them yet.
     package func adopt(_ origin: any WorldOrigin) throws(StoreFailure) {
         // The values of the earlier origin are made first, because it mustn't matter whether somebody has used them.
         let types = state.withLock { $0.origin.storedTypes.values }.sorted { $0.key < $1.key }.map(\.value)
@@ -292,8 +293,9 @@ package final class WorldStore: Sendable {
 
     private static let attempts = 8
 
-    /// Runs a change of the test world and commits it. `run` returns `false` if its changes shall be undone, and may
-    /// run several times. `then` runs once, after the commit. With `origin`, the world is reset to that initial data.
+    /// Runs a change of the test world and commits it. `run` may run several times, and returns `false` if its changes
+    /// shall be undone. `then` runs once, after the commit. If `origin` is given, the world is first reset to the
+    /// initial data of `origin`.
     private func commit(
         to archive: any Archive, from origin: (any WorldOrigin)? = nil, _ run: (MemoryTables) -> Bool,
         then: (inout State) -> Void = { _ in }

@@ -12,7 +12,7 @@ struct Page {
     ///
     /// - Parameters:
     ///   - others: the answer's other members.
-    ///   - goesOn: whether the tool has the argument `after`, for the ID of the last element.
+    ///   - goesOn: whether the tool has the argument `after`, the ID of the element after which the list goes on.
     init(_ name: String, of element: Schema, _ about: String, others: [Schema.Field] = [], goesOn: Bool = false) {
         self.name = name
         let more = Schema.Field.optional(

@@ -3,7 +3,7 @@ import JSON
 import Understudy
 
 /// The input and the answers that a call of the control API declares. A tool that makes the call takes the schemas of
-/// its arguments and its answer from here.
+/// its arguments and its answer from these declarations.
 struct DeclaredCall: Sendable {
     private static let all = Dictionary(
         Composition.calls.compactMap { endpoint in
@@ -60,7 +60,7 @@ struct DeclaredCall: Sendable {
         names.compactMap { name in fields.first { $0.name == name } }
     }
 
-    /// The statuses of the answers whose JSON the call itself declares, including refusals that a client should read.
+    /// The HTTP statuses of all answers for which the call itself declares JSON, including some refusals.
     var statuses: Set<Int> { Set(described.map(\.status)) }
 
     /// The schema of the answer to a successful call of the control API.

@@ -29,7 +29,7 @@ extension Schema {
     /// Returns the members of the schema's object that have these names.
     func fields(_ names: String...) -> [Field] { names.compactMap { name in fields.first { $0.name == name } } }
 
-    /// The schema of a list's elements, if this is the schema of a list.
+    /// The schema of the elements, if this is the schema of a list; otherwise a schema that allows any value.
     var elements: Schema {
         switch self {
         case .list(let schema, _), .sequence(let schema), .set(let schema): schema
@@ -52,7 +52,7 @@ extension Schema {
 }
 
 extension [Schema.Field] {
-    /// Merges the members of several calls' arguments into those of one tool that makes all these calls. A member is
+    /// Merges the arguments of several calls into the arguments of one tool that makes all these calls. An argument is
     /// required if all calls require it. If the calls describe it differently, its description has the words of each
     /// call.
     static func united(_ calls: [(name: String, fields: [Schema.Field])]) -> [Schema.Field] {

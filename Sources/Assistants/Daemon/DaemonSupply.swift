@@ -57,7 +57,7 @@ package final class DaemonSupply: Sendable {
     enum Subject {
         /// The call is about a world. `nil` means the world for calls that don't name one.
         case world(String?)
-        /// The call is about all worlds. It doesn't create any.
+        /// The call is about all worlds. It creates no world.
         case daemon
     }
 
@@ -73,8 +73,8 @@ package final class DaemonSupply: Sendable {
             url: server?.url ?? url, world: name, token: server == nil ? token : server?.controlToken)
     }
 
-    /// Sends a request to the daemon and returns its answer. If no daemon answers, and this process hasn't started one,
-    /// it starts one if it may.
+    /// Sends a request to the daemon and returns its answer. If no daemon answers, this process starts one, unless it
+    /// may not, or has started one before.
     func ask(
         _ method: String, _ path: String, body: [UInt8], about subject: Subject
     ) throws(ConnectionProblem) -> OutgoingRequest.Answer {

@@ -59,7 +59,7 @@ extension DaemonTools {
         }
     }
 
-    /// The greatest number of characters that one answer contains of a documentation page.
+    /// The greatest number of characters of a documentation page in one answer.
     private static let readLimit = 12_000
 
     var readDocumentation: Tool {

@@ -44,8 +44,8 @@ extension DaemonTools {
         }
     }
 
-    /// Returns the messages that match. If there are none, asks again every second while the tool may wait, so that a
-    /// cancelled call of the tool ends soon.
+    /// Returns the messages that match. If no message matches, asks again every second until the tool's waiting time is
+    /// over or the call of the tool is cancelled.
     private func messages(
         _ arguments: JSONValue, _ choice: Choice, _ call: ToolCall
     ) throws(ToolFailure) -> JSONValue {

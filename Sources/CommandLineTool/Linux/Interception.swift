@@ -33,7 +33,8 @@ struct Interception {
     let outside: NetworkSockets?
 
     /// Moves this process into new namespaces. It must have only one thread, because other threads would stay outside.
-    /// `store` replaces the browsers' certificate store. With `shares`, sockets of the outer network remain available.
+    /// `store` replaces the browsers' certificate store. If `shares` is true, sockets of the network outside remain
+    /// available.
     init(
         hosts: [String], bundle: String, directory: String, isolated: Bool, store: BrowserStore?, shares: Bool
     ) throws {
@@ -76,8 +77,8 @@ struct Interception {
         return place
     }
 
-    /// Moves this process into new namespaces. If a user namespace is needed, it comes first, because only a process
-    /// with one thread can enter it. After that, a thread may stay in the outer network.
+    /// Moves this process into new namespaces. It must have only one thread, because otherwise it can't enter a user
+    /// namespace. If `keepingSockets` is true, sockets of the network outside remain available.
     private static func enter(withNetwork: Bool, keepingSockets: Bool) throws -> NetworkSockets? {
         let network = withNetwork ? understudy_new_network : 0
         let (user, group) = (geteuid(), getegid())

@@ -6,7 +6,7 @@ import Recordings
 
 /// The explanation of a value that somebody has pasted, such as a token, a code or a callback's URL.
 package struct PastedValue: Sendable {
-    /// The kind of value as which a pasted text was recognized, such as "A callback URL".
+    /// The kind of value that a pasted text was recognized to be, such as "A callback URL".
     package let kind: String
     package let parts: [ExplainedPart]
     /// The parsed token, if the pasted value is a JSON Web Token.
@@ -48,8 +48,8 @@ extension ValueReader {
         return seeded(text) ?? explain(nonce: text, search)
     }
 
-    /// Explains an e-mail address; `nil` if `address` isn't one. This comes before the search for issued values, in
-    /// which the addresses of sign-ins would be found, too.
+    /// Explains an e-mail address; `nil` if `address` isn't one. Addresses must be recognized before the recording is
+    /// searched for codes and tokens, because it contains addresses, too.
     private func explain(address: String) -> PastedValue? {
         guard TextRule.email.holds(address) else { return nil }
         let kind = providers.explainers.lazy.compactMap { $0.kind(ofEmail: address.lowercased()) }.first

@@ -134,8 +134,8 @@ extension ValueReader {
 
     // MARK: - Codes and opaque tokens
 
-    /// Returns what this world knows of a code or an opaque token. A JSON Web Token gets no findings here, because its
-    /// claims are explained instead.
+    /// Returns what this world knows of a code or an opaque token. The list is empty for a JSON Web Token, whose claims
+    /// are explained elsewhere.
     func issuedFindings(
         _ text: String, name: String?, returnedTo address: String?, _ search: RecordingSearch
     ) -> [ExplainedPart.Finding] {

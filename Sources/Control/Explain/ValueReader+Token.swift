@@ -119,8 +119,8 @@ extension ValueReader {
         }
     }
 
-    /// Explains a token that is signed with an HMAC. If its secret is a public key, it deceives verifiers that believe
-    /// the header's `alg`.
+    /// Explains a token that is signed with an HMAC. If the HMAC's secret is a provider's public key, the token
+    /// deceives verifiers that believe the header's `alg`.
     private func sharedSecretFinding(_ token: JWS) -> ExplainedPart.Finding {
         for owner in keyOwners(preferring: nil) {
             for named in world.keys[owner.owner].published {
@@ -147,8 +147,8 @@ extension ValueReader {
         return .init(holds: nil, "signed with HS256 and a shared secret: not checked")
     }
 
-    /// Returns the owners of all signing keys of this world, each with its provider's name, those of the provider
-    /// `first` before the rest.
+    /// Returns the owners of all signing keys of this world, each with the name of its provider. The owners at the
+    /// provider `first` come before the others.
     private func keyOwners(preferring first: (any Provider)?) -> [(owner: KeyOwner, title: String)] {
         let ordered = providers.filter { $0.name == first?.name } + providers.filter { $0.name != first?.name }
         return ordered.flatMap { provider in

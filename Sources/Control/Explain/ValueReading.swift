@@ -131,7 +131,7 @@ package struct ValueReader: Sendable {
     /// Returns the provider that answered a recorded request.
     package func provider(of exchange: RecordedExchange) -> (any Provider)? { finder.find(exchange).provider }
 
-    /// Returns the clients that the seed registers at `provider`; with `nil`, those of all providers.
+    /// Returns the clients that the seed registers at `provider`, or at all providers if `provider` is `nil`.
     func clients(of provider: (any Provider)?) -> [SeededClient] {
         guard let provider else { return world.seed.sections.flatMap(\.seededClients) }
         return world.seed.section(named: provider.name)?.seededClients ?? []

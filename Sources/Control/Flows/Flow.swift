@@ -195,7 +195,8 @@ package struct Flow: Sendable {
 }
 
 extension Flow.Ending {
-    /// Returns how a sign-in has ended after `step` succeeded; `nil` if the step doesn't change that.
+    /// Returns the state of a sign-in, such as signed in or unfinished, after `step` has succeeded; `nil` if the step
+    /// doesn't change the state.
     fileprivate func after(_ step: FlowStep) -> Flow.Ending? {
         let given = step.exchange.notes.given
         let givesTokens = given.contains {
@@ -339,15 +340,16 @@ extension Party {
     /// Returns the party that sent a request. No request names its sender, so the sender follows from what only some
     /// parties send. The first rule that matches counts:
     ///
-    /// 1. A request that the daemon sent itself is from the provider that was asked, or from a scenario.
+    /// 1. A request that the daemon sent while a provider answered another request is from that provider. A request
+    ///    that a scenario caused is from the scenario.
     /// 2. A call of the control API that plays a sign-in on a device counts as the app's.
     /// 3. Firebase's SDKs for phones send the app's identifier: `X-Ios-Bundle-Identifier`, `X-Android-Package`.
-    /// 4. Browsers send `Sec-Fetch-Mode` with every request, `Origin` with those of scripts, and accept HTML for a
+    /// 4. Browsers send `Sec-Fetch-Mode` with every request, `Origin` with requests of scripts, and accept HTML for a
     ///    page: <https://www.w3.org/TR/fetch-metadata/>. A request for an authorization endpoint or a page counts as a
     ///    browser's.
-    /// 5. Only a client's server knows its secret or its assertion.
+    /// 5. Only a client's server knows the client's secret or assertion.
     /// 6. The systems' own HTTP clients on phones name themselves: `CFNetwork`, `Dalvik`, `okhttp`.
-    /// 7. Every other request is a server's, such as one for key sets.
+    /// 7. Every other request, such as one for key sets, is from the client's server.
     static func sender(of exchange: RecordedExchange, at endpoint: Endpoint?, parent: Party?) -> Party {
         if exchange.parent != nil { return parent ?? .scenario }
         if endpoint?.isControl ?? false { return .app }

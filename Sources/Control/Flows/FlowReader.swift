@@ -33,8 +33,8 @@ package struct FlowReader: Sendable {
     /// Returns the sign-ins that `filter` accepts, the most recently active first.
     ///
     /// - Parameters:
-    ///   - before: the position of a flow; only flows that were active before it are returned.
-    ///   - isWanted: says by a flow's exchanges whether it is read at all.
+    ///   - before: a sign-in's position; only sign-ins that were active before it are returned.
+    ///   - isWanted: returns for a sign-in's exchanges whether the sign-in is considered.
     package func flows(
         _ filter: FlowFilter, before: FlowPlace? = nil, limit: Int = .max,
         where isWanted: ([KnownExchange]) -> Bool = { _ in true }
@@ -184,8 +184,8 @@ package struct FlowFilter: Sendable {
     }
 }
 
-/// The position of a sign-in in the list of sign-ins: the time of its last response, in microseconds since 1970, and
-/// that exchange's number.
+/// The position of a sign-in in the list of sign-ins: the time of the sign-in's last response, in microseconds since
+/// 1970, and the number of that response's exchange.
 ///
 /// Daemons that share a recording agree on these positions, although their copies of the recording may have the
 /// exchanges in different orders.

@@ -5,7 +5,8 @@ import JSON
 /// A message of the inbox as the control API's JSON.
 struct MailDocument {
     let message: ShownMessage
-    /// Whether the message is shown in a list. Then its long texts are cut, so that the answer's length is bounded.
+    /// Whether the message is shown in a list. In a list, its long texts are cut, so that the answer's length is
+    /// bounded.
     var isListed = false
     /// The URL below which a message's files, such as its source, are available by the message's ID.
     let base: String
@@ -165,13 +166,13 @@ extension MailDocument {
         ])
 }
 
-/// A message of the inbox for display. It is parsed and, with `--mask-secrets`, without its secrets.
+/// A message of the inbox for display. Its mail is parsed and, with `--mask-secrets`, its secrets are masked.
 package struct ShownMessage: Sendable {
-    /// The row of the message in the inbox. If secrets are masked, its source is written anew from the parsed mail and
-    /// isn't the original.
+    /// The row of the message in the inbox. If secrets are masked, the mail's source isn't the original, but written
+    /// anew from the parsed mail.
     package let row: InboxMessage
     package let content: MessageContent
-    /// Whether the message's secrets are masked. Then the contents of attachments aren't shown.
+    /// Whether the message's secrets are masked. If they are, the contents of attachments aren't shown.
     package let isMasked: Bool
 }
 

@@ -18,7 +18,7 @@ struct MailQuery: Sendable {
     let after: Int?
     let limit: Int?
     let wait: TimeSpan?
-    /// Whether messages are shown without their secrets, which a query then can't search for.
+    /// Whether messages are shown without their secrets. If they are, a query can't search for secrets either.
     private let isMasked: Bool
 
     struct Parameters: SchemaObject {
@@ -93,8 +93,8 @@ struct MailQuery: Sendable {
         return holds(content.text, text) || holds(content.html, text)
     }
 
-    /// Returns the messages that match the query, the oldest first. With `limit` alone, only the latest ones are
-    /// returned. With `limit` and `after`, the next ones are, so that a client can read page by page.
+    /// Returns the messages that match the query, the oldest first. If more than `limit` messages match, only the
+    /// latest are returned. If the query has `after`, the first messages after that message are returned.
     func find(in world: World) -> [InboxMessage] {
         let found = candidates(in: world).filter { matches($0, in: world) }
         guard let limit else { return found }

@@ -20,8 +20,8 @@ struct Criteria: SchemaObject {
         self.init(&fields, ofQuery: false)
     }
 
-    /// Reads conditions from the query of `GET requests`. Only a JSON body can have conditions on fields, because they
-    /// need an object.
+    /// Reads conditions from the query of `GET requests`. A query can't have conditions on the fields of recorded
+    /// requests, because these conditions are a JSON object.
     init(query fields: inout Fields) { self.init(&fields, ofQuery: true) }
 
     private init(_ fields: inout Fields, ofQuery isQuery: Bool) {

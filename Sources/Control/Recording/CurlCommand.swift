@@ -101,7 +101,8 @@ package struct CurlCommand: Sendable {
     static func quoted(_ text: String) -> String { quoted(Array(text.utf8)) }
 
     /// Quotes a text for a shell. Plain text is put between single quotes. Any other text is written as escapes for
-    /// `printf`, because shells treat `$'…'` differently: text for one is a command for another.
+    /// `printf`. The quotes `$'…'` aren't used, because shells read them differently: text in one shell is a command in
+    /// another.
     private static func quoted(_ bytes: [UInt8]) -> String {
         guard isPlain(bytes) else { return "\"$(printf \(printed(bytes)))\"" }
         return "'" + String(decoding: bytes, as: UTF8.self).replacing("'", with: "'\\''") + "'"

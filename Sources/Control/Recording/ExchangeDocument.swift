@@ -10,8 +10,8 @@ import Time
 package struct ExchangeDocument: Sendable {
     package let known: KnownExchange
     private let mask: Mask?
-    /// Whether bodies, and texts that may quote them, are hidden. Secrets can't be found in a body that is incomplete
-    /// or unreadable.
+    /// Whether bodies, and texts that may quote them, are hidden. They are hidden if a body is incomplete or
+    /// unreadable, so that secrets in it can't be found and masked.
     package let isWithheld: Bool
 
     package init(_ known: KnownExchange, masksSecrets: Bool) {
@@ -328,8 +328,8 @@ extension ExchangeDocument {
         isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
     }
 
-    /// Returns a HAR file. `goesOnAfter` is the ID of the file's last exchange, if another part follows. With `worlds`,
-    /// each world becomes a page of the HAR file: <http://www.softwareishard.com/blog/har-12-spec/#pages>.
+    /// Returns a HAR file. `goesOnAfter` is the ID of the file's last exchange, if another part follows. If `worlds` is
+    /// true, each world becomes a page of the HAR file: <http://www.softwareishard.com/blog/har-12-spec/#pages>.
     static func har(
         _ documents: [ExchangeDocument], version: String, goesOnAfter last: String?, worlds: Bool = false
     ) -> JSONValue {
@@ -376,8 +376,7 @@ extension ControlAPI {
         return Mask(known.exchange).apply(toEncoded: known.exchange.path)
     }
 
-    /// Returns all of these requests and responses as one HAR file. `GET requests`, in contrast, gives them page by
-    /// page.
+    /// Returns all of these requests and responses as one HAR file, however long it is.
     package func archive(of known: [KnownExchange]) -> Response {
         let documents = known.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
         return ControlAnswer.ok(ExchangeDocument.har(documents, version: version, goesOnAfter: nil))

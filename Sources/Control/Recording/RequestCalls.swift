@@ -198,8 +198,8 @@ extension ControlAPI {
         )
     }
 
-    /// Deletes the world's recorded requests. With the parameter `world`, those of all worlds whose names match are
-    /// deleted.
+    /// Deletes the world's recorded requests. With the parameter `world`, deletes the requests of all worlds whose
+    /// names match.
     private func removeRequests(_ exchange: Exchange, _ query: RemovalQuery) throws -> Response {
         guard let pattern = query.worlds else {
             try exchange.world.recording.clear(forgetting: true)
@@ -219,8 +219,8 @@ extension ControlAPI {
 
     // MARK: -
 
-    /// Returns the recorded requests that match the query, the oldest first. With `limit` alone, only the latest ones
-    /// are returned. With `limit` and `after`, the next ones are, so that a client can read page by page.
+    /// Returns the recorded requests that match the query, the oldest first. If the query has `after`, all requests
+    /// after that request are returned. If it has only `limit`, the latest requests are returned, at most so many.
     private func find(_ query: Query, in recording: Recording) -> [KnownExchange] {
         var known = recording.known().exchanges
         known.removeFirst(place(after: query.after, in: known))

@@ -32,7 +32,7 @@ package struct RunReport {
         ExchangeDocument.har(documents, version: version, goesOnAfter: nil, worlds: true)
     }
 
-    /// Lines about a rehearsal (a run in which the daemon surprises the client by unusual but legal responses): the
+    /// Lines about a rehearsal, in which the daemon surprises the client by unusual but legal responses. They tell the
     /// number of surprises, each request that was refused after a surprise in the same sign-in, and each sign-in that
     /// ended with a surprise.
     package var rehearsal: [String] {
@@ -96,8 +96,8 @@ package struct RunReport {
         return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\(root.text)"
     }
 
-    /// Returns a test suite in JUnit's XML. It has the attributes that the schema of common readers demands, and its
-    /// timestamp, which has no zone there, is in UTC.
+    /// Returns a test suite in JUnit's XML, with the attributes that the schema of common readers demands. The
+    /// timestamp is in UTC, because the schema allows no time zone in it.
     /// <https://github.com/junit-team/junit-framework/blob/main/platform-tests/src/test/resources/jenkins-junit.xsd>
     private static func suite(
         _ name: String, _ cases: [XML], failures: Int, _ about: (host: String, began: Instant, seconds: Double)

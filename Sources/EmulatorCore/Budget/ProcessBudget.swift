@@ -77,8 +77,7 @@ package final class Allowance: Sendable {
         return Lease(of: self)
     }
 
-    /// Adds 1 to the number of refused leases, for a refusal that has another reason than the limit on things that
-    /// exist at once.
+    /// Counts the refusal of a lease (a place under a limit) for another reason than that the limit was reached.
     package func noteRefusal() { refusals.wrappingAdd(1, ordering: .relaxed) }
 
     /// A place under a limit on things that exist at once. The place is taken until the last reference to this object

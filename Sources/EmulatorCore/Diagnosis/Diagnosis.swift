@@ -81,8 +81,8 @@ extension StoreFailure {
     package var diagnosis: Diagnosis { Diagnosis(message) }
 }
 
-/// A note about something surprising in a response that refuses nothing, such as a mail that Firebase doesn't send
-/// because no user has the address. It is sent in the header `Understudy-Note` and logged.
+/// A note about a surprise in a response that isn't a refusal, such as a mail that Firebase doesn't send because no
+/// user has the address. The note is sent in the header `Understudy-Note` and logged.
 package struct Note: Sendable, Equatable {
     package static let headerName = RecordedExchange.noteHeader
 

@@ -99,8 +99,8 @@ package struct EvidenceTable: Sendable {
     package struct Row: Sendable {
         package let subject: Subject
         package let name: String
-        /// The text in a row of the table of public sources: that of a provider's error, in which `…` stands for any
-        /// characters, the value of a limit, or the hosts of an endpoint.
+        /// The text in a row of the table of public sources: the text of an error, the value of a limit, or the hosts
+        /// of an endpoint. In the text of an error, `…` stands for any characters.
         package let text: String
         package let evidence: Evidence
         /// The first day on which the provider behaves as this row of the table of public sources says; empty if the

@@ -5,8 +5,8 @@ import Time
 /// An identity provider that can explain values, such as tokens and client secrets, to a developer. The command
 /// `understudy explain` does so without a test world.
 package protocol ExplainsValues: Provider {
-    /// The kinds of values beside ID tokens that the provider can explain, each with its description in the command's
-    /// help, such as "A token of GitHub's".
+    /// The kinds of values beside ID tokens that the provider can explain. Each has a description for the help of the
+    /// command `understudy explain`, such as "A token of GitHub's".
     static var explainedValues: [ExplainedValue: String] { get }
 
     /// Returns whether `issuer` is the `iss` of the provider's ID tokens.

@@ -31,8 +31,8 @@ package struct Address: Sendable, Equatable {
     /// Whether the request came over TLS that the daemon itself terminates.
     private let isSecure: Bool
 
-    /// Reads the address of a request in the test world that the request names. `alias` returns the short address to
-    /// which a path belongs, and `knows` returns whether a host is a provider's host in this world.
+    /// Reads the address of a request in the test world that the request names. `alias` returns the short address, such
+    /// as `/oidc/corp`, to which a path belongs. `knows` returns whether a host is a provider's host in this world.
     package init(
         _ request: Request, in world: NamedWorld, alias aliasOf: (String) -> HostAlias? = { _ in nil },
         knows isKnown: (String) -> Bool
@@ -92,8 +92,8 @@ package struct Address: Sendable, Equatable {
     /// The scheme of the request's URL: `http` or `https`.
     package var scheme: String { isSecure ? "https" : "http" }
 
-    /// The beginning of paths in URLs that names the request's test world, such as `/~w1`; empty if the request's path
-    /// names no world.
+    /// The part at the beginning of URLs' paths that names the request's test world, such as `/~w1`; empty if the
+    /// request's path names no world.
     private var worldPrefix: String { worldPlace == .path ? "/~\(world)" : "" }
 
     /// The end of host names in URLs: `localhost:9099`, or `w1.localhost:9099` if the request's host names the world
@@ -126,8 +126,8 @@ package struct Address: Sendable, Equatable {
         return base
     }
 
-    /// Returns the URL of a path at the provider's `host`, in the form and the world of this request's address. If the
-    /// request came by a short address that covers the path, the URL is short, too.
+    /// Returns the URL of a path at the provider's `host`, in the form and the world of this request's address. The URL
+    /// is short if the request came by a short address, such as `/oidc/corp`, that covers the path.
     package func url(of host: String, _ path: String) -> String {
         guard case .alias(let alias) = form, let rest = alias.rest(of: path, at: host) else {
             return base(of: host) + path
@@ -178,9 +178,8 @@ package struct Address: Sendable, Equatable {
 
 /// Rules for host names: <https://www.rfc-editor.org/rfc/rfc1123#section-2.1>.
 package enum HostName {
-    /// Returns whether the text is a DNS name in lower case, and not an IP address. If `isLocal`, the text is a
-    /// machine's own name: it may have capitals and underscores, and be a number, as container engines give out such
-    /// names.
+    /// Returns whether the text is a DNS name in lower case, and not an IP address. If `isLocal` is true, the text may
+    /// be a machine's own name, such as container engines give out, with capitals and underscores or only digits.
     package static func isValid(_ name: String, isLocal: Bool = false) -> Bool {
         let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

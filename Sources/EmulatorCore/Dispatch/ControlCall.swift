@@ -3,11 +3,11 @@ import JSON
 import Worlds
 
 /// The description of a call of the control API, by which tests control the daemon: its purpose, its input and its
-/// answers, declared beside its handler. By it, requests are read and refused, and the list of calls and the OpenAPI
-/// document are made.
+/// answers, declared beside its handler. Requests are checked by this description, and the list of calls and the
+/// OpenAPI document are made from it.
 ///
-/// Schemas are made on first use: most daemons never need them, and making all of them took a tenth of the daemon's
-/// start.
+/// Schemas are made on first use: most daemons never need them, and making all of them took a tenth of the time of the
+/// daemon's start.
 package struct ControlCall: Sendable {
     /// A sentence about what the control API call does.
     package let about: String
@@ -36,7 +36,7 @@ package struct ControlCall: Sendable {
     package var query: Schema? { makeQuery?() }
     /// The request headers that a control API call reads.
     package var headers: [Schema.Field] { makeHeaders() }
-    /// The description of the request body of a control API call; `nil` for a call that reads none.
+    /// The description of the request body of a control API call; `nil` for a call that reads no body.
     package var body: CallBody? { makeBody?() }
     /// The answers of a control API call. The refusals that all calls share are in `CallAnswer.common`.
     package var answers: [CallAnswer] {
@@ -236,8 +236,10 @@ extension Endpoint {
     package static let controlRoot = "/_understudy/v1"
 
     /// Returns the endpoint of a control API call. `path` is relative, such as `faults/:id`, `about` is a sentence
-    /// about the call, and `names` are the meanings of the path's parameters. Only calls with `traits`, which act as a
-    /// part of a provider, are recorded, and a test can order them to fail.
+    /// about the call, and `names` are the meanings of the path's parameters.
+    ///
+    /// A call that acts as a part of a provider has `traits`. Only such calls are recorded, and only they can be made
+    /// to fail by a test.
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
@@ -261,7 +263,7 @@ extension Endpoint {
             .task { exchange in try await respond(exchange, try input.read(exchange)) })
     }
 
-    /// Returns the endpoint of a control API call without input beside its path, or with a body that the handler reads
+    /// Returns the endpoint of a control API call whose only input is its path, or whose handler reads the request body
     /// itself.
     package static func control(
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
@@ -274,8 +276,8 @@ extension Endpoint {
         }
     }
 
-    /// Returns the endpoint of a control API call with an asynchronous handler, and without input beside its path, or
-    /// with a body that the handler reads itself.
+    /// Returns the endpoint of a control API call with an asynchronous handler. The call's only input is its path, or
+    /// the handler reads the request body itself.
     package static func control(
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
         reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],

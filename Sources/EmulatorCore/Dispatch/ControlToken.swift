@@ -51,7 +51,8 @@ package struct ControlToken: Sendable {
         }
     }
 
-    /// Returns the bearer token in a request's header `Authorization`, whichever it is; `nil` without one.
+    /// Returns the bearer token in a request's header `Authorization`, whether or not it is the control token; `nil` if
+    /// the request has no bearer token.
     package static func bearer(of request: Request) -> String? {
         guard let value = request.header("Authorization"), let space = value.firstIndex(of: " "),
             value[..<space].lowercased() == scheme

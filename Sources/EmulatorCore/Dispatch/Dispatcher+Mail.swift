@@ -35,12 +35,12 @@ package struct MailExchange: Sendable {
 }
 
 extension Dispatcher {
-    /// The name that stands for the HTTP method where mails are recorded beside HTTP requests.
+    /// The text that recorded mails have in place of an HTTP method, because they are recorded beside HTTP requests.
     package static let mailMethod = "SMTP"
 
-    /// Returns the test world named `name`; without a name, the world of mail that names none. If the world is new,
-    /// waits until the scenarios with which it begins have been played. Returns `nil` for an invalid name, and when too
-    /// many worlds are in use. Blocks the thread.
+    /// Returns the test world named `name`; without a name, the world for mail that names no world. If the world is
+    /// new, waits until the scenarios with which it begins have been played. Returns `nil` for an invalid name, and
+    /// when too many worlds are in use. Blocks the thread.
     package func worldOfMail(_ name: String?) throws -> World? {
         guard let world = try worlds.world(name ?? worlds.unnamed) else { return nil }
         world.noteChange()
@@ -114,14 +114,13 @@ extension Dispatcher {
 }
 
 extension Dispatcher {
-    /// Returns whether `world` is the test world of all requests and mail that name none.
+    /// Returns whether `world` is the test world for requests and mail that name no world.
     package func isUnnamed(_ world: World) -> Bool { world.name == worlds.unnamed }
 
     /// The greatest number of test worlds that are loaded from the store at once, when all worlds are wanted.
     private static let limitOfOthers = 64
 
-    /// Returns all test worlds but `world`; `nil` when too many of the other worlds would have to be loaded from the
-    /// store.
+    /// Returns all test worlds except `world`; `nil` when too many of them would have to be loaded from the store.
     package func otherWorlds(than world: World) throws(StoreFailure) -> [World]? {
         guard worlds.isShared else { return worlds.all.map(\.world).filter { $0.name != world.name } }
         let others = try worlds.list().filter { $0.name != world.name }

@@ -3,9 +3,8 @@ import HTTPServer
 import Synchronization
 
 extension Dispatcher {
-    /// Plays in the default test world, which belongs to requests that name none, the scenarios (prepared situations)
-    /// with which every world begins. Waits until they have been played. Returns the reasons why scenarios can't be
-    /// played; `nil` when all can.
+    /// Plays the scenarios (prepared situations) with which every test world begins, in the default test world. Waits
+    /// until they have been played. Returns the reasons why scenarios can't be played; `nil` when all can.
     package func prepareDefaultWorld() throws -> String? {
         let world = worlds.main
         guard !scenarios.isEmpty, !world.isPrepared, case .mine = world.preparation.take(then: {}) else { return nil }
@@ -31,7 +30,7 @@ extension Dispatcher {
     }
 
     /// Plays in `world` the scenarios (prepared situations) with which every test world begins. Other requests to this
-    /// world wait until then. If another daemon that shares the store plays them already, this waits for that daemon.
+    /// world wait meanwhile. If another daemon that shares the store is playing the scenarios, waits for that daemon.
     /// Returns the reasons why scenarios can't be played; `nil` when all can.
     func prepare(_ world: World) async throws -> String? {
         defer { world.preparation.finish() }
@@ -67,8 +66,8 @@ extension Dispatcher {
     }
 }
 
-/// The result of playing scenarios (prepared situations) in a new test world: the reasons why some can't be played,
-/// `nil` without any, or an error.
+/// The result of playing scenarios (prepared situations) in a new test world: `nil` if all were played, the reasons why
+/// some can't be played, or an error.
 private final class PreparationOutcome: Sendable {
     let result = Mutex<Result<String?, any Error>>(.success(nil))
 }

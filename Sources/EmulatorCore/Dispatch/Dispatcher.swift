@@ -313,8 +313,8 @@ extension Dispatcher {
     }
 
     /// Returns a provider's response with the header `Understudy-Evidence`, which names the public source for the
-    /// behaviour. A refusal in JSON has its own source. Pages, and responses that refuse nothing, have the endpoint's.
-    /// A response that an ordered fault has changed has none.
+    /// behaviour. Pages and successful responses get the endpoint's source. A refusal in JSON keeps the source that it
+    /// came with. A response that an ordered fault has changed gets no source.
     private static func known(_ response: Response, by endpoint: Endpoint, _ fault: AppliedFault?) -> Response {
         let own = response.headers.firstIndex { $0.name == Evidence.headerName }
         let isOrdered = fault?.isUsed ?? false

@@ -3,9 +3,9 @@ import Recordings
 
 /// An endpoint: an HTTP method and a path at some hosts, with the handler that answers requests to them.
 ///
-/// The handler is a closure that returns the response, or throws an error that the dispatcher answers. It may be
-/// `async`: then it runs on the connection's thread until it has to wait, and holds no thread while it waits. A closure
-/// that isn't `async` is called directly, because even a task that never waits costs a microsecond.
+/// The handler is a closure that returns the response, or throws an error that the dispatcher answers. An `async`
+/// handler runs on the connection's thread until it has to wait, and holds no thread while it waits. A handler that
+/// isn't `async` is called directly, because even a task that never waits costs a microsecond.
 package struct Endpoint: Sendable {
     /// The responses of an endpoint that a browser's script of another origin may read (CORS).
     package enum CORS: Sendable, Equatable {
@@ -14,7 +14,7 @@ package struct Endpoint: Sendable {
         case none
         /// A script of any origin may read the response (CORS).
         case any
-        /// A script of any origin may read the response, and the headers that are listed here with commas (CORS).
+        /// A script of any origin may read the response, and the headers in this comma-separated list (CORS).
         case exposing(String)
     }
 
@@ -46,11 +46,11 @@ package struct Endpoint: Sendable {
     /// A closure that returns which step of a sign-in a recorded request to the endpoint is; `nil` where OAuth's
     /// general rules decide.
     private(set) var step: (@Sendable (RecordedExchange) -> Step?)?
-    /// A closure that returns sentences about what may surprise an app's developer in a response that refuses nothing,
+    /// A closure that returns sentences about what may surprise an app's developer in a response that isn't a refusal,
     /// such as a missing name. The first argument has the request with its response, and the second all exchanges of
     /// the sign-in.
     package private(set) var remarks: (@Sendable (RecordedExchange, [RecordedExchange]) -> [String])?
-    /// The public source from which the endpoint, and its responses that refuse nothing, are known.
+    /// The public source from which the endpoint, and its responses that aren't refusals, are known.
     package private(set) var evidence: Evidence?
     var handler: Handler
 
@@ -125,7 +125,7 @@ extension Endpoint {
 }
 
 extension [Endpoint] {
-    /// Returns the same endpoints, of which those without a public source of their own are now known from `evidence`.
+    /// Returns the same endpoints, with `evidence` as the public source of those that had no public source.
     package func known(by evidence: Evidence) -> [Endpoint] {
         map { $0.evidence == nil ? $0.known(by: evidence) : $0 }
     }

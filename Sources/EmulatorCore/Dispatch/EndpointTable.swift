@@ -133,8 +133,8 @@ struct EndpointTable: Sendable {
     }
 
     /// Returns the served path that may be meant by a path at which nothing is served; `nil` when none is similar. The
-    /// served path differs in one segment or in slashes. At the daemon's own host name, the provider's host in the path
-    /// may be misspelt instead.
+    /// served path differs in one segment, in slashes or, at the daemon's own host name, in the spelling of the
+    /// provider's host.
     func nearest(to path: String, at host: String?) -> String? {
         guard path.utf8.count <= EndpointTable.longestMisspelling else { return nil }
         if let near = nearest(to: path, in: router(of: host)) { return near }

@@ -10,7 +10,7 @@ package struct Exchange: Sendable {
     package let request: Request
     package let address: Address
     package let world: World
-    /// The ID of this request, such as `r12`, in headers, diagnoses and the log.
+    /// The ID of this request, such as `r12`, in headers, error explanations and the log.
     package let id: String
     package let parameters: [String: String]
     /// The fault, such as an error or a delay, that a test has ordered for this request; `nil` without one.
@@ -36,16 +36,16 @@ package struct Exchange: Sendable {
     /// other request.
     package var scenario: String? { isInternal ? request.header(Scenario.header) : nil }
 
-    /// Returns a phrase that later diagnoses give as their reason, such as "the person signed out at TIME, by request
-    /// r12". It is made of `what`, the time, and the request or scenario that did it.
+    /// Returns the reason that later error messages give, such as "the person signed out at TIME, by request r12". It
+    /// consists of `what`, the time, and this request's ID or the scenario's name.
     package func cause(_ what: String) -> String {
         let isControl = address.host == nil && address.path.hasPrefix(Endpoint.controlRoot)
         let origin = scenario.map { " (scenario \($0))" } ?? (isControl ? "" : ", by request \(id)")
         return "\(what) at \(world.now.text)\(origin)"
     }
 
-    /// Returns the reason why this test world doesn't know a code or token that a client has sent. `name` says what the
-    /// text should be, such as "the code".
+    /// Returns the reason why this test world doesn't know a code or token that a client has sent. `name` stands for
+    /// the code or token in the reason, such as "the code".
     package func reason(againstUnknown text: String, called name: String) -> String {
         if text.isEmpty { return "\(name) is missing" }
         if isPlaceholder(text) {
@@ -71,8 +71,8 @@ package struct Exchange: Sendable {
 }
 
 extension Exchange {
-    /// Runs `body`, which takes long, on one of `threads`, so that it blocks neither a worker thread nor a task's
-    /// thread. If the client has disconnected before a thread is free, this throws, and `body` doesn't run.
+    /// Runs `body`, which takes long, on one of `threads`, so that it blocks no other thread. If the client has
+    /// disconnected before a thread is free, this throws, and `body` doesn't run.
     package func onWorkThread<Value: Sendable>(
         _ threads: WorkThreads = .shared, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -89,7 +89,7 @@ extension Exchange {
         }
     }
 
-    /// The error for work that wasn't begun, because the client had disconnected. The error's response reaches nobody.
+    /// The error that is thrown in place of work that wasn't begun because the client had disconnected.
     private struct ClientHasGone: AnswerableError {
         var response: Response { Response(status: 503) }
     }

@@ -3,8 +3,8 @@ import Synchronization
 import Time
 import Worlds
 
-/// The test world to which a request belongs, and the part of the request that names the world. URLs in the response
-/// name the world in the same part.
+/// The test world to which a request belongs, and the part of the request that names the world, such as its path or its
+/// host. URLs in the response name the world in the same way.
 package struct NamedWorld: Sendable, Equatable {
     package enum Place: Sendable, Equatable {
         /// No part of the request names a world, so that it belongs to the default world.
@@ -23,7 +23,7 @@ package struct NamedWorld: Sendable, Equatable {
     package enum Refusal: Error, Equatable {
         /// The request names a world, but its host or its connection leads to another world.
         case contradiction(first: String, second: String)
-        /// The request's host name ends with `.localhost`, but its other part names neither a provider's host nor a
+        /// The request's host name ends with `.localhost`, but the part before it names neither a provider's host nor a
         /// world.
         case unknownHost(String)
     }
@@ -36,8 +36,8 @@ package struct NamedWorld: Sendable, Equatable {
     let host: String
     let isBelowLocalhost: Bool
 
-    /// Finds the test world to which `request` belongs. `unnamed` is the world of requests that name none. `plays`
-    /// returns whether the world in its first argument serves the provider's host in its second.
+    /// Finds the test world to which `request` belongs. `unnamed` is the name of the world for requests that name none.
+    /// `plays` returns whether a world serves a provider's host; its arguments are the world's name and the host.
     ///
     /// - Throws: A `Refusal` when the world can't be found, or any error of `plays`.
     package init(
@@ -69,7 +69,7 @@ package struct NamedWorld: Sendable, Equatable {
         isBelowLocalhost = below != nil
     }
 
-    /// Makes the value for a request that can't be answered, so that the request can be logged. The world is `unnamed`.
+    /// Assigns a request that can't be read to the world `unnamed`, so that the request can be logged.
     init(unreadable request: Request, unnamed: String) {
         (name, place, path, host) = (unnamed, .nowhere, request.path, "")
         isBelowLocalhost = false
@@ -92,7 +92,7 @@ package struct NamedWorld: Sendable, Equatable {
         return (String(name), rest.isEmpty ? "/" : rest)
     }
 
-    /// Returns the part of a host name before `.localhost`; `nil` if the name doesn't end so.
+    /// Returns the part of a host name before `.localhost`; `nil` if the name doesn't end with `.localhost`.
     private static func nameBelowLocalhost(_ name: String) -> String? {
         guard name.hasSuffix(".localhost") else { return nil }
         let below = name.dropLast(".localhost".count)
@@ -109,10 +109,10 @@ package struct NamedWorld: Sendable, Equatable {
 
 /// The source of the numbers in the IDs of recorded requests.
 ///
-/// A daemon with its worlds in memory counts from 1. If worlds outlive the daemon, their codes and tokens name requests
-/// to earlier daemons and to other daemons that share the store. Then a number consists of tenths of milliseconds since
-/// 2026 and the daemon's own number in four digits, so that it is unique among all daemons. A daemon that needs more
-/// than ten thousand numbers per second takes numbers of the near future.
+/// If worlds are only in memory, the daemon counts from 1. If worlds are kept in a store, a number must also be unique
+/// among earlier daemons and other daemons that use the store. It then consists of the time since 2026 in tenths of
+/// milliseconds, and the daemon's own number in four digits. A daemon that needs more than ten thousand numbers per
+/// second takes numbers of the near future.
 final class ExchangeNumbers: Sendable {
     /// The time 2026-01-01, from which numbers in the IDs of requests count, in microseconds since 1970.
     private static let beginning: Int64 = 1_767_225_600_000_000

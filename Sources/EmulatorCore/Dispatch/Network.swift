@@ -4,7 +4,7 @@ import HTTPServer
 /// refusals are the same as over a real network.
 package protocol Network: AnyObject, Sendable {
     func plays(_ host: String, in world: World) -> Bool
-    /// Sends a request to a provider that the daemon plays. `parent` is the ID of the exchange that causes the request.
+    /// Sends a request to a provider that the daemon plays. `parent` is the ID of the request that causes this one.
     func send(_ request: Request, from parent: String) -> Reply
     func log(_ message: String, detail: String, for exchange: Exchange)
     /// Returns an ID for a recorded exchange that isn't a request to the daemon, such as a message to a client's
@@ -55,8 +55,8 @@ extension Exchange {
             "POST", host, target, headers: [type] + headers, body: Array(Form(fields: fields).encoded.utf8))
     }
 
-    /// Returns the URL at which this request's client reaches `url`. If the daemon plays the host of `url`, this is a
-    /// URL at the daemon, in the form of this request's address; otherwise, it is `url` itself.
+    /// Returns the URL at which this request's client reaches `url`. If the daemon plays the host of `url`, and the
+    /// client doesn't use the providers' real host names, this is a URL at the daemon. Otherwise, it is `url` itself.
     package func reachable(_ url: String) -> String {
         guard address.form != .real, url.hasPrefix("https://") else { return url }
         let rest = url.dropFirst("https://".count)

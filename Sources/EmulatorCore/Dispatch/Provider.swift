@@ -10,11 +10,11 @@ package struct ProviderFacts: Sendable {
     package let title: String
     /// The type of the provider's own section of the seed (the initial data); `nil` for a provider without a section.
     package let section: (any SeedSection.Type)?
-    /// The type of the provider's part of an account in the seed; `nil` for a provider at which people have no account,
-    /// and so authorize nothing.
+    /// The type of the provider's part of an account in the seed; `nil` for a provider at which people have no
+    /// accounts.
     package let profile: (any AccountProfile.Type)?
-    /// The types of all rows that the provider stores in the tables of a test world. If several providers share a
-    /// table, each of them lists its type.
+    /// The types of all rows that the provider stores in the tables of a test world. Providers that share a table all
+    /// list its row type.
     package let rows: [any Row.Type]
     /// The types of the single values, as opposed to table rows, that the provider stores in a test world.
     package let values: [any WorldValue.Type]
@@ -23,8 +23,7 @@ package struct ProviderFacts: Sendable {
     /// The choices that a person has on the provider's sign-in page beside signing in, such as the scopes. A test can
     /// make these choices in advance.
     package let choices: Set<PersonalChoice>
-    /// Whether the provider lets people sign in by other providers, and stands between those and an app, as Firebase
-    /// does.
+    /// Whether the provider is a service between apps and the providers at which people sign in, as Firebase is.
     package let isService: Bool
     /// Members of the JSON response at the daemon's path `/`, by which programs recognize the provider's official
     /// emulator.
@@ -63,11 +62,11 @@ package protocol Provider: Sendable {
     /// Returns the provider's own response to a request with too many fields, or with texts that are too long; `nil`
     /// when it has none.
     func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response?
-    /// Returns the ID of the client that sent a request, if the provider knows it from more than the request's fields,
-    /// such as from the access token.
+    /// Returns the ID of the client that sent a request, where the provider finds it otherwise than by a field such as
+    /// `client_id`, for example by the access token.
     func client(of exchange: Exchange) -> String?
-    /// Revokes a token that the provider has issued. Returns whether it was an access or a refresh token, and its
-    /// client; `nil` for a text that is none of the provider's tokens.
+    /// Revokes a token that the provider has issued. Returns the token's kind (access or refresh token) and its client,
+    /// or `nil` for a text that is none of the provider's tokens.
     func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)?
     /// Returns guides to setting up clients, so that they sign in at this provider as the daemon plays it: one guide
     /// for each kind of client.
@@ -87,10 +86,10 @@ extension Provider {
 
 // MARK: - What only some providers can do
 
-/// A provider that answers requests to addresses that it doesn't serve with its own error.
+/// A provider that has an error response of its own for requests to addresses that it doesn't serve.
 package protocol RefusesUnserved: Provider {
-    /// Returns the provider's own error for a request to an address that it doesn't serve, or not with the request's
-    /// method; `nil` when the address isn't the provider's.
+    /// Returns the provider's own error for a request to a path that it doesn't serve, or with a method that it doesn't
+    /// serve at this path. Returns `nil` when the address isn't the provider's.
     func notServed(_ exchange: Exchange) throws -> Response?
 }
 
@@ -105,8 +104,7 @@ package protocol KeepsGrants: Provider {
     /// provider hasn't issued it, or has forgotten it.
     func issued(_ text: String, in world: World) -> IssuedValue?
     /// Removes the rows of an account at this provider, in the transaction that deletes the account. From then on,
-    /// refusals of the account's codes and tokens give `reason`. Returns a closure for what is to be done after the
-    /// commit.
+    /// refusals of the account's codes and tokens give `reason`. The caller runs the returned closure after the commit.
     func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)?
@@ -153,8 +151,8 @@ package protocol LeavesTokensUnsigned: MintsIDTokens {
 package protocol SignsClientSecrets: Provider {
     /// Returns the IDs of the clients in the seed (the initial data) that sign their client secrets themselves.
     static func clientsThatSign(in seed: Seed) -> [String]
-    /// Signs a client secret for a client that signs its secrets itself; `nil` when the seed has no such client at this
-    /// provider.
+    /// Returns a client secret, signed with the key of a client that signs its secrets itself; `nil` when the seed has
+    /// no such client at this provider.
     static func clientSecret(
         for wanted: ClientSecretRequest, seed: Seed
     ) throws(ClientSecretRequest.Refusal) -> String?
@@ -164,7 +162,7 @@ package protocol SignsClientSecrets: Provider {
 package protocol ExportsData: Provider {
     /// Reads the data that the provider's own tools have exported to a directory.
     ///
-    /// - Throws: All mistakes in the directory, each with file and path.
+    /// - Throws: All mistakes in the directory's files, each with the file's name and the place in the file.
     static func exportedData(at directory: String, for seed: Seed) throws(Issues) -> (any ExportedData)?
     /// Writes the data of a test world to a directory as the provider's own tools export it, completely or not at all.
     /// Returns `false` when there is nothing to export.
@@ -173,15 +171,15 @@ package protocol ExportsData: Provider {
 
 /// A provider that adds people or settings to the tables of a test world when the world's seed is extended.
 package protocol ExtendsWorlds: Provider {
-    /// Adds to the world's tables what the world's seed has beyond the `earlier` seed, which it extends. The provider
-    /// was made of the world's seed. The world keeps all data that it has.
+    /// Adds to the world's tables what the world's present seed has in addition to the `earlier` seed. The world keeps
+    /// all its data.
     func seedExtended(in world: World, after earlier: Seed) throws(StoreFailure)
 }
 
 /// A provider that gives people a private-relay address, which forwards mail to their real address.
 package protocol RelaysMail: Provider {
     /// Returns the verdict on a mail to a private-relay address, such as that it is forwarded; `nil` when the
-    /// recipient's address isn't one of the provider's relay.
+    /// recipient's address isn't a private-relay address of this provider.
     func relay(_ mail: MailInTransit) throws -> RelayVerdict?
 }
 
@@ -218,7 +216,7 @@ package protocol ProtectsResources {
 /// A provider with addresses below the daemon's own host name, such as `http://localhost:9099/oidc/corp`, which the
 /// seed (the initial data) sets.
 package protocol ExplainsOwnAddresses {
-    /// Returns the refusal, with its reason, of a request at the daemon's own host name that was meant for this
-    /// provider, but for which nothing is served. Returns `nil` for any other request.
+    /// Returns an error response to a request at the daemon's own host name that was meant for this provider, but to an
+    /// address that isn't served. The response tells the reason. Returns `nil` for any other request.
     func unserved(_ exchange: Exchange) -> Response?
 }

@@ -3,15 +3,14 @@ import JSON
 import Text
 
 /// Limits on the size of an HTTP request's fields. They are checked before the endpoint runs, and each provider words
-/// its error response itself (`Provider.overBudget`). Providers hardly document limits of their own, so these are
+/// its error response itself (`Provider.overBudget`). Few providers document their limits, so the limits here are
 /// several times larger than what clients send.
 package enum RequestBudget {
     /// The largest number of fields that a request's query or form may have.
     package static let fields = 1_000
     /// The largest number of bytes that the name of a query's or form's field may have.
     static let name = 256
-    /// The largest number of bytes that most fields' values may have. A value may be a token, or contain a whole other
-    /// request.
+    /// The largest number of bytes that the value of a field may have, unless the field has a limit of its own.
     package static let value = 1 << 16
     /// The smallest limit of all fields, in bytes. A query or form that isn't longer needs no further check.
     private static let unnamed = 254

@@ -2,8 +2,7 @@ import JSON
 import Recordings
 import Text
 
-/// The addresses at which an app's client finds the daemon in one test world, for use in the app's configuration. They
-/// have the form of address by which the reader of the guide reached the daemon.
+/// The addresses at which an app's client finds the daemon in one test world, for use in the app's configuration.
 package struct SetUpPlace: Sendable {
     /// The daemon's base URL for the world, without a slash at the end: `http://localhost:9099/~w1`.
     package let base: String
@@ -36,7 +35,7 @@ package struct SetUpPlace: Sendable {
 ///
 ///     <!-- id: example, page: clients.md, requests: www.example.com api.example.com/v1 -->
 ///
-///     For a web app. This paragraph says who should read the guide. Each further one is a step.
+///     For a web app. This paragraph says who should read the guide. Each later paragraph is a step of the guide.
 ///
 ///     | for | address |
 ///     |---|---|
@@ -45,8 +44,8 @@ package struct SetUpPlace: Sendable {
 ///     A command or a line of code is a fenced block. A heading of the second level is a library with its
 ///     configuration.
 ///
-/// A name in braces is replaced by a value: `{client}` by the client's ID as it is, `{shell client}` by the ID escaped
-/// for single quotes of a shell's command, `{json client}` by the ID escaped for a JSON string within such quotes.
+/// A name in braces is replaced by a value. For the client's ID, there are `{client}`, `{shell client}` (for use in
+/// single quotes in a shell's command) and `{json client}` (for use in a JSON string within such quotes).
 /// `{url HOST/PATH}` is replaced by the daemon's address for that URL. A step with a value that is `nil` is left out.
 /// A guide called `{part NAME}` is inserted wherever a paragraph consists of this name.
 package struct SetUpGuide: Sendable {
@@ -55,7 +54,7 @@ package struct SetUpGuide: Sendable {
         /// The instruction of a set-up guide's step, in one or more sentences; for a library's configuration, the
         /// library's name.
         package fileprivate(set) var text: String
-        /// The text to copy in a step of a set-up guide; `nil` for a step in which nothing is written.
+        /// The text to copy in a step of a set-up guide, such as a command; `nil` for a step without such a text.
         package fileprivate(set) var code: String?
         /// The addresses and other values that a set-up guide's step shows, each with its purpose.
         package fileprivate(set) var values: [(name: String, value: String)] = []
@@ -80,8 +79,8 @@ package struct SetUpGuide: Sendable {
     /// hosts and paths to which such clients send requests. Without a list, every request counts.
     package let isArrival: Arrival
 
-    /// Reads the set-up guides of a Markdown file. `arrivals` has, by guide ID, functions that recognize a client's
-    /// requests for guides whose hosts and paths don't suffice.
+    /// Reads the set-up guides of a Markdown file. `arrivals` has functions that recognize requests of a guide's
+    /// clients, by the guide's ID. It is needed where a list of hosts and paths in the guide isn't enough for this.
     package static func read(
         _ text: StaticString, at place: SetUpPlace, _ values: [String: String?] = [:],
         arrivals: [String: Arrival] = [:]
@@ -97,7 +96,7 @@ package struct SetUpGuide: Sendable {
         return guides
     }
 
-    /// Returns a text of the seed in a form that can be part of a set-up guide's ID.
+    /// Returns `text` in a form that can be part of a set-up guide's ID: lower-case letters, digits and hyphens.
     package static func name(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -32,8 +32,8 @@ package final class AppliedFault: Sendable {
 extension Exchange {
     /// Signs a JSON Web Token with `claims` and a key of `owner`, unless a fault that a test ordered changes the token.
     /// `type` is the header's `typ`; without `type`, the header has the form of Apple's. `algorithm` defaults to the
-    /// owner's first one, and HS256 signs with the client's `secret`. Without `isSigned`, the token has no signature.
-    /// Every endpoint makes its tokens with this function.
+    /// owner's first one, and HS256 signs with the client's `secret`. If `isSigned` is false, the token has no
+    /// signature.
     package func mint(
         _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
         secret: String? = nil, isSigned: Bool = true
@@ -79,8 +79,8 @@ extension Exchange {
         }
     }
 
-    /// The ID of the request by which a new authorization code is marked as used already. It is the present request's
-    /// if a fault orders a used code, and otherwise `nil`.
+    /// The ID of the present request if a fault orders that new authorization codes count as used already. They count
+    /// as used by this request. `nil` without such a fault.
     package var spentBy: String? {
         guard let appliedFault, appliedFault.fault.effect.isCodeUsed else { return nil }
         appliedFault.use()
@@ -127,7 +127,7 @@ extension Exchange {
         return interaction.standing(provider: provider)
     }
 
-    /// The fields of an HTTP request: those of the query and of the form, and the members of a JSON body.
+    /// The fields of an HTTP request: the fields of its query and form, and the members of its JSON body.
     var fields: [String: String] {
         var fields: [String: String] = [:]
         for field in request.bodyForm.fields + request.queryForm.fields { fields[field.name] = field.value }
@@ -146,8 +146,7 @@ extension Response {
 }
 
 extension AppliedFault {
-    /// Applies the fault to a request: answers in place of the endpoint, or changes the endpoint's response. No thread
-    /// is blocked while a key is made.
+    /// Applies the fault to a request: answers in place of the endpoint, or changes the endpoint's response.
     func carryOut(
         _ exchange: Exchange, at endpoint: Endpoint, or refusal: @escaping @Sendable (any Error) -> Response,
         run: @escaping @Sendable () -> Reply
@@ -212,8 +211,8 @@ extension AppliedFault {
         return response
     }
 
-    /// Returns the response's body, JSON or a form, with the members that the fault changes. If the JSON is a list,
-    /// each object in the list is changed. Returns `nil` if the body has no members, or reports an error.
+    /// Returns the response's body (JSON or a form) with the members that the fault changes. If the JSON is a list,
+    /// each object in the list is changed. Returns `nil` if the body has no members, or has a member `error`.
     private func changedBody(_ response: Response) -> [UInt8]? {
         let members = fault.effect.response
         let type = response.header("Content-Type")?.mediaType ?? ""
@@ -245,8 +244,8 @@ extension AppliedFault {
         return object
     }
 
-    /// Returns the JSON value with the members of each object in a different order, if the fault asks for this. The
-    /// order is reversed, and then rotated by one more place at each response.
+    /// Returns the JSON value with the members of each object shuffled, if the fault asks for this. The order is
+    /// reversed, and then rotated by one more place at each response.
     private func shuffled(_ value: JSONValue) -> JSONValue {
         guard fault.effect.shufflesMembers else { return value }
         switch value {

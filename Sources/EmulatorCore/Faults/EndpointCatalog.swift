@@ -67,8 +67,8 @@ package struct EndpointCatalog: Sendable {
         patternBytes = entries.reduce(0) { $0 + $1.patternBytes }
     }
 
-    /// The largest numbers of comparisons (of two bytes, and of two paths) that checking a seed's faults may need. They
-    /// take about a second.
+    /// The largest amount of work for checking a seed's faults: the number of comparisons between two bytes, and
+    /// between two paths. So many comparisons take about a second.
     private static let comparisons = (bytes: 400_000_000, paths: 10_000_000)
 
     /// Returns the reasons why faults and sign-in outcomes that a seed orders can't be carried out; none if they can.
@@ -152,8 +152,8 @@ package struct EndpointCatalog: Sendable {
         return issues
     }
 
-    /// Returns the reason why no sign-in at a provider can end with the error `name`; `nil` if one can. Errors of other
-    /// endpoints, such as the token endpoint, are accepted, too.
+    /// Returns the reason why no sign-in at a provider can end with the error `name`; `nil` if one can. An error that
+    /// any other endpoint of the provider sends, such as the token endpoint, is accepted, too.
     private func unknownError(_ name: String, at provider: String) -> String? {
         let errors = entries.filter { $0.provider == provider }.compactMap(\.traits.errors)
         let ofSignIns = errors.filter { $0.answer == nil }
@@ -227,9 +227,9 @@ package struct EndpointCatalog: Sendable {
         return misfits(effect, minting)
     }
 
-    /// Returns the endpoints that match the path of an ordered fault. If the fault names no host, a path without a
-    /// wildcard that begins like a short address, such as `/oidc/corp/token`, stands only for short addresses, even if
-    /// a host has a similar path.
+    /// Returns the endpoints that match the path of an ordered fault. If the fault names no host, and its path has no
+    /// wildcard and begins like a short address (a path without the provider's host, such as `/oidc/corp/token`), only
+    /// short addresses count.
     private func at(_ match: FaultMatch, among atHost: [Entry]) -> [Entry] {
         guard let path = match.path else { return atHost }
         guard match.host == nil else { return atHost.filter { $0.takes(path: path) } }

@@ -48,7 +48,7 @@ package struct EndpointTraits: Sendable {
     /// The owner of the keys with which the endpoint signs tokens; `nil` where it mints none.
     package var mints: KeyOwner?
     /// Whether the endpoint's JSON response consists of a token's claims. A fault that changes the claims of tokens
-    /// then changes the response, too.
+    /// also changes such a response.
     package var answersClaims = false
     /// The owner of the signing keys that the endpoint publishes; `nil` if it publishes none.
     package var publishes: KeyOwner?
@@ -104,8 +104,8 @@ package struct EndpointTraits: Sendable {
         "unmet_authentication_requirements", "unsupported_response_type",
     ]
 
-    /// Returns the traits of an authorization endpoint, which sends errors to the client by a redirect. With `isOpen`,
-    /// a test can also order errors that aren't registered:
+    /// Returns the traits of an authorization endpoint, which sends errors to the client by a redirect. If `isOpen` is
+    /// true, a test can also order errors that aren't registered:
     /// <https://datatracker.ietf.org/doc/html/rfc6749#section-8.5>.
     package static func authorization(
         errors names: [String], mints: KeyOwner? = nil, partOf: String? = nil, isOpen: Bool = false

@@ -62,15 +62,15 @@ package struct Fault: SchemaObject {
     /// provider.
     static func isRehearsal(_ scenario: String?) -> Bool { scenario?.hasPrefix("rehears") ?? false }
 
-    /// Returns whether the description of a fault, `summary`, is that of a fault ordered by a rehearsal scenario: a
-    /// surprising but legal behaviour of a provider.
+    /// Returns whether `summary`, the description of a fault, says that a rehearsal scenario ordered the fault. Such
+    /// scenarios order surprising but legal behaviour of a provider.
     package static func isRehearsed(_ summary: String) -> Bool {
         summary.hasPrefix("ordered fault") && summary.contains(" of scenario rehears")
     }
 
-    /// Returns whether the description of a fault, `summary`, is that of a fault which every client must survive: one
-    /// of a rehearsal scenario, or one that only delays a response, shuffles its members, or signs with a new key while
-    /// the old ones stay published.
+    /// Returns whether `summary` describes a fault that every client must survive. Faults of rehearsal scenarios are
+    /// such faults. So are faults that only delay a response, shuffle its members, or add a new signing key and keep
+    /// the old ones published.
     package static func isLegal(_ summary: String) -> Bool {
         if isRehearsed(summary) { return true }
         guard summary.hasPrefix("ordered fault"), let mark = summary.firstRange(of: ": "),
@@ -85,8 +85,8 @@ package struct Fault: SchemaObject {
 }
 
 extension Fault: Codable {
-    /// Encodes the fault as JSON text, because decoders forget the order of an object's members, which matters in a
-    /// response's body and headers.
+    /// Encodes the fault as a string that contains JSON, which keeps the order of the members in the fault's response
+    /// body and headers. A decoder of JSON objects would lose this order.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(json.text)
@@ -116,8 +116,8 @@ package struct FaultQueue: SeededValue {
     /// The largest number of bytes that the JSON of all ordered faults together may have.
     package static let sizeLimit = 8 << 20
 
-    /// The ordered faults. A fault that has been used up stays until the request that used it has been answered,
-    /// because it can be used again if it had no effect.
+    /// The ordered faults. A fault in its last use stays until the request has been answered. If the fault had no
+    /// effect on the response, it can be used again.
     private var faults: [Fault] = []
     private var made = 0
 
@@ -133,7 +133,7 @@ package struct FaultQueue: SeededValue {
         return "fault-\(made)"
     }
 
-    /// Adds an ordered fault to the queue. Returns `false` when there would be too many, or they would be too long.
+    /// Adds an ordered fault to the queue. Returns `false` when the queue would have too many faults or bytes.
     package mutating func add(_ fault: Fault) -> Bool {
         let size = faults.reduce(fault.size) { $0 + $1.size }
         guard faults.count < FaultQueue.limit, size <= FaultQueue.sizeLimit else { return false }
@@ -162,8 +162,8 @@ package struct FaultQueue: SeededValue {
         return taken
     }
 
-    /// Ends the use of the fault `id` after a request has been answered. A fault that had no effect (without `isUsed`)
-    /// isn't counted as used.
+    /// Ends the use of the fault `id` after a request has been answered. If `isUsed` is false, the fault had no effect
+    /// on the request, and the use isn't counted.
     package mutating func finish(_ id: String, isUsed: Bool) {
         guard let place = faults.firstIndex(where: { $0.id == id }) else { return }
         if !isUsed {

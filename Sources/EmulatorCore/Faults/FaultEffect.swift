@@ -116,8 +116,8 @@ package struct FaultEffect: SchemaObject {
         self.document = .object(document)
     }
 
-    /// Returns the choice that a member's `value` makes: one of the choices by name, `usual` for `true`, and `nil` for
-    /// `false` or a missing member.
+    /// Returns the choice that a member's `value` stands for: the choice that it names, `usual` if it is `true`, or
+    /// `nil` if it is `false` or missing.
     private static func choice<Choice>(_ value: Either<Bool, Choice>?, whenTrue usual: Choice) -> Choice? {
         switch value {
         case .first(true): usual
@@ -126,11 +126,11 @@ package struct FaultEffect: SchemaObject {
         }
     }
 
-    /// Whether the fault answers in place of the endpoint, which doesn't run then.
+    /// Whether the fault answers in place of the endpoint, so that the endpoint doesn't run.
     package var replacesEndpoint: Bool { answer != nil || disconnect == .beforeHeaders }
 
-    /// Whether the fault is used up only by a request at which a token is minted, a code is issued, a redirect is sent
-    /// or a member of the response is changed. A request that only shows a page doesn't use up such a fault.
+    /// Whether a request uses up the fault only if a token is minted, a code is issued, a redirect is sent or a member
+    /// of the response is changed. A request that only shows a page doesn't use up such a fault.
     package var waitsForItsMoment: Bool {
         !replacesEndpoint && disconnect == nil && delay == nil && !isMalformed && rotation == nil && keySet == nil
     }

@@ -79,8 +79,8 @@ package struct FaultMatch: SchemaObject {
     }
 
     /// Returns whether the fault applies to the request of `exchange` to `endpoint`. `shortPaths` returns the
-    /// endpoint's paths at the daemon's own address. `client` is called last, because finding the client may require
-    /// reading the world's tables.
+    /// endpoint's paths at the daemon's own address. `client` returns the client's ID, and is called last because this
+    /// may take long.
     func takes(
         _ exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client name: () -> String?,
         fields sent: () -> [String: String]
@@ -99,8 +99,8 @@ package struct FaultMatch: SchemaObject {
         return client.map { $0 == name() } ?? true
     }
 
-    /// Returns whether the fault applies to a step of SMTP with this sender and these recipients. One of several
-    /// recipients must match.
+    /// Returns whether the fault applies to a step of SMTP with this sender and these recipients. If there are several
+    /// recipients, it is enough that one of them matches.
     func takes(_ step: SMTPStep, from sender: String?, to recipients: [String]) -> Bool {
         guard smtp == step else { return false }
         if let from, sender.map({ from.matches($0.lowercased()) }) != true { return false }

@@ -72,8 +72,8 @@ package struct Tampering: SchemaObject {
         return claims
     }
 
-    /// Returns a text with `{claim}` replaced by that claim's present value. If `claim` is the claim being set and has
-    /// no value, `{claim}` is removed.
+    /// Returns the ordered text for the claim `name`, in which the first name of a claim in braces is replaced by that
+    /// claim's value. If the claim `name` itself has no value yet, its name in braces is removed.
     private static func filled(_ value: JSONValue, _ name: String, from claims: JSONObject) -> JSONValue {
         guard let text = value.string, let start = text.firstIndex(of: "{"),
             let end = text[start...].firstIndex(of: "}")

@@ -3,7 +3,7 @@ import Platform
 extension File {
     package enum Kind: Sendable { case file, folder }
 
-    /// Returns whether there is a file, or a folder, at a path.
+    /// Returns whether something of `kind`, a file or a folder, is at a path.
     ///
     /// - Throws: A failure if something of another kind is there. A symbolic link isn't followed.
     package static func isThere(_ kind: Kind, at path: String) throws(Failure) -> Bool {
@@ -117,8 +117,8 @@ package struct FolderUpdate {
         guard rename(path, other) == 0 else { throw File.Failure(other, what) }
     }
 
-    /// Removes the temporary folder with the new or the former contents. Files that other programs have added to it
-    /// meanwhile stay.
+    /// Removes the temporary folder. If another program has added a file to it meanwhile, the folder stays, and this
+    /// throws.
     private func removeDraft() throws(File.Failure) {
         unlink("\(holder)/\(note)")
         if let names = try? File.names(in: draft) {

@@ -59,8 +59,8 @@ package enum Page {
         ])
     }
 
-    /// Returns a page's body with addresses in place of the placeholders that `why` has written. `base` is the daemon's
-    /// own address in the request's world, and `id` is the request's ID.
+    /// Returns the body of an HTML page with links in place of the placeholders for the inspector and the request.
+    /// `base` is the daemon's own address in the request's world, and `id` is the request's ID.
     static func linked(_ body: [UInt8], base: String, id: String) -> [UInt8] {
         guard body.firstRange(of: Array(inspectorMark.utf8)) != nil else { return body }
         let text = String(decoding: body, as: UTF8.self)
@@ -161,8 +161,8 @@ extension HTML {
 
 extension Response {
     /// Returns a response with a JavaScript file that pages of other sites load, such as a provider's SDK. `function`
-    /// is the text of a function expression, which is called with `arguments`. These are the provider's addresses, in
-    /// the form in which the script was requested.
+    /// is the text of a function expression, which is called with `arguments`. These are the provider's addresses at
+    /// the daemon.
     package static func browserScript(_ function: StaticString, _ arguments: [JSONValue]) -> Response {
         let values = arguments.map(\.text).joined(separator: ", ")
         return Response(

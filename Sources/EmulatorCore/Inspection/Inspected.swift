@@ -205,7 +205,8 @@ package struct IssuedValue: Sendable {
 
 /// The person that a provider identifies by a `sub` of an ID token.
 package struct KnownSubject: Sendable {
-    /// The ID of the account of the person with a `sub`; `nil` if the `sub` is that of a user of an app.
+    /// The ID of the account of the person whom a `sub` identifies; `nil` if the `sub` is that of a user in an app's
+    /// own user directory, as at Firebase.
     package let account: String?
     /// A short description of the person with a `sub`, such as "Ada Lovelace".
     package let about: String

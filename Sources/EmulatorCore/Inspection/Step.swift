@@ -48,14 +48,13 @@ package struct Step: Sendable {
 
     private static let authorization = "ask to sign in"
 
-    /// Whether the authorization step has the usual description, for a browser that a client's server has redirected.
+    /// Whether the description of an authorization step is the usual one, and not one that the endpoint has chosen.
     package var isOrdinary: Bool { label == Step.authorization }
 }
 
 extension Step {
-    /// Makes the step of a sign-in to which a recorded request belongs. If the endpoint doesn't name the step, the step
-    /// follows from the endpoint's traits, the form's `grant_type` and the last part of the path, by the terms of OAuth
-    /// 2.0 and OpenID Connect.
+    /// Makes the step of a sign-in to which a recorded request belongs. If the endpoint doesn't name the step, it is
+    /// recognized by the endpoint's traits, the form's `grant_type`, and words in the path.
     package init(_ exchange: RecordedExchange, at endpoint: Endpoint?) {
         let traits = endpoint?.traits
         if let step = endpoint?.step?(exchange) {
@@ -95,7 +94,8 @@ extension Step {
         self = isDecision ? Step(.decision, "answer the page") : Step(.authorization, Step.authorization)
     }
 
-    /// The steps of a sign-in by words in the path of the request. The first word that the path contains decides.
+    /// A table of words in a request's path, each with the step of a sign-in for which it stands. The first word that
+    /// the path contains decides.
     private static let words: [(word: String, step: Step)] = [
         ("openid-configuration", Step(.discovery, "discover")),
         ("oauth-authorization-server", Step(.discovery, "discover")),

@@ -2,7 +2,7 @@ import Text
 
 /// Reads the mailboxes of a header field such as `From` or `To`: <https://www.rfc-editor.org/rfc/rfc5322#section-3.4>.
 ///
-/// No text is an error: a text that isn't an address becomes a mailbox with the text as it was written.
+/// Reading never fails: a text that isn't an address becomes a mailbox with this text.
 package enum AddressList {
     private static let limit = (fields: 10, bytes: 64 << 10, mailboxes: 1_000)
 
@@ -10,8 +10,8 @@ package enum AddressList {
     /// groups are ignored.
     package static func read(_ value: String) -> [Mailbox] { read([value]).mailboxes }
 
-    /// Returns the mailboxes of all header fields that have the same name, since some mails repeat a field. The limits
-    /// on a field apply to all these fields together, and `isWhole` is `false` if the limits were exceeded.
+    /// Returns the mailboxes of all header fields that have the same name, since some mails repeat a field. `isWhole`
+    /// is `false` if the fields together exceed a limit, so that some of their mailboxes are missing.
     static func read(_ values: [String]) -> (mailboxes: [Mailbox], isWhole: Bool) {
         var found: [Mailbox] = []
         var left = limit.bytes

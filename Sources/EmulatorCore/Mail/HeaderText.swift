@@ -64,8 +64,8 @@ extension Mailbox {
     ]
 
     /// Returns the e-mail address for a header field. The part before the `@` is in quotes if its characters need them.
-    /// Scalars are compared instead of characters, because a quotation mark with a combining mark behind it is a
-    /// different character.
+    /// Unicode scalars are compared, because a quotation mark with a combining mark is a different `Character` than
+    /// without.
     private static func headerAddress(_ address: String) -> String {
         let scalars = HeaderText.withoutControls(address).unicodeScalars
         guard let mark = scalars.lastIndex(of: "@") else {
@@ -105,8 +105,9 @@ extension Instant {
 
 /// Replaces header fields of a mail and leaves the mail's body unchanged, byte for byte.
 package enum HeaderRewriting {
-    /// Returns the mail with `fields` in place of all its header fields of the same names, at the position of the first
-    /// of them, or else at the end of the header. The fields' values aren't encoded yet.
+    /// Returns the mail with `fields` in place of all its header fields of the same names. A new field stands where the
+    /// first replaced one stood, or at the end of the header if the mail had none. The fields' values aren't encoded
+    /// yet.
     package static func replace(_ raw: [UInt8], with fields: [InboxMessage.HeaderField]) -> [UInt8] {
         guard !fields.isEmpty else { return raw }
         var output: [UInt8] = []
@@ -171,8 +172,8 @@ package enum HeaderRewriting {
             String(Substring(bytes[mark...].dropFirst().dropLast())), name: name.isEmpty ? nil : name)
     }
 
-    /// Returns a header field's value as it is if it needs no encoding, and `nil` otherwise. The value may exceed the
-    /// recommended length of a line, but not the limit, because encoding would corrupt an identifier or a trace.
+    /// Returns a header field's value as it is if it needs no encoding, and `nil` otherwise. A line may be longer than
+    /// recommended, since encoding would break identifiers such as a Message-ID.
     private static func plain(_ value: String) -> String? {
         let isPlain = value.utf8.count <= 900 && value.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
         return isPlain && !value.contains("=?") ? value : nil

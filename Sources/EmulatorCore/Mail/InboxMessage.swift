@@ -137,7 +137,7 @@ extension World {
     func countInbox() { state.inboxSize.set(read { $0.inbox.bytes }) }
 
     /// Returns whether a mail of `bytes` bytes can be accepted. It can't if the inboxes of all worlds together would
-    /// exceed twice their limit, which is possible because each inbox keeps its latest mail, however large.
+    /// exceed twice their limit. They can be so large because each inbox keeps its latest mail, however large.
     package func hasRoom(forMail bytes: Int) -> Bool { state.inboxSize.hasRoom(for: bytes) }
 
     /// Deletes the message with this ID from the inbox. Returns `false` when there is no such message.

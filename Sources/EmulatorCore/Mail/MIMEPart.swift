@@ -64,8 +64,8 @@ struct MIMEPart {
 
     var disposition: HeaderParameters { HeaderParameters(field("Content-Disposition") ?? "") }
 
-    /// Returns at most `limit` parts of a multipart body, which are separated by lines that begin with `boundary`. The
-    /// text before the first part and after the last isn't returned; it is for mail programs that don't support parts.
+    /// Returns at most `limit` parts of a multipart body, which are separated by lines that begin with `boundary`. Text
+    /// before the first part and after the last part isn't returned.
     func parts(_ boundary: String, limit: Int) -> [MIMEPart] {
         let delimiter = Array("--\(boundary)".utf8)
         var parts: [MIMEPart] = []
@@ -86,8 +86,8 @@ struct MIMEPart {
         return parts
     }
 
-    /// Returns the part in `range` of the body without the line break before the next boundary, which belongs to the
-    /// boundary.
+    /// Returns a part of a multipart body, at `range`, without the line break before the next boundary. This line break
+    /// belongs to the boundary.
     private func withoutLineEnd(_ range: Range<Int>) -> ArraySlice<UInt8> {
         var part = body[range]
         if part.last == 0x0A { part = part.dropLast() }
@@ -193,7 +193,7 @@ package struct ReceivedMail: Codable, Sendable, Equatable {
         text.utf8.count <= 1_000 ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(1_000)))
     }
 
-    /// Decodes a received mail from Base64, in which form it takes a third of the space of a list of numbers.
+    /// Decodes a received mail from Base64, which takes a third of the space of a JSON list of numbers.
     package init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         raw = TransferEncoding.base64(Array(text.utf8)[...])
@@ -206,9 +206,9 @@ package struct ReceivedMail: Codable, Sendable, Equatable {
 }
 
 extension SentMessage {
-    /// Makes an inbox message from a mail that the app under test has sent. `sender` and `recipients` are the
-    /// envelope's. A mail to several recipients becomes one message, except that recipients at a relay's addresses get
-    /// messages of their own.
+    /// Makes an inbox message from a mail that the app under test has sent. `sender` and `recipients` are those of the
+    /// mail's envelope. A mail to several recipients becomes one message, except that recipients at a relay's addresses
+    /// get messages of their own.
     package init(
         received content: ReceivedContent, from sender: String, to recipients: [String], relay: Relay? = nil,
         request: String?

@@ -1,7 +1,7 @@
 /// Finds the codes that a mail asks its reader to enter.
 ///
-/// No mail marks its code. Mails of Django's allauth, Auth0, Cognito, GitHub and Google have the code on a line by
-/// itself, or in a sentence about it. Therefore a number of 4 to 8 digits is taken for a code if it is a line of its
+/// Nothing in a mail marks a code. Mails of Django's allauth, Auth0, Cognito, GitHub and Google have the code on a line
+/// by itself, or in a sentence about it. Therefore a number of 4 to 8 digits is taken for a code if it is a line of its
 /// own, and any other code is found if its line, or the line before, has a word such as "code".
 enum MailCodes {
     private static let limit = (codes: 20, bytes: 64 << 10, line: 1_000)

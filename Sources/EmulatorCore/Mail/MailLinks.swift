@@ -2,8 +2,8 @@ import Text
 
 /// Finds the URLs that a mail asks its reader to open.
 enum MailLinks {
-    /// The largest number of links that are kept of a mail, the largest length of a link, and the length of the text
-    /// that is searched, both in bytes.
+    /// The largest number of links that are kept of a mail, and the largest lengths, in bytes, of a link and of the
+    /// text that is searched.
     private static let limit = (links: 100, length: 8 << 10, text: 1 << 20)
     private static let others: Set<String> = ["about", "blob", "cid", "data", "file", "javascript", "mid", "vbscript"]
 
@@ -87,7 +87,7 @@ enum MailLinks {
     /// Returns a link without the punctuation that belongs to the sentence around the link.
     private static func trimmed(_ link: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var link = link
-        /// For each kind of closing bracket, the number of those in the link that have no opening bracket.
+        /// For each kind of closing bracket, the number of brackets in the link that have no opening bracket.
         var excess: [UInt8: Int] = [:]
         for byte in link {
             switch byte {

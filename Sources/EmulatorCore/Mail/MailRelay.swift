@@ -103,8 +103,7 @@ package struct MailRefusal: Sendable {
     }
 }
 
-/// The daemon's services for mail other than the inbox. The daemon owns them, and this object only has weak references
-/// to them.
+/// A weak reference to the daemon's service that accepts mails. The daemon owns the service.
 package final class MailRoutes: Sendable {
     private struct Routes {
         weak var submission: (any MailSubmission)?
@@ -123,7 +122,7 @@ package final class MailRoutes: Sendable {
 
 /// A service that accepts mails without an SMTP connection.
 package protocol MailSubmission: AnyObject, Sendable {
-    /// Accepts or refuses a mail and puts it into the inbox, as an SMTP server does at the end of the mail's data.
+    /// Accepts or refuses a mail as an SMTP server does at the end of the mail's data, and puts it into the inbox.
     /// `raw` is the mail, with lines ended by CR LF. `request` is the ID of the HTTP request that contained the mail.
     func submit(
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?

@@ -45,7 +45,7 @@ extension InboxMessage {
         return fields
     }
 
-    /// The mail's Message-ID, which is the same in every run with the same clock.
+    /// The mail's Message-ID, made from the message's number in the inbox and its time.
     private var messageID: String { "<\(number).\(time.milliseconds)@\(message.from.domain ?? "localhost")>" }
 
     /// The mail's bytes in the Internet Message Format, before any changes by a relay; empty for a text message.
@@ -218,7 +218,7 @@ extension InboxMessage {
         return mail
     }
 
-    /// Returns the mail as its recipient reads it, which is the forwarded one if a relay forwarded it.
+    /// Returns the mail as its recipient reads it. If a relay forwarded the mail, this is the forwarded mail.
     private func asRead(in world: World) -> ReadMail {
         forwarded.map { ReadMail($0, measuresAttachments: false) } ?? world.mail(self)
     }

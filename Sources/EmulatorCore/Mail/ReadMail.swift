@@ -48,8 +48,8 @@ package struct ReadMail: Sendable {
     /// The largest number of a mail's parts that are read, and the largest depth to which they may be nested.
     private static let limit = (parts: 200, depth: 8)
 
-    /// Parses a mail. With `measuresAttachments`, the attachments are decoded to find their sizes, which costs more
-    /// than everything else.
+    /// Parses a mail. If `measuresAttachments` is true, the attachments are decoded to find their sizes, which takes
+    /// more time than the rest of the parsing.
     package init(_ raw: [UInt8], measuresAttachments: Bool = true) {
         self.measuresAttachments = measuresAttachments
         let whole = MIMEPart(raw[...])
@@ -151,7 +151,8 @@ extension MIMEPart {
     }
 }
 
-/// Joins the lines of a mail's text into which its paragraphs were broken: <https://www.rfc-editor.org/rfc/rfc3676>.
+/// Joins lines of a mail's text that belong to the same paragraph (`format=flowed`):
+/// <https://www.rfc-editor.org/rfc/rfc3676>.
 enum FlowedText {
     static func joined(_ text: String, deletesSpace: Bool) -> String {
         var output = ""
@@ -176,8 +177,8 @@ enum FlowedText {
     }
 }
 
-/// A cache of parsed mails that came from outside the daemon, because a client that watches an inbox reads the same
-/// mails again and again. If the cache takes too much memory, the least recently used mails are removed.
+/// A cache of parsed mails that came from outside the daemon. It is needed because clients that watch an inbox read the
+/// same mails many times. If the cache takes too much memory, the least recently used mails are removed.
 package final class ReadMails: Sendable {
     private struct Key: Hashable {
         /// The number of the inbox that has the mail: `World.inboxNumber`.
@@ -261,7 +262,7 @@ package final class ReadMails: Sendable {
 
 extension World {
     /// Returns an inbox message of this world as a parsed mail. Unless the mail is cached, this takes time in
-    /// proportion to its length, so don't call it under the world's lock.
+    /// proportion to the mail's length, so don't call it while the world is locked.
     func mail(_ row: InboxMessage) -> ReadMail {
         guard let received = row.message.received else { return ReadMail(row.raw, measuresAttachments: false) }
         return budget.readMails.mail(received.raw, inbox: inboxNumber, message: row.number)

@@ -84,7 +84,7 @@ package struct SentMessage: Codable, Sendable, Equatable {
     package var html: String?
     /// The URLs in the message that the recipient is asked to open.
     package var links: [String]
-    /// The codes in the message that the recipient is asked to enter, or that the page behind a link asks for.
+    /// The one-time codes in the message: codes that the recipient is asked to enter, and codes within links.
     package var codes: [String]
     package var attachments: [ReadMail.Attachment] = []
     package var relay: Relay?
@@ -218,11 +218,11 @@ package final class MailBudget: Sendable {
 
     package var bytes: Int { held.load(ordering: .relaxed) }
 
-    /// The largest number of bytes that an inbox may have when it gets a message. It is much smaller once all inboxes
-    /// together have too many.
+    /// The largest number of bytes that an inbox may have when it gets a message. It is much smaller while all inboxes
+    /// together exceed `limit`.
     fileprivate var limitOfInbox: Int { bytes > limit ? MailBudget.leastOfInbox : Inbox.sizeLimit }
 
-    /// The number of bytes that an inbox keeps even if all inboxes together have too many.
+    /// The number of bytes that an inbox keeps even if all inboxes together have too many bytes.
     private static let leastOfInbox = 64 << 10
 
     /// The number of bytes of one world's inbox, as a part of the bytes of all inboxes.
@@ -243,8 +243,8 @@ package final class MailBudget: Sendable {
             return bytes <= Inbox.sizeLimit / 128 || others <= 2 * budget.limit - min(bytes, budget.limit)
         }
 
-        /// Sets the present size of the world's inbox. If two threads do this at the same time, the next call corrects
-        /// the size.
+        /// Sets the present size of the world's inbox. If two threads do this at the same time, the size may be wrong
+        /// until the next call.
         func set(_ bytes: Int) {
             let before = held.exchange(bytes, ordering: .relaxed)
             budget.held.wrappingAdd(bytes - before, ordering: .relaxed)

@@ -71,7 +71,7 @@ package struct OutgoingMessage: Sendable {
 
         package var isDelivered: Bool { status.map { (200..<300).contains($0) } ?? false }
 
-        /// Returns the schema of the object that `json` returns, with the members `others` added.
+        /// Returns the schema of the JSON object that `json(of:)` returns, with the members `others` added.
         package static func schema(beside others: [Schema.Field]) -> Schema {
             .members(
                 [
@@ -112,8 +112,8 @@ extension Exchange {
     /// The longest time in seconds that one attempt to notify a client's server may take.
     private static let patience = 5
 
-    /// Posts a notification to a client's server. If it doesn't arrive, posts it again after each of `pauses` until it
-    /// does. Returns the result. Each attempt is added to the recording of requests.
+    /// Posts a notification to a client's server, and returns the result. If the server doesn't accept the
+    /// notification, posts it again after each of `pauses`. Each attempt is added to the recording of requests.
     package func post(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) async -> OutgoingMessage.Delivery
     {
         await withCheckedContinuation { continuation in
@@ -151,7 +151,7 @@ extension Exchange {
     private static let threads = Atomic<Int>(0)
     private static let threadLimit = 256
 
-    /// Runs `work` on a new thread, so that a client's server that doesn't respond delays no other request to a server.
+    /// Runs `work`, a request to a client's server, on a new thread, so that a slow server delays no other request.
     /// When there are too many such threads, `work` waits for one to end.
     private static func onOwnThread(_ work: @escaping @Sendable () -> Void) {
         let isWithinLimit = threads.add(1, ordering: .relaxed).newValue <= threadLimit
@@ -163,7 +163,7 @@ extension Exchange {
     }
 
     /// Posts a notification to a client's server without waiting for the result. The notification is dropped if too
-    /// many wait for slow servers.
+    /// many notifications already wait for clients' servers.
     package func send(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) {
         guard let lease = world.budget.messages.take() else {
             return world.budget.notices.tell(

@@ -130,8 +130,8 @@ package struct Scenario: Sendable {
         calls = contents.calls
     }
 
-    /// Starts the scenario in `world`: withdraws what it has ordered before, and makes its calls. `values` are the
-    /// values of its parameters, by name.
+    /// Starts the scenario in `world`: withdraws what an earlier start of the scenario has ordered, and makes its
+    /// calls. `values` are the values of its parameters, by name.
     ///
     /// - Throws: `Failure`, or a `StoreFailure`.
     package func play(in world: World, with values: JSONObject, by network: any Network) async throws {
@@ -200,8 +200,8 @@ extension Exchange {
 }
 
 extension Scenario.Call {
-    /// Returns whether the scenario ignores the error in the response to its call. An error of the control API is found
-    /// by its code, and Firebase's by its message.
+    /// Returns whether the scenario ignores the error in the response to its call. The scenario names an error of the
+    /// control API by its code, and an error of Firebase by its message.
     fileprivate func accepts(_ response: Response) -> Bool {
         let error = (try? JSONValue(parsing: response.body, limits: .answer))?["error"]
         return accepted.contains { name in

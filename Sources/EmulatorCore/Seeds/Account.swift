@@ -187,8 +187,7 @@ extension Account: Codable {
 }
 
 extension CodingUserInfoKey {
-    /// The key of a decoder's `userInfo` for the types of the providers' profiles that an account has:
-    /// `SeedFormat.profiles`.
+    /// The key in a decoder's `userInfo` under which the types of the providers' profiles are found.
     package static let accountProfiles = CodingUserInfoKey(rawValue: "accountProfiles")
 }
 
@@ -216,8 +215,9 @@ package protocol AccountProfile: Codable, Equatable, Sendable {
     /// Checks that everything exists to which a seed's profiles of this type refer.
     static func check(_ references: inout SeedReferences)
 
-    /// Returns an error for each reference in the profile to something that the seed doesn't define, for a person who
-    /// is added while the daemon runs. An error has the place in the profile, such as `orgs[0]`, and the reason.
+    /// Returns an error for each reference in the profile to something that the seed doesn't define. It is called when
+    /// a person is added while the daemon runs. An error has the place in the profile, such as `orgs[0]`, and the
+    /// reason.
     func issues(in seed: Seed) -> [(place: String, message: String)]
 }
 
@@ -261,14 +261,13 @@ package enum DerivedNumber {
 /// Data that a provider's own tools, such as the Firebase emulator, have exported. A world begins with them in addition
 /// to the seed.
 package protocol ExportedData: Sendable {
-    /// A digest of the exported data. A file or database that keeps worlds can't be used again with other data than
-    /// those with which it began.
+    /// A digest of the exported data. A file or database that keeps worlds can only be used again with the same data.
     var digest: String { get }
 }
 
 extension Seed {
     /// A digest of everything with which worlds begin: the seed and imported data. A file or database that keeps worlds
-    /// can only be used again with the digest with which it began.
+    /// can only be used again while this digest is the same.
     package var digest: String {
         let parts = [document.text] + exports.map(\.digest)
         // Each part has its length before it, so that no other parts give the same text.

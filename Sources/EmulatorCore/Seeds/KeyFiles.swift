@@ -10,7 +10,7 @@ struct KeyFiles {
     private(set) var issues: [Issue] = []
 
     private let reader: KeyReader?
-    /// Whether the keys are also parsed; otherwise only the files with keys are read.
+    /// Whether the keys are also parsed. If not, only the files with keys are read.
     private let readsKeys: Bool
 
     init(source: SeedSource, reader: KeyReader?, readsKeys: Bool = true) {
@@ -56,8 +56,8 @@ struct KeyFiles {
         }
     }
 
-    /// Returns the PEM text of the key that the object `json` has in the member `name`, or in a file that it names;
-    /// `nil` if there is none.
+    /// Returns the PEM text in the member `name` of the object `json`, or the text of the file that the member with the
+    /// suffix `File` names, such as `publicKeyFile`. Returns `nil` if there is neither.
     private mutating func key(_ name: String, of json: LocatedJSON, in list: String?) -> String? {
         let file = json["\(name)File"]
         var pem = json[name]

@@ -53,9 +53,9 @@ package struct SeedFormat: Sendable {
         StoredSeed.self, WorldClock.self,
     ]
 
-    /// The host names that a seed can't add, because a provider always serves them, and the first segments of the
-    /// daemon's own paths. A host can't have the name of such a segment, because `http://localhost:9099/HOST/…` has the
-    /// host in its place.
+    /// The host names that a seed can't add: the hosts that providers always serve, and the first segments of the
+    /// daemon's own paths. In `http://localhost:9099/HOST/…`, a host named like such a segment would hide the daemon's
+    /// own path.
     var reservedNames: (hosts: Set<String>, segments: Set<String>) {
         let endpoints = providers.flatMap { $0.init(seed: nothing).endpoints }
         let own = endpoints.filter(\.hosts.isEmpty).compactMap { $0.path.split(separator: "/").first.map(String.init) }
@@ -175,7 +175,8 @@ extension SeedSection {
 package struct SeededClient: Sendable {
     package let id: String
     package let kind: String
-    /// The redirect URIs of the client, or the addresses at which it is reached.
+    /// The client's redirect URIs, separated by spaces. A client without redirect URIs has a description in their
+    /// place, such as its API keys.
     package let addresses: String
 
     package init(id: String, kind: String, addresses: String) {

@@ -94,8 +94,7 @@ package struct SeedSource: Sendable {
         namesFiles = false
     }
 
-    /// Returns a copy of the seed file that keeps the contents of the files to which it refers once they have been
-    /// read.
+    /// Returns a copy of the seed file that reads each file to which it refers only once.
     func keepingFiles() -> SeedSource {
         guard namesFiles else { return self }
         let kept = KeptFiles()

@@ -53,8 +53,8 @@ package struct SeedReferences {
         expect(json, among: accountIDs, "account", in: " in accounts")
     }
 
-    /// Checks the account to which an `interaction` setting or an outcome refers, and that an outcome of kind `error`
-    /// has the error's name.
+    /// Checks that the account exists to which an `interaction` setting or an outcome refers, and that an outcome of
+    /// kind `error` names the error.
     package mutating func checkInteraction(_ interaction: LocatedJSON?) {
         guard let interaction else { return }
         expectAccount(interaction["account"])
@@ -102,8 +102,8 @@ package struct SeedReferences {
         }
     }
 
-    /// Returns the path of `json` in its seed file. The file's name comes before the path if `other` is in another
-    /// file.
+    /// Returns the path of `json` in its seed file. If `other` is in another seed file, the name of the file of `json`
+    /// comes before the path.
     private static func place(of json: LocatedJSON, from other: LocatedJSON) -> String {
         json.file == other.file ? json.path : "\(json.file): \(json.path)"
     }

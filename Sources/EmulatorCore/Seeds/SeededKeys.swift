@@ -69,7 +69,8 @@ extension Algorithm {
 
 extension Fields {
     /// Reads the keys in a provider's section of the seed that sign the provider's tokens. `rule` is the rule for the
-    /// keys' IDs. With `anyAlgorithm`, keys may be for any of `Algorithm.published`, and otherwise only for RS256.
+    /// keys' IDs. If `anyAlgorithm` is true, a key may be for any of `Algorithm.published`; otherwise, keys are for
+    /// RS256.
     package mutating func signingKeys(_ rule: TextRule = .identifier, anyAlgorithm: Bool = false) -> [SigningKey] {
         let key = ComposedRule { fields in
             SigningKey(

@@ -1,8 +1,8 @@
 /// Reads the strings in the outermost dictionary of a property list in XML, as Xcode projects have them. Values of
 /// other types are ignored.
 ///
-/// FoundationEssentials has a decoder for property lists, but that is recursive, and a hostile file would exhaust the
-/// stack.
+/// The decoder for property lists in FoundationEssentials isn't used. It is recursive, so a hostile file would exhaust
+/// the stack.
 enum PropertyList {
     static func strings(in text: String) throws(AppConfiguration.Malformed) -> [(String, String)] {
         var reader = Reader(text)

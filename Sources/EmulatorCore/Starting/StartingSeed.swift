@@ -3,7 +3,8 @@ import JSON
 
 /// A provider that can write its section of a first seed for an app.
 package protocol StartsSeeds: Provider {
-    /// Returns which kind of the provider's values an app's configuration has: none, a client, or a project.
+    /// Returns the kind of the provider's values that were found in an app's configuration: none, a client, or a
+    /// project.
     static func trace(in app: AppConfiguration) -> AppTrace
 
     /// Adds the provider's section to a first seed. It has the clients in the configuration of the app (`start.app`),
@@ -27,7 +28,7 @@ package struct StartingSeed: Sendable {
         /// The path of a file beside the seed, relative to the seed's directory.
         package let path: String
         package let text: String
-        /// Whether only its owner may read a file that is written beside the seed.
+        /// Whether a file beside the seed may be read only by the user who owns the file.
         package let isPrivate: Bool
 
         package init(_ path: String, _ text: String, isPrivate: Bool = false) {
@@ -41,7 +42,7 @@ package struct StartingSeed: Sendable {
 
     package let app: AppConfiguration
     /// The redirect URIs that web clients in the seed may use: usual addresses of web frameworks on this machine, and
-    /// those of the app's projects.
+    /// the redirect URIs of the app's projects, as at Firebase.
     package let redirectURIs: [String]
     /// The contents of the file `seed.json`.
     package private(set) var seed: JSONObject
@@ -71,9 +72,9 @@ package struct StartingSeed: Sendable {
         ]
     }
 
-    /// Returns whether the first seed gets a section for the provider. It gets one if there is no app's configuration,
-    /// or if the configuration has the provider's client or any provider's project. With `ifNamed`, only a project of
-    /// the same provider counts.
+    /// Returns whether the first seed gets a section for the provider. It does if there is no configuration of an app,
+    /// or if the configuration has the provider's client or a project of any provider. If `ifNamed` is true, a project
+    /// of another provider doesn't count.
     package func includes(_ section: String, ifNamed: Bool = false) -> Bool {
         guard app.isGiven else { return true }
         return traces.contains { name, trace in
@@ -105,7 +106,7 @@ package struct StartingSeed: Sendable {
         parts.append((section, about))
     }
 
-    /// Sets the profile at a provider of one of the people in the first seed.
+    /// Sets a provider's profile of a person in the first seed.
     package mutating func describe(person id: String, as profile: String, _ value: JSONValue) {
         let people = (seed["accounts"]?.array ?? []).map { person -> JSONValue in
             guard person["id"]?.string == id, var members = person.object else { return person }
@@ -133,8 +134,8 @@ package struct StartingSeed: Sendable {
         (seed[section]?[list]?.array ?? []).compactMap { $0[key] }
     }
 
-    /// Returns the redirect URIs of a provider's web client: the one that the app's configuration names, the `paths` of
-    /// web frameworks at any port of this machine, and those of the app's projects.
+    /// Returns the redirect URIs of a provider's web client, without repetitions. They are `named` from the app's
+    /// configuration, `redirectURIs` of the seed, and the usual `paths` of web frameworks at any port of this machine.
     package func redirectURIs(_ named: String?, paths: [String]) -> JSONValue {
         let usual = paths.map { "http://localhost:*\($0)" }
         var uris: [String] = []
@@ -148,7 +149,7 @@ extension StartingSeed {
     /// the provider's word for a client, and an example.
     package struct ClientWords: Sendable {
         let section: String
-        /// The provider's word for a client. With `client`, the section has a list `clients`, whose elements have
+        /// The provider's word for a client. If it is `client`, the section has a list `clients`, whose elements have
         /// `clientID` and `clientSecret`.
         let noun: String
         let exampleID: String
@@ -173,8 +174,9 @@ extension StartingSeed {
         }
     }
 
-    /// Adds a client to a provider's section of the first seed. The provider's clients have an ID, a secret and
-    /// redirect URIs. With `app`, the client is an app on a device, which may have no secret.
+    /// Adds a client to a provider's section of the first seed. The client has an ID, a secret and redirect URIs. If
+    /// `app` is given, the client is an app on a device, which has other members in place of redirect URIs and may have
+    /// no secret.
     package mutating func addClient(
         _ words: ClientWords, _ client: AppConfiguration.Client, paths: [String], app: AppClient? = nil
     ) {

@@ -48,8 +48,8 @@ package final class KeyGenerator: Sendable {
 
         func has(_ kind: Kind) -> Bool { (keys[kind]?.count ?? 0) >= kind.count }
 
-        /// Returns the keys with which a world begins: one, or all three that take turns in signing if `turns`. Returns
-        /// `nil` while they are being made.
+        /// Returns the keys with which a world begins: a single key, or three keys that take turns in signing if
+        /// `turns` is true. Returns `nil` while they are being made.
         func initial(turns: Bool) -> [NamedKey]? {
             guard has(.initial), !turns || has(.further) else { return nil }
             return (keys[.initial] ?? []) + (turns ? keys[.further] ?? [] : [])
@@ -100,7 +100,7 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// The largest number of key rotations that may wait for a key of one algorithm, unless another limit is given.
+    /// The default for the largest number of key rotations that may wait for a key of one algorithm.
     package static let waitingLimit = 64
     private let waitingLimit: Int
     private let state = Mutex(State())
@@ -150,13 +150,13 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// Returns the keys with which a world begins whose seed has no keys: one, or three that take turns in signing if
-    /// `turns`. Returns `nil` while they are being made.
+    /// Returns the keys of a world whose seed has no keys: a single key, or three keys that take turns in signing if
+    /// `turns` is true. Returns `nil` while they are being made.
     func initial(_ algorithm: Algorithm, turns: Bool) -> [NamedKey]? {
         state.withLock { $0.stocks[algorithm]?.initial(turns: turns) }
     }
 
-    /// Begins to make the keys with which worlds begin, unless this has begun before.
+    /// Begins to make the keys with which worlds begin, unless they are ready or being made already.
     func prepare(_ algorithm: Algorithm, turns: Bool) {
         state.withLock { state in
             var stock = state[algorithm]
@@ -167,7 +167,7 @@ package final class KeyGenerator: Sendable {
     }
 
     /// Calls `done` once the keys with which worlds begin are ready, which may be at once. Calls it with a failure if
-    /// they can't be stored for other replicas.
+    /// the keys can't be stored for other daemons that share the store.
     func whenReady(_ algorithm: Algorithm, turns: Bool, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isReady = state.withLock { state in
             guard state[algorithm].initial(turns: turns) == nil else { return true }
@@ -178,14 +178,14 @@ package final class KeyGenerator: Sendable {
         if isReady { done(nil) } else { work() }
     }
 
-    /// Returns a key that is never published, for tokens that nobody should trust. Returns `nil` until a caller has
-    /// waited for such a key.
+    /// Returns a key that is never published, for tokens that nobody should trust; `nil` if no such key has been made.
+    /// It is made when a caller waits for it by `whenUnpublishedIsReady`.
     func unpublished(_ algorithm: Algorithm) -> NamedKey? {
         state.withLock { $0.stocks[algorithm]?.keys[.unpublished]?.first }
     }
 
-    /// Returns the key that is never published, even if another replica made it; `nil` when there is none yet. This may
-    /// wait for the store.
+    /// Returns the key that is never published, even if another daemon that shares the store made it; `nil` when there
+    /// is none yet. This may wait for the store.
     func knownUnpublished(_ algorithm: Algorithm) throws(StoreFailure) -> NamedKey? {
         if let key = unpublished(algorithm) { return key }
         guard let texts, let key = try texts.keys(Kind.unpublished.name(algorithm) ?? "")?.first else { return nil }
@@ -243,8 +243,8 @@ package final class KeyGenerator: Sendable {
         ready.forEach { $0() }
     }
 
-    /// Plans to make the initial keys again a second later, before any other key, because keys that other replicas
-    /// don't know can't be used. Until then, callers that accept a failure get one instead of waiting.
+    /// Handles a failure to store new keys for the other daemons, after which the keys can't be used. Callers that wait
+    /// for keys get the failure or no key. If worlds begin with such keys, they are made again a second later.
     private func tryAgain(_ kind: Kind, _ algorithm: Algorithm, _ failure: StoreFailure) {
         guard kind == .initial || kind == .further else { return add([], as: kind, algorithm) }
         let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].refuse(failure) } }

@@ -15,7 +15,7 @@ package struct KeyRings: Sendable {
         seed.sections.flatMap { section in section.keys.map { ($0, $0.named(seed.keys)) } }
     }
 
-    /// The keys of the table rows with rotated signing keys that the world's new seed doesn't continue to use.
+    /// The row keys of stored rotated signing keys that the world's new seed no longer uses.
     let endedRows: [String]
 
     /// Makes the key rings of a world.
@@ -23,7 +23,7 @@ package struct KeyRings: Sendable {
     /// - Parameters:
     ///   - seeded: The signing keys in the world's seed.
     ///   - earlier: The key rings of the world's previous seed. A ring stays in use if the new seed has the same keys.
-    ///   - store: The store of rotated keys. With `resumes`, it may contain rotated keys already.
+    ///   - store: The store of rotated keys. If `resumes` is true, it may contain rotated keys already.
     init(
         _ seeded: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
         keeping earlier: (rings: KeyRings, of: Seed)? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -146,13 +146,14 @@ package struct KeyRing: Sendable {
         algorithm.map { algorithm in sequences.first { $0.algorithm == algorithm } } ?? sequences.first
     }
 
-    /// Returns the key that signs at `time`. This is the newest key; with a rotation period, the keys take turns.
+    /// Returns the key that signs at `time`. This is the newest key, unless the seed sets a rotation period, in which
+    /// the keys take turns.
     package func signing(at time: Instant, with algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? {
         sequence(algorithm)?.signing(at: time)
     }
 
-    /// Publishes a new key of each algorithm, which signs from now on, and withdraws the oldest if there are three, or
-    /// all earlier keys with `dropping`. Returns the IDs of the new keys; `nil` when a key can't be made, or too many
+    /// Publishes a new key of each algorithm, which signs from now on. At most three keys stay published; if `dropping`
+    /// is true, only the new key does. Returns the IDs of the new keys, or `nil` when a key can't be made or too many
     /// rotations wait for one.
     package func rotate(dropping: Bool = false) async throws(StoreFailure) -> [String]? {
         var made: [String] = []
@@ -166,8 +167,8 @@ package struct KeyRing: Sendable {
     /// Returns the key set as it was before the keys that sign at `time` were added.
     func stale(at time: Instant) -> [KeyGenerator.NamedKey] { sequences.flatMap { $0.stale(at: time) } }
 
-    /// Returns a key that is never published, for tokens that nobody should trust. Returns `nil` until a caller has
-    /// waited for such a key.
+    /// Returns a key that is never published, for tokens that nobody should trust; `nil` if no such key has been made.
+    /// It is made when a caller waits for it by `whenUnpublishedIsReady`.
     func unpublished(_ algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? { sequence(algorithm)?.unpublished }
 
     /// Calls `done` once there is a key of each algorithm that is never published, which may be at once.

@@ -22,7 +22,7 @@ final class KeySequence: Sendable {
         let store: WorldStore
         /// The key of the table row that contains the rotated signing keys.
         let key: String
-        /// Whether other replicas (daemons that share the store) may rotate the keys, too.
+        /// Whether other daemons that share the store may rotate the keys, too.
         let isShared: Bool
     }
 
@@ -37,8 +37,8 @@ final class KeySequence: Sendable {
         let before: [KeyGenerator.NamedKey]
     }
 
-    /// Makes the sequence of an owner's signing keys for one algorithm. `store` keeps rotated keys. With `resumes`, it
-    /// contains some already.
+    /// Makes the sequence of an owner's signing keys for one algorithm. `store` keeps rotated keys. If `resumes` is
+    /// true, it may contain rotated keys already.
     init(
         _ algorithm: Algorithm, keys: [KeyGenerator.NamedKey], rotation: TimeSpan?, generator: KeyGenerator,
         of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -61,7 +61,7 @@ final class KeySequence: Sendable {
     /// Returns the key of the table row that contains an owner's rotated signing keys for an algorithm.
     static func row(of owner: KeyOwner, _ algorithm: Algorithm) -> String { "\(owner.name) \(algorithm.rawValue)" }
 
-    /// Reads the rotated keys from the store, unless the ones in memory are the same.
+    /// Reads the rotated keys from the store, unless the keys in memory are the same.
     @discardableResult
     private func readAgain(_ kept: Kept) -> Rotated? {
         guard let row = kept.store.read({ $0.find(StoredKeys.self, kept.key) }) else { return nil }
@@ -115,8 +115,8 @@ final class KeySequence: Sendable {
     /// The largest number of keys that are published at the same time, as many as Apple publishes.
     private static let limit = 3
 
-    /// Publishes a new signing key, and returns its ID; `nil` when none could be made. With `dropping`, all earlier
-    /// keys are withdrawn.
+    /// Publishes a new signing key, and returns its ID; `nil` when none could be made. If `dropping` is true, all
+    /// earlier keys are withdrawn.
     func rotate(dropping: Bool) async throws(StoreFailure) -> String? {
         let generation = rotated.withLock { $0.resets }
         let fresh = await withCheckedContinuation { continuation in
@@ -158,8 +158,8 @@ final class KeySequence: Sendable {
         return true
     }
 
-    /// Returns the keys of `keys` that stay published when a new key is added: the newest ones, or none with
-    /// `dropping`.
+    /// Returns the elements of `keys` that stay published when a new key is added: the newest ones, or none if
+    /// `dropping` is true.
     private static func rotated<Key>(_ keys: [Key], _ dropping: Bool) -> [Key] {
         dropping ? [] : Array(keys.suffix(limit - 1))
     }
@@ -171,11 +171,11 @@ final class KeySequence: Sendable {
 
     var unpublished: KeyGenerator.NamedKey? { generator.unpublished(algorithm) }
 
-    /// Returns the key that is never published, even if another replica made it; `nil` when there is none yet. This may
-    /// wait for the store.
+    /// Returns the key that is never published, even if another daemon that shares the store made it; `nil` when there
+    /// is none yet. This may wait for the store.
     func knownUnpublished() throws(StoreFailure) -> KeyGenerator.NamedKey? { try generator.knownUnpublished(algorithm) }
 
-    /// Calls `done` once there is a key that is never published, or with `false` when none can be made.
+    /// Calls `done` with `true` once there is a key that is never published, or with `false` when none can be made.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable (Bool) -> Void) {
         generator.whenUnpublishedIsReady(algorithm) { [self] in done(unpublished != nil) }
     }
@@ -187,8 +187,8 @@ final class KeySequence: Sendable {
         }
     }
 
-    /// Returns the keys in the form in which a snapshot contains them, in a row with the key `key`. Returns `nil` if
-    /// the seed has all keys, or none were made.
+    /// Returns the keys as the table row for a snapshot that has the row key `key`. Returns `nil` if all keys are those
+    /// of the seed, or none were made.
     func stored(as key: String) -> StoredKeys? {
         let rotated = current
         let published = rotated?.published ?? initial
@@ -198,7 +198,8 @@ final class KeySequence: Sendable {
             before: (rotated?.before ?? []).compactMap { StoredKey($0) })
     }
 
-    /// Replaces the present keys by those of a snapshot, or by those with which the world begins if `stored` is `nil`.
+    /// Replaces the present keys by the keys of a snapshot, or, if `stored` is `nil`, by the keys with which the world
+    /// begins.
     func restore(_ stored: StoredKeys?) {
         let keys = stored.map { stored in
             Rotated(published: stored.published.compactMap(\.named), before: stored.before.compactMap(\.named))

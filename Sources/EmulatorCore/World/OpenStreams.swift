@@ -3,7 +3,7 @@ import HTTPServer
 import Synchronization
 
 /// The open event streams and the requests that wait for something to happen in a world. They end when the world is
-/// removed. The clients then ask again, and get the events of the new world of the same name.
+/// removed. Their clients then send the request again, which leads to the new world of the same name.
 package final class OpenStreams: Sendable {
     private struct Entry {
         weak var stream: EventStream?
@@ -34,8 +34,8 @@ package final class OpenStreams: Sendable {
         }
     }
 
-    /// Calls `end` when the world is removed, or at once if it was removed already. `forget` cancels this when it is
-    /// called with the number that `whenEnded` returns.
+    /// Calls `end` when the world is removed, or at once if it was removed already. Returns a number with which
+    /// `forget` cancels the call.
     package func whenEnded(_ end: @escaping @Sendable () -> Void) -> Int {
         let (number, isEnded) = state.withLock { state in
             state.last += 1

@@ -44,7 +44,7 @@ package struct Outcome: Codable, Sendable, Equatable {
     package let provider: String
     /// The ID of the client for whose sign-ins the outcome is; `nil` for every client.
     package let client: String?
-    /// The ID of the account that signs in; `nil` leaves the choice to the request or to the `interaction` setting.
+    /// The ID of the account that signs in. If it is `nil`, the request or the `interaction` setting decides.
     package let account: String?
     package let kind: Kind
     private let details: Details
@@ -127,8 +127,7 @@ package struct OutcomeQueue: SeededValue {
         return "outcome-\(made)"
     }
 
-    /// Adds an ordered outcome to the queue. Returns `false` when there would be too many outcomes, or they would be
-    /// too long.
+    /// Adds an ordered outcome to the queue. Returns `false` when the queue would have too many outcomes or bytes.
     package mutating func add(_ outcome: Outcome) -> Bool {
         let size = queued.reduce(outcome.size) { $0 + $1.size }
         guard queued.count < OutcomeQueue.limit, size <= OutcomeQueue.sizeLimit else { return false }

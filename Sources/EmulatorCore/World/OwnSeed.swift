@@ -9,8 +9,9 @@ package final class PlayedSeed: Sendable {
     let providers: [any Provider]
     let endpoints: EndpointTable
 
-    /// Makes the endpoints for a seed. `own` and `controlRefusal` are those of ``Dispatcher``, `refusePage` is that of
-    /// ``EndpointTable``.
+    /// Makes the endpoints for a seed. `own` are the daemon's own endpoints. `controlRefusal` returns the refusal of a
+    /// request whose client may not control the daemon. `refusePage` returns the refusal of a request for one of the
+    /// daemon's own pages.
     package init(
         _ seed: Seed, providers: [any Provider], own: [Endpoint],
         controlRefusal: @escaping ControlRefusal.Check = { _, _ in nil },
@@ -52,9 +53,9 @@ final class OwnSeed: Sendable {
 }
 
 extension WorldRegistry {
-    /// Gives a world a seed of its own. The world begins anew from this seed; but with `addition`, which was merged
-    /// into the seed, it keeps its state. Returns `false`, and changes nothing, when the world has been removed or has
-    /// got a different seed meanwhile.
+    /// Gives a world a seed of its own. If `addition` is given, which was merged into the seed already, the world keeps
+    /// its state; otherwise, the world begins anew. Returns `false`, and changes nothing, when the world has been
+    /// removed or its seed has been replaced meanwhile.
     package func give(
         _ played: PlayedSeed, _ lease: SeedBudget.Lease, to world: World, adding addition: LocatedJSON? = nil
     ) throws(StoreFailure) -> Bool {
@@ -108,8 +109,8 @@ extension World {
     }
 
     /// Applies the people, outcomes, faults, time and random seed of `addition` to the world's tables, and stores the
-    /// extended seed as `stored`. Everything else in `addition` is left to the providers. Returns `false`, and changes
-    /// nothing, when another replica has given the world a different seed meanwhile.
+    /// extended seed as `stored`. The providers apply the rest. Returns `false`, and changes nothing, when another
+    /// daemon that shares the world has replaced its seed meanwhile.
     fileprivate func takeIn(
         _ addition: LocatedJSON, after world: World, keeping stored: StoredSeed?
     ) throws(StoreFailure) -> Bool {

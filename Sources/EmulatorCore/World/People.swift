@@ -7,7 +7,7 @@ extension Account: Row {
 
     package var key: String { id }
 
-    /// The number of people in a world from which no more can be added. A seed may have more people.
+    /// The number of people up to which people can be added to a world. A seed may have more people.
     package static let limit = 100_000
 
     package static let byEmail = Index<Account, String>("email") { $0.email.lowercased() }
@@ -20,7 +20,8 @@ extension Account: Row {
         Set(account.searchNames.map { $0.lowercased() }).map { "\($0)\u{0}\(account.id)" }
     }
 
-    /// Returns the first, in alphabetical order, of the account's texts by which a search for `prefix` finds it.
+    /// Returns the text by which a search for `prefix` finds the account. If there are several such texts, returns the
+    /// first in alphabetical order.
     fileprivate static func firstName(of account: Account, beginningWith prefix: String) -> String? {
         names.texts(account).filter { $0.hasPrefix(prefix) }.min()
     }
@@ -29,9 +30,9 @@ extension Account: Row {
 extension TableReading where Self: ~Copyable {
     package func account(_ id: String) -> Account? { find(Account.self, id) }
 
-    /// Returns an identifier in `account` that belongs to another person already: its path in `written`, the JSON from
-    /// which `account` was made, and the ID of the other person. Identifiers that `earlier` (the account before a
-    /// change) already had are ignored, and so are identifiers that aren't in `written` but derived.
+    /// Returns an identifier in `account` that belongs to another person already: its path in `written` (the JSON of
+    /// the account), and the ID of the other person. Ignores derived identifiers, and the identifiers of `earlier`,
+    /// which is the account before a change.
     package func takenIdentifier(
         of account: Account, written: JSONValue, before earlier: Account? = nil
     ) -> (path: String, owner: String)? {
@@ -45,8 +46,8 @@ extension TableReading where Self: ~Copyable {
         return nil
     }
 
-    /// Returns the person who signs in when no page asks: the account of the ordered outcome, or that of the
-    /// `interaction` setting, or the first account.
+    /// Returns the person who signs in when no sign-in page is shown: the account of the ordered outcome, the account
+    /// of the `interaction` setting, or the first account.
     package func personSigningIn(_ interaction: Interaction, _ outcome: Outcome?) -> Account? {
         (outcome?.account ?? interaction.account).map { account($0) } ?? first(Account.self)
     }
@@ -92,8 +93,8 @@ package struct PeoplePage: Sendable {
 
 extension TableReading where Self: ~Copyable {
     /// Returns at most `limit` people after the person with the ID `after`. With a `search`, these are people whose ID,
-    /// name, a word of the name, or e-mail address begins with it, in upper or lower case. Without a search, all people
-    /// are listed in the order in which they were added.
+    /// e-mail address, name, or a word of the name begins with `search`, in upper or lower case. Without a search, all
+    /// people are listed in the order in which they were added.
     package func people(search: String = "", after: String? = nil, limit: Int) -> PeoplePage {
         guard !search.isEmpty else {
             let found = rows(Account.self, after: after, limit: limit + 1)

@@ -27,8 +27,8 @@ final class Preparation: Sendable {
         case go
     }
 
-    /// Returns `mine` to the first caller, who plays the world's scenarios and then calls `finish`. While they are
-    /// being played, returns `wait` to other callers and calls their `then` afterwards.
+    /// Returns `mine` to the first caller, who plays the world's scenarios and then calls `finish`. Until `finish` is
+    /// called, other callers get `wait`, and their closures `then` are called by `finish`. Later callers get `go`.
     func take(then: @escaping @Sendable () -> Void) -> Turn {
         state.withLock { state in
             switch state {

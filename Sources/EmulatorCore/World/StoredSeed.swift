@@ -8,16 +8,16 @@ struct StoredSeed: WorldValue {
 
     /// The world's whole seed, as the text of a single seed file; `nil` if the world uses the daemon's seed.
     private(set) var document: String?
-    /// The seed with whose rows the world began, before the seed was extended, as text; `nil` if the world began with
-    /// the daemon's seed.
+    /// The text of the seed that filled the world's tables at the beginning, before the seed was extended. It is `nil`
+    /// if that was the daemon's seed.
     private(set) var rows: String?
     /// A digest of both texts, `document` and `rows`; `nil` if the world uses the daemon's seed.
     private(set) var digest: String?
 
     init() {}
 
-    /// Stores the seed of a world. `rows` is the seed with whose rows the world began; `nil` if that was the daemon's
-    /// seed.
+    /// Stores the seed of a world. `rows` is the seed that filled the world's tables at the beginning; `nil` if that
+    /// was the daemon's seed.
     init(of seed: Seed, rows: Seed?) {
         let document = seed.document.text
         self.init(document, rows: rows.map { $0.document.text })
@@ -33,8 +33,8 @@ struct StoredSeed: WorldValue {
     /// Returns a copy in which the world's seed is replaced by the extended `seed`.
     func extended(to seed: Seed) -> StoredSeed { StoredSeed(seed.document.text, rows: rows) }
 
-    /// Reads the world's seed, and the seed with whose rows the world began (`nil` if that was the daemon's seed).
-    /// Returns `nil` if the world uses the daemon's seed.
+    /// Reads the world's seed, and as `rows` the seed that filled the world's tables at the beginning (`nil` if that
+    /// was the daemon's seed). Returns `nil` if the world uses the daemon's seed.
     ///
     /// - Throws: The mistakes in the stored seeds.
     func read(
@@ -91,7 +91,7 @@ package struct StoredKey: Codable, Sendable {
     /// The decoded signing key; `nil` when the stored key can't be read.
     var named: KeyGenerator.NamedKey? { (try? KeyReader()).flatMap { named(by: $0) } }
 
-    /// Returns the decoded signing key; `nil` when the stored key can't be read. A `reader` that has read keys before
+    /// Returns the decoded signing key; `nil` when the stored key can't be read. Using the same `reader` for many keys
     /// is much quicker.
     func named(by reader: KeyReader) -> KeyGenerator.NamedKey? {
         guard let algorithm = Algorithm(rawValue: algorithm),
@@ -101,8 +101,8 @@ package struct StoredKey: Codable, Sendable {
     }
 }
 
-/// The rotated signing keys of an owner for one algorithm, as a table row. Only worlds that are kept in a file or
-/// database have such rows.
+/// The rotated signing keys of one owner (a provider or an OpenID issuer) for one algorithm, as a table row. Only
+/// worlds that are kept in a file or database have such rows.
 struct StoredKeys: Row {
     static let table = Table<StoredKeys>("keys")
 
@@ -123,7 +123,8 @@ struct StoredKeys: Row {
     }
 }
 
-/// Signing keys that replicas share as texts of a store: each text is a JSON array of `StoredKey`.
+/// Signing keys that replicas (daemons with the same store) share. The store keeps them as texts, each of which is a
+/// JSON array of `StoredKey`.
 extension SharedTexts {
     /// Returns the shared signing keys with this name; `nil` if none were stored.
     func keys(_ name: String) throws(StoreFailure) -> [KeyGenerator.NamedKey]? {

@@ -8,8 +8,8 @@ import Time
 import Worlds
 
 /// A world: an isolated test environment with its own people, grants, codes, clock, faults and recording of requests.
-/// Its state is in tables, which only `read` and `update` can reach. These two hold the world's lock, for microseconds
-/// in memory, and with a file or database until a change is committed. Signing and hashing happen outside of them.
+/// Its state is in tables, which only `read` and `update` can reach. Both hold the world's lock while they run. If a
+/// file or database keeps the world, `update` holds it until the change is committed. Never sign or hash within them.
 package final class World: Sendable {
     package let name: String
     package let seed: Seed
@@ -18,7 +18,7 @@ package final class World: Sendable {
     /// changes.
     package let caches: WorldCaches
     package let budget: ProcessBudget
-    /// The world's own seed, with its providers and endpoints; `nil` when the world uses the daemon's.
+    /// The world's own seed, with its providers and endpoints; `nil` when the world uses the daemon's seed.
     let own: OwnSeed?
     let state: WorldState
 
@@ -58,7 +58,7 @@ package final class World: Sendable {
         if !state.isShared { preparation.finish() }
     }
 
-    /// Makes a copy of the world with a different seed. With `isAfresh`, the copy keeps neither rotated keys nor
+    /// Makes a copy of the world with `own` as its seed. If `isAfresh` is true, the copy has no rotated keys and no
     /// caches.
     init(_ world: World, with own: OwnSeed, generator: KeyGenerator, isAfresh: Bool) {
         name = world.name
@@ -84,7 +84,8 @@ package final class World: Sendable {
     }
 
     /// Changes the world's tables. The changes that `body` makes are committed when this returns. `body` must not do
-    /// anything slow, and must only read and write tables, because it may run again if other daemons share the store.
+    /// anything slow. It must only read and write tables, because it may run more than once if other daemons share the
+    /// store.
     ///
     /// - Throws: The reason why the change isn't committed, as `WorldStore.update` describes.
     package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
@@ -96,7 +97,7 @@ package final class World: Sendable {
         try state.store.update(body)
     }
 
-    /// Returns `true` to the first caller if this process has made the world, and `false` afterwards.
+    /// Returns `true` only to the first caller, and only if this process has made the world.
     package func isNewToWhoeverAsks() -> Bool {
         !state.store.isKept && !state.isToldNew.exchange(true, ordering: .relaxed)
     }
@@ -104,7 +105,8 @@ package final class World: Sendable {
     /// Records that a request may have changed the world.
     package func noteChange() { state.wasChanged.store(true, ordering: .relaxed) }
 
-    /// Whether the world is unused since it was made: without changes, issued codes and tokens, and listeners.
+    /// Whether nobody has used the world since it was made: nothing has changed, no codes and tokens were issued, and
+    /// there are no listeners.
     var isUntouched: Bool {
         !state.wasChanged.load(ordering: .relaxed) && !recording.isListenedTo && !inboxListeners.isListenedTo
             && !read { $0.value(RandomSource.self).generator.isUsed }
@@ -246,9 +248,9 @@ final class WorldState: Sendable {
     let openedPorts = Mutex<[WorldPorts.Kind: WorldPorts.Opened]>([:])
     /// The time when the world was last used, in seconds of the machine's monotonic clock.
     let lastUse = Atomic<Int>(0)
-    /// A number that goes up with each use of any world, as it was when this world was last used.
+    /// The position of this world's last use among the uses of all worlds. A greater number means a later use.
     let useNumber = Atomic<Int>(0)
-    /// The number of the world's inbox: see `World.inboxNumber`.
+    /// The ID of the world's inbox: see `World.inboxNumber`.
     let inboxNumber = Atomic<Int>(nextInboxNumber)
     let wasChanged = Atomic<Bool>(false)
     /// Whether a client has been told already that the world is new.
@@ -289,7 +291,7 @@ package final class WorldCaches: Sendable {
         }
     }
 
-    /// The caches that don't depend on the world's seed, such as leases.
+    /// The caches that don't depend on the world's seed.
     var kept: WorldCaches {
         let others = WorldCaches()
         let kept = caches.withLock { $0.filter { !$1.followsSeed } }

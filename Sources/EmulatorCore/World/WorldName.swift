@@ -8,7 +8,8 @@ package enum WorldName {
     /// The largest number of bytes that a label of a host name may have:
     /// <https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4>.
     private static let labelLimit = 63
-    /// The number of hexadecimal digits of a text's digest at the end of the world's name that is made from the text.
+    /// The number of hexadecimal digits at the end of a world's name that is made from a text. They are from the text's
+    /// digest.
     private static let digestLength = 12
 
     /// The rule for the names of worlds, as a part of a sentence.
@@ -24,7 +25,7 @@ package enum WorldName {
     ///
     /// A text that already has this form stays as it is. From any other text, the readable part is kept and followed by
     /// 12 digits of the text's SHA-256 digest, so that different texts give different names. The text `default` gets a
-    /// digest, too, because the world `default` is the one of requests that name no world.
+    /// digest, too, because requests that name no world use the world `default`.
     package static func made(from text: String) -> String {
         let readable = readablePart(of: text)
         if readable == text, text.utf8.count <= labelLimit, !text.isEmpty, text != WorldRegistry.defaultName {

@@ -84,7 +84,7 @@ package final class WorldPorts: Sendable {
         return opened.port
     }
 
-    /// Closes those ports of worlds that stay open as long as the daemon runs.
+    /// Closes the ports that were opened for as long as the daemon runs. No further ports can be opened.
     package func end() {
         let fixed = state.withLock { state in
             defer { state.fixed = [:] }

@@ -54,7 +54,7 @@ package final class WorldRegistry: Sendable {
     private let keys: [(SeededKeys, [KeyGenerator.NamedKey])]
     let state: Mutex<State>
     private let first: World
-    /// The locks that are held while worlds are loaded which several daemons share; empty where worlds aren't shared.
+    /// The locks for loading worlds that several daemons share; empty if worlds aren't shared.
     let turns: [Turn]
     package let budget: ProcessBudget
     /// The archive (the file or database) that keeps the worlds; `nil` where worlds are only in memory.
@@ -108,7 +108,8 @@ package final class WorldRegistry: Sendable {
     /// The world that is used for requests that name no world, as this daemon holds it in memory.
     package var main: World { held(unnamed) ?? first }
 
-    /// Returns the world of this name as the store has it, or a new world.
+    /// Returns the world of this name from the store. If the store doesn't have it, makes a new one. If `makes` is
+    /// false, that world is only marked as removed.
     func made(_ name: String, makes: Bool = true) throws(StoreFailure) -> World {
         World(
             name: name, seed: seed, keys: keys, generator: generator, budget: budget,
@@ -120,7 +121,7 @@ package final class WorldRegistry: Sendable {
     package var counts: Counts { state.withLock { $0.counts } }
 
     /// The worlds that this daemon holds in memory, sorted by name, with the seconds since each was last used by this
-    /// daemon. If several daemons share their worlds, there may be more: see ``list``.
+    /// daemon. If several daemons share their worlds, there may be more worlds: see ``list``.
     package var all: [(world: World, idle: Int)] {
         let now = now()
         let (worlds, gone) = state.withLock { state in
@@ -135,8 +136,8 @@ package final class WorldRegistry: Sendable {
     }
 
     /// Returns the world of this name, and makes it if necessary. Returns `nil` for an invalid name, or when too many
-    /// worlds are in use. With `refreshing`, a world that several daemons share includes all changes that the others
-    /// have committed before.
+    /// worlds are in use. If `refreshing` is true and several daemons share the world, it includes all changes that the
+    /// other daemons have committed so far.
     package func world(_ name: String, refreshing: Bool = true) throws(StoreFailure) -> World? {
         guard WorldName.isValid(name) else { return nil }
         if isShared { return try shared(name, makes: true, refreshing: refreshing) }
@@ -178,8 +179,8 @@ package final class WorldRegistry: Sendable {
     /// Returns the world of this name if this daemon holds it in memory; otherwise `nil`.
     func held(_ name: String) -> World? { state.withLock { $0.worlds[name] } }
 
-    /// Removes all worlds from memory after the server has stopped. Otherwise the registry of worlds would never be
-    /// freed, because endpoints of worlds with a seed of their own refer to it.
+    /// Removes all worlds from memory after the server has stopped. Without this call, the registry of worlds would
+    /// never be freed.
     package func removeAll() {
         let worlds = state.withLock { state in
             defer { (state.worlds, state.sharing) = ([:], Sharing(hasEnded: true)) }
@@ -218,7 +219,7 @@ package final class WorldRegistry: Sendable {
         if world.isUntouched { _ = try drop(world.name) }
     }
 
-    /// Removes a world, so that a new one can have its name. Returns `false` when the world was removed before.
+    /// Removes a world, so that a new world can have the same name. Returns `false` when the world was removed before.
     private func remove(_ world: World) throws(StoreFailure) -> Bool {
         try state.withLock { (state) throws(StoreFailure) -> Bool in
             guard try world.state.store.remove() else { return false }

@@ -22,7 +22,8 @@ extension FirebaseProvider {
 
     // MARK: - Update
 
-    /// The changes that a user asks for in accounts:update, with each field checked by itself.
+    /// The changes that a user asks for in accounts:update. The value of each field is checked when the request is
+    /// read. Conflicts with other users are found later.
     private struct Change: Sendable {
         var email: String?
         var password: String?
@@ -51,9 +52,9 @@ extension FirebaseProvider {
             if let password { try call.project.passwordPolicy.check(password) }
         }
 
-        /// Refuses three fields of accounts:update that only administrators may send; all other fields for
-        /// administrators are ignored. The official emulator ignores `customAttributes` and `disableUser`, and carries
-        /// out `linkProviderUserInfo`.
+        /// Refuses `customAttributes`, `disableUser` and `linkProviderUserInfo` in accounts:update, because only
+        /// administrators may send them. All other fields for administrators are ignored. The official emulator ignores
+        /// the first two fields, and carries out `linkProviderUserInfo`.
         private static func refuseForeign(_ call: FirebaseCall) throws(FirebaseError) {
             if call.has("customAttributes") {
                 throw FirebaseError("INSUFFICIENT_PERMISSION", because: "only administrators may set customAttributes")

@@ -55,8 +55,8 @@ extension FirebaseProvider {
 private struct AccountImport: Sendable {
     /// Whether the import looks for duplicate addresses and identities (the request's field `sanityCheck`).
     let isChecked: Bool
-    /// Whether an imported user replaces an existing one with the same ID. In production that is always so, whatever
-    /// the request's field `allowOverwrite` says.
+    /// Whether an imported user replaces an existing one with the same ID. In production it always does, whatever the
+    /// request's field `allowOverwrite` says.
     let overwrites: Bool
     let oneAccountPerEmail: Bool
 

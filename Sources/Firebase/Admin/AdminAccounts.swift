@@ -127,7 +127,8 @@ extension FirebaseError {
     }
 }
 
-/// The changes to a user that an administrator asks for, with each field checked by itself.
+/// The changes to a user that an administrator asks for. The value of each field is checked when the request is read.
+/// Conflicts with other users are found later.
 struct AdminChange: Sendable {
     private let email: String?
     private let password: Password?
@@ -135,7 +136,8 @@ struct AdminChange: Sendable {
     private let photoUrl: String?
     private let phoneNumber: String?
     private let emailVerified: Bool?
-    /// Whether setting a new address marks it as unverified, as in the official emulator. In production it doesn't.
+    /// Whether a new address becomes unverified, as in the official emulator. In production a new address doesn't
+    /// change `emailVerified`.
     private let unverifiesEmail: Bool
     private let disabled: Bool?
     private let validSince: Instant?
@@ -181,8 +183,8 @@ struct AdminChange: Sendable {
             because: "mfa.enrollments is null: send a list, which may be empty")
     }
 
-    /// Parses the JSON text of custom claims. With `explains`, the refusal of a text that isn't an object has more
-    /// detail, as in production.
+    /// Parses the JSON text of custom claims. If `explains` is true, the error for a JSON text that isn't an object has
+    /// more detail, as in production.
     static func claims(_ text: String?, explains: Bool = false) throws(FirebaseError) -> CustomClaims? {
         guard let text else { return nil }
         guard text.utf8.count <= 1000 else {

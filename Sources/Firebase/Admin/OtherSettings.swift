@@ -2,9 +2,8 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// Settings of a project or tenant that are stored and returned as an administrator writes them, so a script can read
-/// them back and write them again. `passwordPolicyConfig`, `client.permissions`, `smsRegionConfig` and `recaptchaConfig`
-/// take effect; the others don't.
+/// Settings of a project or tenant that are stored and returned as an administrator writes them.
+/// `passwordPolicyConfig`, `client.permissions`, `smsRegionConfig` and `recaptchaConfig` take effect. All others don't.
 ///
 /// A member that is false, zero or empty isn't returned, as in protobuf's JSON: `{"allowByDefault":
 /// {"disallowedRegions": []}}` comes back as `{"allowByDefault": {}}`. In `recaptchaConfig`, false is returned
@@ -18,8 +17,9 @@ struct OtherSettings: Codable, Sendable {
     /// levels.
     private static let depthLimit = 32
 
-    /// The unions among the settings, by field. A message has at most one member of a union, and setting one member
-    /// removes the others. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig>
+    /// The unions (`oneof` in protobuf) among the settings, each by the field that contains it. A message has at most
+    /// one member of a union, and setting one member removes the others.
+    /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig>
     private static let unions = [
         "smsRegionConfig": (
             place: "sms_region_config", name: "sms_region_policy", members: ["allowByDefault", "allowlistOnly"]
@@ -80,8 +80,8 @@ struct OtherSettings: Codable, Sendable {
         }
     }
 
-    /// Sets those of the settings named in `fields` that the update mask names. Errors name the type of the request's
-    /// body as `message`.
+    /// Of the settings named in `fields`, sets those that the update mask names, too. `message` is the type of the
+    /// request's body, for error texts.
     mutating func change(
         _ call: FirebaseCall, of message: String, _ mask: UpdateMask, fields: [String], now: String
     ) throws(FirebaseError) {

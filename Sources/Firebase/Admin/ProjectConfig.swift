@@ -16,8 +16,8 @@ extension FirebaseProvider {
         FirebaseAnswer(body: call.isInEmulatorMode ? emulatedConfig(call) : productionConfig(call))
     }
 
-    /// Returns a project's configuration in emulator mode. For a project that isn't in a seed, this is only what a
-    /// request to the official emulator can change.
+    /// Returns a project's configuration in emulator mode. For a project that isn't in a seed, it has only the members
+    /// that a request to the official emulator can change.
     private func emulatedConfig(_ call: FirebaseCall) -> JSONObject {
         let project = call.project
         var signIn = JSONObject([("allowDuplicateEmails", .bool(!project.oneAccountPerEmail))])
@@ -226,7 +226,7 @@ extension FirebaseProvider {
         return config
     }
 
-    /// Returns a project's configuration in the shorter form of the Emulator Suite's own addresses.
+    /// Returns a project's configuration in the shorter form that only the Emulator Suite has.
     static func emulatorConfig(of project: Project) -> JSONObject {
         JSONObject([
             ("signIn", ["allowDuplicateEmails": .bool(!project.oneAccountPerEmail)]),

@@ -128,8 +128,8 @@ struct ProviderConfig: PoolRow {
 }
 
 extension Transaction {
-    /// Adds a new provider configuration. The refusals name the kind of configuration as `kinds`; `detail` is the text
-    /// behind `CONFIGURATION_EXISTS`.
+    /// Adds a new provider configuration. Error texts name the kind of configuration by `kinds`. `detail` is the text
+    /// behind the error code `CONFIGURATION_EXISTS`.
     ///
     /// - Throws: `CONFIGURATION_EXISTS`, `QUOTA_EXCEEDED`.
     fileprivate mutating func add<Config: PoolRow>(
@@ -156,8 +156,8 @@ extension FirebaseCall {
     /// Production's quota isn't documented.
     fileprivate static let configLimit = 100
 
-    /// The number of provider configurations in one page of a list: `pageSize` of the request, at most 100, or 20.
-    /// Neither number is documented.
+    /// The number of provider configurations in one page of a list. It is the request's `pageSize`, but at most 100,
+    /// and 20 if the request doesn't have it. Neither number is documented.
     fileprivate var pageSize: Int {
         min(100, max(1, exchange.request.queryForm["pageSize"].flatMap { Int($0) } ?? 20))
     }
@@ -340,7 +340,7 @@ struct OAuthIdpConfig: PoolRow {
     var issuer = ""
     var clientID = ""
     var clientSecret: String?
-    /// Whether a browser's sign-in requests an authorization code of the provider instead of an ID token.
+    /// Whether a browser's sign-in requests an authorization code from the provider instead of an ID token.
     var usesCode = false
 
     var key: Key { Key(pool: pool, id: id) }
@@ -468,8 +468,8 @@ extension FirebaseProvider {
         FirebaseAnswer(body: try openIDConfig(call).document(in: call))
     }
 
-    /// Changes an OpenID provider. A request without `updateMask` changes the fields in its body, which isn't
-    /// documented.
+    /// Changes an OpenID provider. A request without `updateMask` changes the fields that its body has. What production
+    /// does without `updateMask` isn't documented.
     func patchOAuthIdpConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let key = try openIDConfig(call).key
         let query = call.exchange.request.queryForm

@@ -4,14 +4,14 @@ import JSON
 /// anything else. A number may be written as a text, and a single value counts as a list with one item:
 /// <https://protobuf.dev/programming-guides/json/>
 ///
-/// A member without a type in this table is stored unchanged, because the API gets new members.
+/// A member whose type isn't known here is stored unchanged, because Google adds members to its API.
 enum SettingType: Sendable {
     case flag
     case text
     case integer
     case number
-    /// An enumeration with its type name and its values; an empty list takes any value. The type names aren't
-    /// documented. They are derived from the enumeration's `…_UNSPECIFIED` value. Recorded as
+    /// An enumeration with its type name and its values. An empty list of values allows any value. The type names
+    /// aren't documented. They are derived from the enumeration's `…_UNSPECIFIED` value. Recorded as
     /// `recaptcha#unknown-state`.
     case choice(String, [String] = [])
     case message(String, [String: SettingType])

@@ -127,8 +127,8 @@ extension FirebaseCall {
 // MARK: - The service
 
 extension FirebaseProvider {
-    /// The hosts of Firebase App Check. The web SDK uses the second host: firebase-js-sdk,
-    /// packages/app-check/src/constants.ts.
+    /// The hosts of Firebase App Check. The web SDK uses `content-firebaseappcheck.googleapis.com` (firebase-js-sdk,
+    /// packages/app-check/src/constants.ts).
     static let appCheckHosts = ["firebaseappcheck.googleapis.com", "content-firebaseappcheck.googleapis.com"]
 
     var appCheckEndpoints: [Endpoint] {
@@ -231,7 +231,8 @@ extension FirebaseProvider {
         return FirebaseAnswer(["alreadyConsumed": isConsumed ? true : nil])
     }
 
-    /// Handles `projects.services.get` and `patch` of App Check: whether Identity Toolkit requires App Check tokens.
+    /// Handles App Check's `projects.services.get` and `patch`, which read and change whether Identity Toolkit requires
+    /// App Check tokens.
     private func appCheckService(_ call: FirebaseCall) throws -> FirebaseAnswer {
         guard call.isAdmin else { throw FirebaseError.notAdministrator(call.exchange) }
         let service = call.exchange.parameters["service"] ?? ""
@@ -265,8 +266,8 @@ extension FirebaseProvider {
 }
 
 extension FirebaseCall {
-    /// Returns a new App Check token for an app, with the claims that Admin SDKs verify: firebase-admin-python,
-    /// firebase_admin/app_check.py.
+    /// Returns a new App Check token for an app, with the claims that Admin SDKs verify (firebase-admin-python,
+    /// firebase_admin/app_check.py).
     fileprivate func appCheckToken(for app: AppCheck.App) throws -> FirebaseAnswer {
         let lifetime = try flag("limitedUse") ?? false ? AppCheck.limitedLifetime : app.lifetime
         let (id, now) = try update { (Base64URL.encode($0.random.bytes(32)), $0.now) }

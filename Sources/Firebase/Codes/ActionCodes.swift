@@ -65,8 +65,8 @@ extension OutOfBandCode.Kind {
         .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
     ]
 
-    /// Production's error code for a mailed code whose user has changed the address since; `nil` for kinds of codes
-    /// that still work then.
+    /// Production's error code for a mailed code whose user changed the address after the mail was sent; `nil` for
+    /// kinds of codes that still work after such a change.
     fileprivate var errorAfterMove: String? {
         switch self {
         case .passwordReset: "USER_NOT_FOUND"

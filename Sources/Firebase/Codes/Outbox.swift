@@ -20,7 +20,7 @@ struct OutOfBandCode: PoolRow {
         case emailSignIn = "EMAIL_SIGNIN"
         case verifyAndChangeEmail = "VERIFY_AND_CHANGE_EMAIL"
         case recoverEmail = "RECOVER_EMAIL"
-        /// The link removes a second factor. The mail about a new second factor has it.
+        /// A mail about a newly added second factor. Its link removes the factor.
         case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
 
         /// The kinds of mails with a code that a client may request.
@@ -65,14 +65,16 @@ struct OutOfBandCode: PoolRow {
     let kind: Kind
     let email: String
     var newEmail: String?
-    /// The ID of the user for whom the code was made, who may have another address when the code is used; `nil` for a
-    /// sign-in link that works for any user with the address. The code stops working when this user is deleted.
+    /// The ID of the user for whom the code was made; `nil` for a sign-in link that works for any user with the
+    /// address. The user may have another address when the code is used. The code stops working when the user is
+    /// deleted.
     var localId: String?
     /// The ID of the second factor that the code removes.
     var factor: String?
     var link: String
     let expires: Instant
-    /// The mail server's answer, if a provider's relay address is the recipient. Relays refuse unknown senders.
+    /// A description of what a provider's mail relay did with the mail; `nil` if the recipient's address isn't one of a
+    /// relay.
     var delivery: String?
     var isUsed = false
 

@@ -329,8 +329,8 @@ extension Project {
     var smsRegions: SMSRegions { SMSRegions(otherSettings["smsRegionConfig"]) }
 }
 
-/// The table of country calling codes and their regions: <https://www.itu.int/pub/T-SP-E.164D>, and the area codes of
-/// North America by <https://nationalnanpa.com>.
+/// The table of country calling codes and their regions, from <https://www.itu.int/pub/T-SP-E.164D>. The area codes of
+/// North America are from <https://nationalnanpa.com>.
 private enum CallingCodes {
     /// Returns the region (as in ISO 3166) of a phone number in E.164's form; `nil` if the calling code isn't assigned
     /// to a region.

@@ -101,7 +101,8 @@ extension FirebaseProvider {
         let email: String
         /// The user who has the recipient's address; `nil` if there is none.
         let user: User?
-        /// Whether a mail is sent to the address. It is `false` for an unknown address whose absence the answer hides.
+        /// Whether a mail is sent to the address. It is `false` if no user has the address and the answer must not
+        /// reveal this.
         var isKnown = true
     }
 

@@ -13,7 +13,7 @@ struct CodeRedemption: Sendable {
     var sendsGrantType = true
     /// Whether the client is authenticated by a header (`client_secret_basic`) instead of by fields of the form.
     var authenticatesByHeader = false
-    /// The name of the token endpoint in Firebase's error texts; `nil` if the texts contain its URL.
+    /// The name of the token endpoint in Firebase's error texts; `nil` if the texts contain the endpoint's URL instead.
     var phrase: String?
 
     /// Redeems an authorization code at the token endpoint, and returns the endpoint's answer.
@@ -40,8 +40,8 @@ struct CodeRedemption: Sendable {
         return (name: "Authorization", value: "Basic \(Base64.encode(Array(credentials.utf8)))")
     }
 
-    /// Returns Firebase's error for a code that the token endpoint refused. The text is production's, which prints how
-    /// its servers store the endpoint's answer.
+    /// Returns Firebase's error for a code that the token endpoint refused. The text is as in production, where it
+    /// shows internal values of Google's servers.
     private func refusal(
         _ answer: Response, _ body: JSONObject, _ redirectURI: String, _ client: String
     ) -> FirebaseError {
@@ -64,7 +64,7 @@ extension FirebaseError {
 }
 
 extension Response {
-    /// The reason why a provider refused Firebase's request, after a colon, to append to Firebase's own diagnosis;
-    /// empty if the provider gave no reason.
+    /// A colon and the reason why a provider refused Firebase's request. It is appended to Firebase's own diagnosis,
+    /// and is empty if the provider gave no reason.
     var becauseOfDiagnosis: String { header(Diagnosis.headerName).map { ": \($0)" } ?? "" }
 }

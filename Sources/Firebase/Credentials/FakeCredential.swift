@@ -73,7 +73,7 @@ private func withoutSignature(_ token: String) -> String {
 }
 
 extension FederatedIdentity {
-    /// Sets the members that a profile from Google itself has, from the claims of a fake credential.
+    /// Sets the profile members that Google sends for a real credential, from the claims of a fake credential.
     fileprivate mutating func setGoogleProfile(_ claims: JSONObject) {
         firstName = claims["given_name"]?.string
         lastName = claims["family_name"]?.string

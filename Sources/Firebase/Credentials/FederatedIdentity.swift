@@ -57,7 +57,7 @@ struct FederatedIdentity: Codable, Sendable {
         expiresIn = answer["expires_in"]?.integer
     }
 
-    /// The members about the identity that every answer to a sign-in with an identity provider has.
+    /// The JSON members that describe the identity in every answer to a sign-in with an identity provider.
     var document: JSONObject {
         var body = JSONObject([
             "kind": "identitytoolkit#VerifyAssertionResponse", "federatedId": federatedId, "providerId": providerId,

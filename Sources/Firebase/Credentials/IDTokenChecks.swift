@@ -116,8 +116,8 @@ extension FirebaseCall {
         return expires > now ? nil : "the ID token expired \((now - expires).inWords) ago: get a new one"
     }
 
-    /// Checks the nonce of an ID token, after all other checks. The request must contain the raw nonce, the nonce must
-    /// not have been used, and both must match. A nonce that doesn't match counts as used.
+    /// Checks the nonce of an ID token, after all other checks. If the token has one, the request must contain the raw
+    /// nonce that matches it. The token's nonce must not have been used. A nonce that doesn't match counts as used.
     func checkNonce(
         of token: JWS, provider id: String, called title: String, subject: String, rawNonce: String?
     ) throws -> String? {

@@ -8,13 +8,14 @@ protocol IdentitySource: Sendable {
     var isEnabled: Bool { get }
 
     /// Returns the identity provider's authorization endpoint with the fields of the request. `scopes` are the scopes
-    /// that the app asks for; some providers get the scopes that Firebase itself needs, too.
+    /// that the app asks for. For some providers, Firebase adds the scopes that it needs itself.
     func authorization(scopes: [String], in exchange: Exchange) async throws -> WebAuthorization
     /// Checks a credential of the identity provider, and returns the person's identity.
     func identity(of credential: Credential, in call: FirebaseCall) async throws -> FederatedIdentity
 }
 
-/// An identity provider that Firebase knows by name, such as Apple. The seed can give it to a project once.
+/// An identity provider that Firebase knows by name, such as Apple. A project in the seed can have each such provider
+/// once.
 protocol KnownSource: IdentitySource, SchemaObject {
     /// The ID of the identity provider in Firebase, such as `github.com`. Its settings in the seed have the same name.
     static var id: String { get }
@@ -115,8 +116,7 @@ struct RelayedMessage: Sendable {
     let forwardedTo: String?
     /// The sender's address in the forwarded mail.
     let sender: String?
-    /// The relay's answer to a mail that it didn't forward, or a description of what it did; `nil` if it forwarded the
-    /// mail.
+    /// The relay's answer to a mail that it didn't forward; `nil` if it forwarded the mail.
     let refusal: String?
     /// The reason why the relay refused the mail, and what to do.
     let reason: String?

@@ -135,7 +135,7 @@ struct OpenIDSource: IdentitySource {
     }
 
     /// The claims of an ID token that don't become `sign_in_attributes`, because they are standard. Production's list
-    /// isn't documented, so this is OpenID Connect's.
+    /// isn't documented; this is the list of OpenID Connect.
     /// <https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims>
     private static let standardClaims: Set<String> = [
         "iss", "sub", "aud", "exp", "iat", "nbf", "jti", "auth_time", "nonce", "acr", "amr", "azp", "at_hash", "c_hash",
@@ -144,8 +144,8 @@ struct OpenIDSource: IdentitySource {
         "phone_number_verified", "address", "updated_at",
     ]
 
-    /// Checks the nonce of an ID token, and returns it. In a sign-in in the browser it must be the nonce that Firebase
-    /// sent to the issuer, otherwise the hash of the raw nonce that the client sends.
+    /// Checks the nonce of an ID token, and returns it. In a sign-in in the browser, it must be the nonce that Firebase
+    /// sent to the issuer. In any other sign-in, it must be the hash of the raw nonce that the client sends.
     private func nonce(
         of token: JWS, _ credential: Credential, _ subject: String, _ call: FirebaseCall
     ) throws -> String? {

@@ -85,7 +85,8 @@ struct AccountExport: ExportedData {
         }
     }
 
-    /// Writes the exported users and settings into a test world, over those of the seed.
+    /// Writes the exported users and settings into a test world. They replace seeded users with the same IDs, and the
+    /// settings.
     func put(_ tables: inout Transaction) {
         for id in tenants where tables.find(Tenant.self, UserPool(project: project, tenant: id)) == nil {
             tables.put(Tenant(unconfigured: id, of: project))
@@ -316,7 +317,8 @@ extension FirebaseProvider {
         return path
     }
 
-    /// Returns the metadata of an export with the folder of the exported users added. `known` are the existing entries.
+    /// Returns the metadata of an export, to which the folder of the exported users is added. `known` are the existing
+    /// entries.
     private static func metadata(over known: JSONObject, folder: String) -> JSONValue {
         var metadata = known
         if metadata["version"] == nil { metadata["version"] = "understudy" }

@@ -22,7 +22,7 @@ struct NotificationSettings: Codable, Sendable {
     }
 
     var templates: [String: Template] = [:]
-    /// The URL of the page to which links in mails lead, if it isn't Firebase's own page.
+    /// The URL of the page to which links in mails lead; `nil` if it is Firebase's own page.
     var callbackURI: String?
     var defaultLocale: String?
 
@@ -57,7 +57,7 @@ struct NotificationSettings: Codable, Sendable {
 
 extension NotificationSettings {
     /// Returns the mail settings with the changes of an administrator's request. The update mask names the fields to
-    /// change; without a mask, they are the fields in the body.
+    /// change. Without a mask, all fields in the body are changed.
     ///
     /// - Throws: `INVALID_ARGUMENT`. The values that production refuses aren't documented.
     func changed(by given: MessageFields?, _ mask: UpdateMask?) throws(FirebaseError) -> NotificationSettings {
@@ -113,8 +113,8 @@ extension NotificationSettings {
         return text
     }
 
-    /// Returns the mail settings in the form of `notification` of the project's configuration. With `isWhole` they have
-    /// all members that production returns.
+    /// Returns the mail settings in the form of `notification` of the project's configuration. If `isWhole` is true,
+    /// they have all members that production returns.
     func document(of project: Project, isWhole: Bool = false, withTemplates: Bool = true) -> JSONValue {
         var mail = JSONObject([
             "method": "DEFAULT", "callbackUri": callbackURI ?? "https://\(project.host)/__/auth/action",

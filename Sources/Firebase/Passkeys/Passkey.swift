@@ -18,8 +18,8 @@ struct Passkey: Codable, Sendable {
     /// The authenticator's signature counter at the last use of the passkey.
     var signCount: UInt32
 
-    /// The greatest number of passkeys of a user. Production has a limit (`PASSKEY_LIMIT_EXCEEDED`), but its number
-    /// isn't documented.
+    /// The greatest number of passkeys of a user. Production has a limit (`PASSKEY_LIMIT_EXCEEDED`), but doesn't
+    /// document its value.
     static let limit = 10
     /// The greatest length of a credential ID in base64url. An ID has at most 1,023 bytes:
     /// <https://www.w3.org/TR/webauthn-3/#credential-id>.
@@ -29,8 +29,8 @@ struct Passkey: Codable, Sendable {
     /// base64url.
     static func id(_ text: String) -> String { Base64.decode(text).map { Base64URL.encode($0) } ?? text }
 
-    /// Returns the user handle with which authenticators store a user: at most 64 bytes, from the user's ID.
-    /// <https://www.w3.org/TR/webauthn-3/#user-handle>
+    /// Returns the user handle with which authenticators store a user. It is made from the user's ID, and has at most
+    /// 64 bytes. <https://www.w3.org/TR/webauthn-3/#user-handle>
     static func userHandle(of localId: String) -> [UInt8] {
         localId.utf8.count <= 64 ? Array(localId.utf8) : Digest.sha256(localId)
     }

@@ -206,6 +206,6 @@ extension FirebaseCall {
     }
 
     /// Returns the error for the deletion of a passkey that doesn't exist; `nil` in emulator mode, because the official
-    /// emulator ignores that.
+    /// emulator ignores such a deletion.
     func missingPasskey() -> FirebaseError? { isInEmulatorMode ? nil : unknownPasskey("that is to be deleted") }
 }

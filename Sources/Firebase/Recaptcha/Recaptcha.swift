@@ -26,8 +26,8 @@ struct Recaptcha: Sendable {
         var member: String { self == .password ? "emailPasswordEnforcementState" : "phoneEnforcementState" }
     }
 
-    /// The action for which a reCAPTCHA token was made: firebase-js-sdk, packages/auth/src/api/index.ts,
-    /// RecaptchaActionName.
+    /// The action for which a reCAPTCHA token was made. The names are `RecaptchaActionName` in firebase-js-sdk,
+    /// packages/auth/src/api/index.ts.
     enum Action: String, Sendable {
         case signUp = "signUpPassword"
         case signIn = "signInWithPassword"
@@ -159,7 +159,7 @@ struct Recaptcha: Sendable {
     }
 
     /// Returns `recaptchaConfig` after a PATCH request that names it in `updateMask` and doesn't send it. The members
-    /// for phones stay, as was recorded as `recaptcha#clear`.
+    /// for phones stay (recorded as `recaptcha#clear`).
     static func cleared(_ config: JSONValue?) -> JSONValue? {
         let kept = (config?.object?.members ?? []).filter {
             [Provider.phone.member, "useSmsBotScore", "useSmsTollFraudProtection"].contains($0.key)

@@ -13,14 +13,15 @@ import Worlds
 // conformance/auth-mfa-production.json
 
 extension FirebaseProvider {
-    /// The greatest number of phone numbers that a user may enrol as second factors. A user with as many may still
-    /// enrol an authenticator app. Recorded as `interactions#phone-start-at-limit` and `#totp-start-at-limit`.
+    /// The greatest number of phone numbers that a user may enrol as second factors. A user who has reached this number
+    /// may still enrol an authenticator app. Recorded as `interactions#phone-start-at-limit` and
+    /// `#totp-start-at-limit`.
     static let largestNumberOfPhones = 5
-    /// The time within which the enrolment of an authenticator app must be completed. Recorded as `lifetime`: it
-    /// succeeds after 870 seconds and fails after 930, and `finalizeDeadline` is +900s.
+    /// The time within which the enrolment of an authenticator app must be completed. Recorded as `lifetime`: the
+    /// enrolment succeeds after 870 seconds and fails after 930, and `finalizeDeadline` is +900s.
     private static let enrollmentWindow = TimeSpan.minutes(15)
-    /// The time for which the code in the text message of an enrolment works. In production it is at least 1,800
-    /// seconds (`lifetime#aged-session-s1800`); its end isn't documented.
+    /// The time for which the one-time code in the text message of an enrolment works. In production it is at least
+    /// 1,800 seconds (`lifetime#aged-session-s1800`); its end isn't documented.
     private static let textWindow = TimeSpan.hours(1)
 
     func startEnrollment(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -101,7 +102,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body, diagnosis: try await tell(call, of: factor, user))
     }
 
-    /// A second factor that a user enrols, after its code was checked.
+    /// A second factor whose code was checked, so that it can be enrolled.
     private struct Enrolled: Sendable {
         let kind: SecondFactor.Kind
         /// The `sessionInfo` of an authenticator app's enrolment, and the time step of its code; both `nil` for a phone

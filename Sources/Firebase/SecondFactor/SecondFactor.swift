@@ -20,8 +20,8 @@ struct SecondFactor: Codable, Sendable {
     /// accepted again. <https://www.rfc-editor.org/rfc/rfc6238#section-5.2>
     var usedStep: Int64?
 
-    /// Whether a code of an authenticator app for this time step can still be used, because neither the code nor a
-    /// later one was used. If a test has set the clock back since, the earlier use is ignored.
+    /// Whether a code of an authenticator app for this time step can still be used, because neither that code nor a
+    /// later one was used. A use that lies in the future doesn't count, because a test may set the clock back.
     func takes(_ step: Int64, at now: Instant) -> Bool {
         guard let usedStep, usedStep <= TOTP.steps(around: now, give: TOTP.largestIntervals).upperBound else {
             return true
@@ -37,9 +37,9 @@ struct SecondFactor: Codable, Sendable {
         }
     }
 
-    /// Returns the second factor as JSON. With `isMasked`, for a caller who has passed only the first factor, it has
-    /// just the end of the phone number. In emulator mode it has the number twice, as in the official emulator;
-    /// production's times have six digits after the second, or none (`sms#lookup-new-token`,
+    /// Returns the second factor as JSON. If `isMasked` is true, which it is for a caller who has passed only the first
+    /// factor, the phone number is masked except for its end. In emulator mode an unmasked number is given twice, as in
+    /// the official emulator. Production's times have six digits after the second, or none (`sms#lookup-new-token`,
     /// `admin-factors#admin-lookup-imported`).
     func document(isMasked: Bool, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
         var info = JSONObject(["mfaEnrollmentId": id, "displayName": displayName])
@@ -70,7 +70,7 @@ struct PendingSecondFactor: TokenRow {
 
     let token: String
     let user: User.Key
-    /// The value for the claim `sign_in_provider` of the ID token that follows.
+    /// The value of the claim `sign_in_provider` in the ID token that the user gets after the second factor.
     let provider: String
     let begun: Instant
     var attributes = CustomClaims()
@@ -78,8 +78,8 @@ struct PendingSecondFactor: TokenRow {
     /// The time at which the sign-in that waits for a second factor expires. Recorded as `lifetime-sms`: after 450
     /// seconds a text message is sent, after 600 it isn't.
     var expires: Instant { begun + .minutes(10) }
-    /// The time until which an authenticator app's code is accepted for this sign-in. Recorded as `lifetime` and
-    /// `lifetime-short`: after 290 seconds a code is accepted, after 300 it isn't.
+    /// The time until which an authenticator app's code is accepted for a sign-in that waits for a second factor.
+    /// Recorded as `lifetime` and `lifetime-short`: after 290 seconds a code is accepted, after 300 it isn't.
     var endOfTOTP: Instant { begun + .minutes(5) }
 
     var pool: UserPool { user.pool }
@@ -124,8 +124,8 @@ enum TOTP {
         steps(around: time, give: intervals).last { TOTP.code(secret, step: $0) == code }
     }
 
-    /// Returns the time steps around `time` whose codes are accepted. The tolerance `intervals` is limited here,
-    /// because a restored snapshot may hold any number.
+    /// Returns the time steps around `time` whose codes are accepted. The tolerance `intervals` counts as 10 if it is
+    /// larger, and as 0 if it is negative.
     static func steps(around time: Instant, give intervals: Int64) -> ClosedRange<Int64> {
         let (now, intervals) = (time.seconds / period, min(max(intervals, 0), largestIntervals))
         return now - intervals...now + intervals
@@ -176,8 +176,8 @@ struct MFAConfig: Codable, Sendable {
     /// The settings of authenticator apps in the multi-factor settings (`providerConfigs`).
     struct AuthenticatorApps: Codable, Sendable {
         var state: String
-        /// The tolerance for codes of authenticator apps, in time steps; `nil` if it wasn't set. Answers don't
-        /// distinguish that from zero.
+        /// The tolerance for codes of authenticator apps, in time steps; `nil` if it wasn't set. Answers leave out both
+        /// `nil` and zero.
         var adjacentIntervals: Int64?
     }
 
@@ -203,9 +203,9 @@ struct MFAConfig: Codable, Sendable {
             adjacentIntervals: apps?.adjacentIntervals ?? TOTP.adjacentIntervals)
     }
 
-    /// Returns the multi-factor settings in the form of Google's API. With `listsNone`, an empty `enabledProviders` is
-    /// included, as in the official emulator. A tolerance of zero is left out, as protobuf does (recorded as
-    /// `config#write-adjacent-zero`), and so is one that wasn't set (firebase-admin-node,
+    /// Returns the multi-factor settings in the form of Google's API. If `listsNone` is true, an empty
+    /// `enabledProviders` is included, as in the official emulator. A tolerance is left out if it is zero, as protobuf
+    /// does (recorded as `config#write-adjacent-zero`), or if it wasn't set (firebase-admin-node,
     /// test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
     func document(listsNone: Bool) -> JSONObject {
         var body = JSONObject(["state": state ?? "DISABLED"])
@@ -241,7 +241,7 @@ extension MFAConfig {
     private static let type = "type.googleapis.com/google.cloud.identitytoolkit.admin.v2.MultiFactorAuthConfig"
 
     /// Sets those multi-factor settings that the update mask names below `path`. `given` are the settings in the
-    /// request, and errors name them as `message`.
+    /// request. `message` is the path that error messages give for these settings.
     ///
     /// The errors were recorded as `config#write-adjacent-eleven`, `#write-unknown-state` and
     /// `#write-unknown-provider`.

@@ -24,8 +24,8 @@ extension FirebaseCall {
 }
 
 extension FirebaseCall {
-    /// Returns the error for a missing part of a request. The official emulator has a separate `code` for each part;
-    /// production has the same text for all.
+    /// Returns the error for a part that a request lacks. In emulator mode it has the error code `code`. Production has
+    /// the same error for every missing part.
     func missing(_ code: String, because reason: String) -> FirebaseError {
         isInEmulatorMode ? FirebaseError(code, because: reason) : .invalidArgument(reason)
     }

@@ -20,7 +20,8 @@ struct Tenant: Row {
     /// Whether answers hide which addresses exist in the tenant (email enumeration protection); `nil` if the project's
     /// setting applies.
     var hidesEmails: Bool?
-    /// The fixed code for each phone number that is for tests only. In a tenant such numbers can be second factors.
+    /// The fixed one-time code of each phone number that is for tests only. In a tenant such numbers can be second
+    /// factors.
     var testNumbers: [String: String] = [:]
     /// Whether the tenant exists only because a request named it, and nobody has set it up.
     var isImplicit = false
@@ -107,9 +108,9 @@ extension Project {
 
 /// A tenant that the seed gives to a Firebase project.
 package struct SeededTenant: SchemaObject {
-    /// The settings of the seeded tenant. Its project's ID is filled in later.
+    /// The settings of the seeded tenant, still without the ID of its project.
     fileprivate let settings: Tenant
-    /// The seeded tenant's own identity providers; `nil` if it has all of the project's.
+    /// The seeded tenant's own identity providers; `nil` if the tenant has all identity providers of its project.
     private(set) var providers: TenantProviders?
     let users: [SeededUser]
 
@@ -138,8 +139,8 @@ package struct SeededTenant: SchemaObject {
         users = fields.list("users", of: SeededUser.self, key: "localId", "Users that exist from the start.")
     }
 
-    /// Returns the seeded tenant with complete identity providers. Settings that a provider of the tenant lacks are
-    /// taken from `providers`, the project's in the seed.
+    /// Returns the seeded tenant with complete identity providers. `providers` are the identity providers that the seed
+    /// gives to the project. A setting that the tenant's provider lacks is taken from the project's provider.
     func inheriting(from providers: JSONValue?) -> SeededTenant {
         var tenant = self
         tenant.providers?.inherit(from: providers)
@@ -172,8 +173,8 @@ struct TenantProviders: SchemaObject {
         fields.optional(Source.id, .part(of: Source.self), "\(Source.title); what isn't said is as in the project's.")
     }
 
-    /// Makes the tenant's identity providers complete: settings that a provider lacks are taken from `providers`, the
-    /// project's in the seed.
+    /// Makes the tenant's identity providers complete. `providers` are the identity providers that the seed gives to
+    /// the project. A setting that the tenant's provider lacks is taken from the project's provider.
     mutating func inherit(from providers: JSONValue?) {
         for (id, members) in differences {
             if let type = IdentitySources.source(id) {

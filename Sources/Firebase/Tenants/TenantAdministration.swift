@@ -164,7 +164,7 @@ extension Tenant {
     }
 }
 
-/// The phone numbers for tests in a project or tenant. Each has a fixed code.
+/// The phone numbers that a project or tenant has for tests. Each has a fixed one-time code.
 enum TestNumbers {
     /// The greatest number of phone numbers for tests in a project or tenant:
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.tenants#Tenant>

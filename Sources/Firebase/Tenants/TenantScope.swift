@@ -11,8 +11,8 @@ struct DecodedIDToken: Sendable {
     let text: String
     let token: JWS
 
-    /// Decodes the ID token in a request's body. Returns `nil` if there is none or it can't be read; the API method
-    /// later reports what is wrong with it.
+    /// Decodes the ID token in a request's body. Returns `nil` if the body has no ID token that can be read. The API
+    /// method later reports what is wrong with the token.
     init?(_ body: JSONObject) {
         guard let text = body["idToken"]?.string, let token = try? JWS(parsing: text) else { return nil }
         self.text = text
@@ -97,7 +97,8 @@ extension FirebaseProvider {
             body: body, idToken: idToken)
     }
 
-    /// Returns the project's tenant with this ID. Where unknown tenants are accepted, it makes the tenant.
+    /// Returns the project's tenant with this ID. If the tenant is unknown and the project accepts unknown tenants, the
+    /// tenant is made.
     ///
     /// - Throws: `INVALID_TENANT_ID`, `TENANT_DELETED` (recorded as `tenant/selection#admin-lookup-unknown-tenant` and
     ///   `tenant/deletion#lookup-after-delete`).
@@ -129,7 +130,7 @@ extension FirebaseProvider {
 extension FirebaseCall {
     /// Checks that the project or tenant allows people to sign in by this method.
     ///
-    /// - Throws: An error with the code `code` if it doesn't.
+    /// - Throws: An error with the code `code` if the method isn't allowed.
     func require(_ method: String, or code: String) throws(FirebaseError) {
         guard !allows(method) else { return }
         guard let tenant else {
@@ -146,8 +147,8 @@ extension FirebaseCall {
         )
     }
 
-    /// Whether the project or tenant allows a sign-in method. In a project, sign-in links in mails need passwords to be
-    /// enabled, and in production a new project doesn't allow them (`tenant/actions#link-no-tenant`). The official
+    /// Whether the project or tenant allows a sign-in method. A project allows sign-in links in mails only if it allows
+    /// passwords. In production, a new project doesn't allow such links (`tenant/actions#link-no-tenant`). The official
     /// emulator has no such setting.
     private func allows(_ method: String) -> Bool {
         guard method == "emailLink" else { return project.isEnabled(method) == true }

@@ -220,7 +220,7 @@ private struct FakePerson {
         return String(digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
-    /// Makes the description of a person who has signed in with this identity provider before. The address counts as
+    /// Makes the description of a person who has signed in with an identity provider before. The address counts as
     /// verified, as in the official emulator.
     init(_ link: User.Link) {
         rawId = link.rawId

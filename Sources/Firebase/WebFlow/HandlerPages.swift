@@ -294,8 +294,8 @@ extension FirebaseProvider {
                         + "nothing on this page, as in production: give the app an authDomain on its own site")))
     }
 
-    /// Returns the HTML elements of a page that passes the result of a sign-in on to the app's page. One of them is the
-    /// script that does it.
+    /// Returns the HTML elements of a page that passes the result of a sign-in on to the app's page, including the
+    /// script.
     private static func handOver(
         _ exchange: Exchange, _ flow: WebFlow, _ event: String, _ redirectURL: String?, keptAs name: String? = nil
     ) -> [HTML] {
@@ -326,7 +326,7 @@ extension FirebaseProvider {
     }
 
     /// Returns the name under which the handler's page and the SDK's frame store the result of a sign-in. It contains
-    /// the name of the test world, because worlds share an origin.
+    /// the name of the test world, because the pages of all worlds have the same origin.
     static func storageKey(_ exchange: Exchange, apiKey: String, app: String) -> String {
         let world = exchange.address.world
         return "\(world == "default" ? "" : "~\(world):")\(apiKey):\(app)"

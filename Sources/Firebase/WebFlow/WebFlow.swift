@@ -76,8 +76,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension FirebaseProvider {
-    /// The parameters of the request to the identity provider that an app may not set. If an app does, they are left
-    /// out. <https://firebase.google.com/docs/auth/ios/github-auth>
+    /// The parameters that an app can't set in the request to the identity provider. They are left out if an app sets
+    /// them. <https://firebase.google.com/docs/auth/ios/github-auth>
     static let reservedParameters: Set<String> = [
         "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
     ]
@@ -198,9 +198,10 @@ struct ReturnAddressFailure: Error {
 extension WebFlow.Destination {
     private static let longestIdentifier = 256
 
-    /// Reads from a request the app or page to which a sign-in returns. The app's URL scheme is `clientId` with its
-    /// parts in reverse order, or made of `appId`, or else `ibi`. Without `clientId` and `ibi`, the sign-in returns to
-    /// the page at `redirectUrl`.
+    /// Reads from a request the app or page to which a sign-in returns. An app's URL scheme is the `clientId` with its
+    /// parts in reverse order. Without a `clientId`, the scheme is made of `appId`, or is `ibi` (the bundle ID) if
+    /// there is no `appId`. If the request has neither `clientId` nor `ibi`, the sign-in returns to the page at
+    /// `redirectUrl`.
     init(_ form: Form, _ project: Project) throws(ReturnAddressFailure) {
         func value(_ name: String) -> String? { form[name].flatMap { $0.isEmpty ? nil : $0 } }
         let (bundleID, clientID) = (value("ibi"), value("clientId"))

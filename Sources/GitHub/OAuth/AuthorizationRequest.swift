@@ -108,8 +108,9 @@ struct AuthorizationRequest: CheckedAuthorization {
             ])
     }
 
-    /// Returns the code challenge of an authorization request; `nil` if GitHub ignores it on the simulated day, or
-    /// there is none. If one of the two parameters is present, both are required, and only S256 is supported.
+    /// Returns the code challenge of an authorization request. It is `nil` if the request has none, or if GitHub
+    /// ignores it on the simulated day. `code_challenge` and `code_challenge_method` must both be present or both be
+    /// missing, and only the method S256 is supported.
     private static func challenge(
         _ form: Form, _ redirectURI: String, _ state: Form.Field?
     ) throws(Refusal) -> CodeChallenge? {
@@ -150,14 +151,14 @@ extension GitHubProvider {
         evidence: "https://github.blog/changelog/2025-07-14-pkce-support-for-oauth-and-github-app-authentication/")
 }
 
-/// A callback URL that is registered at GitHub, and its comparison with a `redirect_uri`.
+/// A callback URL that is registered at GitHub, with the rules by which a `redirect_uri` matches it.
 ///
-/// Quirks: with wildcard matching, subdomains and subdirectories match, other ports and schemes don't. On a loopback
-/// address, any port matches, which `http://localhost:*/path` spells out.
+/// Quirks: with wildcard matching, subdomains and subdirectories match, but not a different port or scheme. On a
+/// loopback address, any port matches; a registered `http://localhost:*/path` means the same.
 struct CallbackURL: Sendable {
     let text: String
     let hasWildcardMatching: Bool
-    /// The callback URL as redirect URI for requests that name none; `nil` if the callback URL leaves the port open.
+    /// The redirect URI for requests that name none: the callback URL itself, or `nil` if it has `*` for the port.
     let target: String?
     private let address: WebAddress?
 

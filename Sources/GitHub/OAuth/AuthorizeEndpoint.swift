@@ -112,8 +112,8 @@ struct GitHubSignIn: AuthorizationFlow {
             [Form.Field(name: "code", value: code)] + (exchange.redirectState(request.state).map { [$0] } ?? []))
     }
 
-    /// Issues an authorization code. `granting` are the scopes that the person has left selected, which limit the
-    /// requested ones.
+    /// Issues an authorization code for the requested scopes. If `granting` isn't `nil`, it holds the scopes that the
+    /// person has left selected, and the code gets no others.
     private func issueCode(
         for request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil,
         isUnverified: Bool = false,
@@ -161,7 +161,7 @@ struct GitHubSignIn: AuthorizationFlow {
         return callback(exchange, redirectURI, fields).diagnosed(diagnosis).known(by: OAuthError.evidence(of: name))
     }
 
-    /// Returns the redirect to the client's callback URL. Errors have the parameter `iss`, too.
+    /// Returns the redirect to the client's callback URL. Redirects with an error have the parameter `iss`, too.
     private func callback(_ exchange: Exchange, _ redirectURI: String, _ fields: [Form.Field]) -> Response {
         var fields = fields
         if github.addsIssuer { fields.append(Form.Field(name: "iss", value: GitHubProvider.issuer)) }
@@ -171,8 +171,8 @@ struct GitHubSignIn: AuthorizationFlow {
 }
 
 extension GitHubProvider {
-    /// A change at GitHub: authorization responses have the parameter `iss` (RFC 9207). It was first there for only two
-    /// days, and broke clients that compare it with an issuer of their own.
+    /// A change at GitHub: authorization responses have the parameter `iss` (RFC 9207). GitHub first sent `iss` for
+    /// only two days. It broke clients that compare it with an issuer of their own.
     static let callbackIssuer = Change(
         "callbackIssuer", ("2026-04-09", "2026-04-11"), ("2026-08-20", nil),
         summary: "redirects to callbacks have iss=https://github.com/login/oauth (RFC 9207)",

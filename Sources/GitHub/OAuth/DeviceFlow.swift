@@ -102,7 +102,7 @@ extension GitHubProvider {
 /// The times within the last hour at which people entered user codes of the device flow for a GitHub app.
 struct UserCodeEntries: Row {
     static let period = TimeSpan.hours(1)
-    /// The greatest number of user codes that people may enter for a GitHub app in `period`.
+    /// The greatest number of user codes that people may enter for a GitHub app within an hour.
     static let limit = 50
     static let table = Table<UserCodeEntries>("github.userCodeEntries") { row in row.times.last.map { $0 + period } }
 

@@ -59,7 +59,7 @@ struct OAuthError: Error, Sendable {
         }
     }
 
-    /// The rows of `Assets/errors.tsv`, by the name of GitHub's OAuth error.
+    /// The rows of `Assets/errors.tsv`. The key is the name of a GitHub OAuth error.
     private static let table = Dictionary(
         uniqueKeysWithValues: TextTable.rows(Texts.errors).map { row in
             (row[0], (description: row[1], tokenURI: row[2], callbackURI: row[3]))

@@ -226,8 +226,8 @@ extension GitHubProvider {
 }
 
 extension Transaction {
-    /// Returns whether the person has just chosen the account, and forgets that, because it counts for one
-    /// authorization request only.
+    /// Returns whether the person has just chosen the account. The choice counts for one authorization request only, so
+    /// this function returns `false` for the next one.
     mutating func useFreshness(of session: String) -> Bool {
         guard var known = find(Session.self, session), known.isFresh else { return false }
         known.isFresh = false

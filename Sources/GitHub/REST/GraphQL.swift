@@ -131,7 +131,7 @@ struct GraphQLError: Error {
             [("code", "undefinedField"), ("typeName", .string(type)), ("fieldName", .string(name))])
     }
 
-    /// Returns the GraphQL error for a field of an object type for which the query selects no fields.
+    /// Returns the GraphQL error for a query that selects a field of an object type, but no fields inside the object.
     static func bare(_ selection: GraphQLSelection, at path: [String]) -> GraphQLError {
         let name = selection.field
         return GraphQLError(
@@ -140,7 +140,7 @@ struct GraphQLError: Error {
             [("code", "selectionMismatch"), ("nodeName", .string("field '\(name)'")), ("typeName", "User")])
     }
 
-    /// Returns the GraphQL error for a scalar field for which the query selects fields.
+    /// Returns the GraphQL error for a query that selects fields inside a scalar field.
     static func scalar(_ selection: GraphQLSelection, at path: [String]) -> GraphQLError {
         let (name, type) = (selection.field, GraphQLSelection.scalarTypes[selection.field] ?? "String")
         let names = selection.selections.prefix(10).map { "\"\(Place.shortened($0.name, to: 100))\"" }

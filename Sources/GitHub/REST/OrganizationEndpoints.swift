@@ -42,8 +42,8 @@ extension GitHubProvider {
         },
     ]
 
-    /// Returns the response for the GitHub organization in the request's path. With `isRestricted`, the organization's
-    /// restrictions on apps and tokens are checked.
+    /// Returns the response for the GitHub organization in the request's path. If `isRestricted` is true, the
+    /// organization's restrictions on apps and tokens are checked.
     static func find(
         _ call: RESTCall, isRestricted: Bool = false, _ answer: (GitHubSection.Organization) -> RESTAnswer
     ) -> RESTAnswer {

@@ -54,7 +54,8 @@ struct UserDocument: Sendable {
         ])
     }
 
-    /// Returns a user's whole profile, as in `GET /user`. With `isPrivate`, the profile includes its private part.
+    /// Returns a user's whole profile, as in `GET /user`. If `isPrivate` is true, the profile includes its private
+    /// part.
     func full(isPrivate: Bool) -> JSONObject {
         let email = UserDocument.text(publicEmail)
         let common = simple(isPrivate: isPrivate).members.map { ($0.key, $0.value) }
@@ -91,7 +92,7 @@ struct UserDocument: Sendable {
     }
 
     /// The day (18 July 2017) since which GitHub's no-reply addresses contain the user's number. The addresses of older
-    /// accounts don't.
+    /// accounts don't contain it.
     private static let numberedAddresses = Instant.first + .seconds(1_500_336_000)
 
     /// The user's email addresses, as `GET /user/emails` returns them. A person whose primary address is private also
@@ -201,7 +202,8 @@ extension RESTCall {
         return answer
     }
 
-    /// Returns a list of GitHub's REST API that is a member of an object, beside the total count.
+    /// Returns a response of GitHub's REST API that consists of a list, as the member `name`, and the total count of
+    /// its items.
     func countedList(_ name: String, _ items: [JSONValue]) -> RESTAnswer {
         let page = page(of: items)
         let body = JSONObject([("total_count", .integer(Int64(items.count))), (name, .array(page.items))])

@@ -151,7 +151,8 @@ struct RESTAnswer: Sendable {
     var status: Int
     var body: RESTBody?
     var headers: [(name: String, value: String)] = []
-    /// The time for the header `Last-Modified`, in RFC 3339.
+    /// The time for the header `Last-Modified`, kept in the format of RFC 3339 and converted when the header is
+    /// written.
     var lastModified: String?
     var diagnosis: Diagnosis?
     var note: Note?

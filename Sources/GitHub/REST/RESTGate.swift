@@ -374,7 +374,8 @@ extension GitHubProvider {
         return RateStatus(limit: rateLimit(viewer), used: requests.used, resetsAt: requests.resetsAt)
     }
 
-    /// Counts an API request for the caller's rate limit, unless no request is left.
+    /// Counts an API request for the caller's rate limit. If the limit is reached, the request is refused and not
+    /// counted.
     func spend(_ viewer: Viewer, _ tables: inout Transaction) -> RateStatus {
         let limit = rateLimit(viewer)
         var requests = requests(of: viewer, tables.find(RequestCount.self, rateKey(viewer)), at: tables.now)
@@ -394,7 +395,8 @@ extension GitHubProvider {
         }
     }
 
-    /// Returns the caller's count of API requests in the current hour. If the last hour is over, a new one begins now.
+    /// Returns the caller's count of API requests in the current hour. If the hour of the count `known` is over, a new
+    /// hour begins now, with the count 0.
     private func requests(of viewer: Viewer, _ known: RequestCount?, at now: Instant) -> RequestCount {
         if let known, known.resetsAt > now { return known }
         return RequestCount(key: rateKey(viewer), resetsAt: now + RateStatus.period)

@@ -198,9 +198,9 @@ struct Admission: Sendable {
 }
 
 extension GitHubProvider {
-    /// Identifies the caller of an endpoint. `counts` means that the request counts for the rate limit.
+    /// Identifies the caller of an endpoint. If `counts` is true, the request counts for the rate limit.
     ///
-    /// - Throws: The error "Bad credentials". Such a request has no known caller, so it isn't counted.
+    /// - Throws: The error "Bad credentials". The caller is then unknown, so the request isn't counted.
     func admit(_ exchange: Exchange, to endpoint: RESTEndpoint, counts: Bool) throws -> Admission {
         let credentials = try credentials(exchange, endpoint)
         // A refusal isn't thrown inside, because the removal of a token that is too old must be committed.

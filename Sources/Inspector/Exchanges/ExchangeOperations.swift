@@ -10,8 +10,7 @@ struct FoundExchange: Sendable {
     let known: KnownExchange
     /// The exchanges of the same sign-in, the oldest first.
     let flow: [KnownExchange]
-    /// The exchange that made the daemon send this request; `nil` if a client sent it. `children`, in turn, are the
-    /// exchanges that this one caused.
+    /// The exchange that made the daemon send the request of this exchange; `nil` if a client sent the request.
     let parent: KnownExchange?
     let children: [KnownExchange]
     /// The other recorded exchanges at the same endpoint, the latest first.

@@ -295,8 +295,7 @@ enum HexDump {
 struct FieldTable {
     /// The greatest number of rows that the table shows.
     static let limit = 100
-    /// The greatest number of bytes that the table shows of all values together. `valueLimit` is the limit of a single
-    /// value.
+    /// The greatest number of bytes that the table shows of all values together.
     private static let byteLimit = 24 << 10
     private static let valueLimit = 4 << 10
     private static let folded = 300

@@ -50,8 +50,8 @@ struct SchemaForm: Sendable {
     var faults: [Fault] = []
     /// Labels for fields, by the fields' names. A field without a label here is labelled with its name in words.
     var labels: [String: String] = [:]
-    /// Values that the form suggests for fields, and names that it suggests for the members of maps, by the name of the
-    /// field.
+    /// The values that the form suggests for a field, or the names that it suggests for the members of a map. The key
+    /// is the field's name.
     var offers: [String: [Option]] = [:]
     /// The names of fields that take only the values that the form offers.
     var closed: Set<String> = []
@@ -60,7 +60,8 @@ struct SchemaForm: Sendable {
 
     private static let earlierName = "earlier"
 
-    /// Makes a form of the fields for which `isShown` returns `true`. Without `values`, the form is for a new object.
+    /// Makes a form of the fields for which `isShown` returns `true`. If `values` is `nil`, the form is for a new
+    /// object.
     init(_ schema: Schema, values: JSONObject? = nil, sent: Form? = nil, _ isShown: (Leaf) -> Bool) {
         self.values = values
         self.sent = sent

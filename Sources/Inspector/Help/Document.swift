@@ -16,7 +16,7 @@ package struct Document: Sendable {
 
 extension Document {
     /// Returns the documentation page as HTML. `link` returns the URL for a link in the text, or `nil` to keep only the
-    /// link's words. The table rows have the IDs `row-1`, `row-2` and so on, counted through all tables.
+    /// link's words. All table rows of the page are numbered: their IDs are `row-1`, `row-2` and so on.
     func html(link: (String) -> String?) -> [HTML] {
         var row = 0
         func inline(_ text: String) -> HTML { .group(Document.inline(text, link)) }

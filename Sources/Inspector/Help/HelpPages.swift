@@ -38,8 +38,8 @@ extension Inspector {
         ]
     }
 
-    /// Answers a request for the documentation with the list of pages, grouped as in its `README.md`, or with the
-    /// sections that a search has found.
+    /// Answers a request for the documentation. The response lists all pages, grouped as in the documentation's
+    /// `README.md`, or the sections that a search has found.
     private func helpIndex(_ exchange: Exchange) -> Response {
         let wanted = exchange.request.queryForm["q"] ?? ""
         let search = search(

@@ -27,9 +27,11 @@ extension Inspector {
     func provider(of exchange: RecordedExchange) -> (any Provider)? { control.finder.value.find(exchange).provider }
 }
 
-/// The names, texts and place of a refusal, to be looked up in the documentation's tables of errors.
+/// The facts by which a refusal is looked up in the documentation's tables of errors: its error names, its error texts,
+/// and the place where it appears.
 struct Refusal: Sendable {
-    /// The error's names in the response, such as `invalid_grant`, or the first word of its message.
+    /// The error's names in the response: codes such as `invalid_grant`, the first words of the error texts, and the
+    /// HTTP status.
     var names: Set<String> = []
     /// The error's texts in the response, such as the value of `error_description`.
     var descriptions: [String] = []
@@ -82,8 +84,8 @@ extension Document {
         return best?.row
     }
 
-    /// Returns how well the first cells of a table row match a refusal: the error names in backticks, the texts in
-    /// quotation marks, and the place where the error appears.
+    /// Returns how well a row of a documentation page's table matches a refusal. `text` is the row without its last
+    /// cell: error names in backticks, error texts in quotation marks, and the place where the error appears.
     private static func score(_ text: String, _ refusal: Refusal) -> Int {
         let code = text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter {
             $0.offset % 2 == 1

@@ -136,7 +136,8 @@ struct InboxQuery: Sendable {
     /// The text that must occur in a message's addresses or subject, exactly as the user typed it.
     let search: String
     let kind: SentMessage.Kind?
-    /// The number of the message before which the inbox's page begins; `nil` for the first page.
+    /// The number of a message; the inbox's page lists only messages with smaller numbers, which are older. It is `nil`
+    /// for the first page.
     let before: Int?
 
     init(_ request: Request) {
@@ -146,7 +147,8 @@ struct InboxQuery: Sendable {
         before = form["before"].flatMap { InboxMessage.number(of: $0) }
     }
 
-    /// Returns the address of the inbox's page that continues the same search with the messages before `message`.
+    /// Returns the address of the inbox's page with the older results of the same search, which follow `message` in the
+    /// list.
     func address(before message: InboxMessage?) -> String {
         let fields = [("search", search.isEmpty ? nil : search), ("kind", kind?.rawValue), ("before", message?.id)]
         return Inspector.address(Area.inbox.path, fields.compactMap { name, value in value.map { (name, $0) } })

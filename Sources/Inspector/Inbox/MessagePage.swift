@@ -139,7 +139,7 @@ extension Inspector {
 
     // MARK: - Links, codes and attachments
 
-    /// The greatest number of links, of codes and of attachments that the page of a message shows.
+    /// The page of a message shows at most this many links, this many one-time codes, and this many attachments.
     private static let listLimit = 50
 
     private func actions(_ exchange: Exchange, _ message: SentMessage) -> HTML {

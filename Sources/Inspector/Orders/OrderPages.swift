@@ -17,7 +17,8 @@ extension Inspector {
         case token = "tokens"
 
         var path: String { "orders/\(rawValue)" }
-        /// The name of the control API's call that makes the order, with the title and the first sentence of the page.
+        /// The name of the control API's call that makes an order, and the title and first sentence of the inspector's
+        /// page for such orders.
         var words: (call: String, title: String, about: String) {
             switch self {
             case .signIn:
@@ -40,12 +41,12 @@ extension Inspector {
     private struct Draft {
         var title: String
         var about: HTML?
-        /// The members of the call's body that the user has chosen on earlier forms.
+        /// The members of the control API call's JSON body that the user has chosen on earlier forms.
         var fixed: JSONObject
         var fields: SchemaForm
         var sections: [SchemaForm.Section]
-        /// The names of the fields that belong to one outcome only, by the outcome. While the user has chosen another
-        /// outcome, the style sheet hides these fields.
+        /// For each outcome of a sign-in, the names of the form fields that only this outcome uses. While a different
+        /// outcome is chosen, the style sheet hides these fields.
         var onlyWith: [String: [String]] = [:]
         /// Whether the user wants the nonce to be sent as its SHA-256; `nil` if the form doesn't ask.
         var hashesNonce: Bool?
@@ -148,8 +149,8 @@ extension Inspector {
             }, .of("p.orders-next", .button("Next", "quiet")))
     }
 
-    /// Returns the endpoints of a provider in groups, for a choice. The endpoints that take part in sign-ins come
-    /// first.
+    /// Returns a provider's endpoints as groups of options for a selection list. The endpoints that take part in
+    /// sign-ins come first.
     private func endpointOptions(of provider: String) -> [(label: String, options: [Option])] {
         let entries = control.catalog.entries.filter { $0.provider == provider }
         let named: [Option] = entries.compactMap { entry in
@@ -324,7 +325,8 @@ extension Inspector {
             copyButton("sent-curl", "Copy the command"))
     }
 
-    /// The greatest number of clients or people that a field suggests. Any other ID can be typed.
+    /// The greatest number of clients or people that a form field suggests. The user may also type an ID that isn't
+    /// suggested.
     private static let offered = 100
 
     /// Returns the clients that the seed registers at a provider, as suggestions for a field.

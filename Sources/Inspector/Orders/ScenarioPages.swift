@@ -7,7 +7,7 @@ import Time
 // The page `/_understudy/orders/scenarios`: ready-made situations, to be begun and ended.
 
 extension Inspector {
-    /// The state of a scenario (a ready-made test situation) in a world.
+    /// The state of a scenario (a ready-made test situation) in a test world.
     private enum State {
         case off
         /// The scenario is active: some of its ordered outcomes or faults haven't been used, or it has moved the clock.
@@ -110,7 +110,7 @@ extension Inspector {
 
     // MARK: - Parts
 
-    /// Returns the states of the scenarios that were started in a world and not stopped, by the scenarios' names.
+    /// Returns the states of the scenarios that were started in a test world and not stopped, by the scenarios' names.
     private func states(in world: World) -> [String: State] {
         let orders = world.scenarioOrders
         guard !orders.isEmpty else { return [:] }

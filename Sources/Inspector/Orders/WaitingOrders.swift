@@ -41,7 +41,7 @@ extension Inspector {
         }
     }
 
-    /// The greatest number of waiting outcomes, and of waiting faults, that the page lists. One button withdraws all.
+    /// The page lists at most this many sign-in outcomes and this many faults that tests have ordered.
     private static let shownOrders = 200
 
     private func waitingOrders(_ exchange: Exchange, refusal: CallRefusal? = nil) throws -> Response {

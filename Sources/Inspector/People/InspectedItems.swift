@@ -12,13 +12,13 @@ import Time
 struct InspectedItems: Sendable {
     let exchange: Exchange
     let masksSecrets: Bool
-    /// The account or user to whom the page's actions apply. The keys of the actions are computed from it, too.
+    /// The account or user to whom the page's actions apply.
     let owner: String
     let providers: [any Provider]
-    /// The level of the headings of single items, such as 4 for `h4`.
+    /// The level of the HTML headings above single items, such as 4 for `h4`.
     var level = 4
 
-    /// The ID of the one form on the page to which all action buttons belong.
+    /// The ID of the page's HTML form to which all action buttons belong.
     static let form = "act"
     static let field = "action"
 
@@ -126,15 +126,14 @@ struct InspectedItems: Sendable {
             ])
     }
 
-    /// Returns the value that the button of an action sends. It is a digest, from which a token in the action can't be
-    /// computed.
+    /// Returns the value that the button of an action sends. It is a digest, which reveals no token.
     func key(of action: InspectedAction) -> String {
         Base64URL.encode(Array(Digest.sha256("\(owner)\0\(action.key)").prefix(12)))
     }
 }
 
 extension InspectedSection {
-    /// All actions that the items of this section offer.
+    /// All actions that the page offers for stored items, such as the revocation of a token.
     var actions: [InspectedAction] {
         items.flatMap { item in
             item.actions + item.tokens.filter(\.works).map { InspectedItems.revocation(of: $0) }

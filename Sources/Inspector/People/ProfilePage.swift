@@ -7,8 +7,8 @@ import JSON
 
 /// The contents of the page about an account (a person who can sign in at every provider), or about a user of an app.
 struct Profile: Sendable {
-    /// The part of the page with the data that one provider, or the app's user directory, has about the account or
-    /// user.
+    /// A part of the page about an account or a user. It shows the data of one provider, or of the app's user
+    /// directory.
     struct Part: Sendable {
         /// The title of the part, which is the provider's name; `nil` if all parts of the page belong to one provider.
         let title: String?
@@ -36,7 +36,7 @@ struct ProfileForm: Sendable {
     /// The path to which the form is posted, and the path of the page to which its "back" link leads.
     let path, back: String
     let schema: Schema
-    /// The present values of the fields; `nil` if the form creates an account or a user.
+    /// The present values of the form's fields; `nil` if the form creates an account or a user.
     let values: JSONObject?
     /// The name of the ID's field, which is shown only when an account or a user is created, because IDs can't be
     /// changed.
@@ -46,7 +46,7 @@ struct ProfileForm: Sendable {
     /// Whether the form checks the fields before it saves them. This isn't needed if the control API saves the fields,
     /// because it checks them itself.
     let checks: Bool
-    /// Saves the fields. Returns the path of the page to show next, and the notice to show on it.
+    /// Saves the form's fields. Returns the path of the page to show next, and the notice to show on it.
     let save: @Sendable (JSONObject) async throws -> (path: String, text: String)
 
     func fields(_ sent: Form? = nil) -> SchemaForm {
@@ -125,7 +125,8 @@ extension Inspector {
             ])
     }
 
-    /// Does the action of a button. `key` must be that of an action that the page would still offer now.
+    /// Carries out the action whose button was pressed on an account's or user's page. `key` is the value that the
+    /// button sent. An action that the page doesn't offer any more is refused.
     private func act(on profile: Profile, _ exchange: Exchange, _ key: String) async throws -> Response {
         let offered = profile.parts.lazy.flatMap { part in
             (profile.actions + part.sections.flatMap(\.actions)).filter { part.items.key(of: $0) == key }
@@ -185,7 +186,7 @@ extension Inspector {
     /// The number of accounts or users on one page of a list.
     static let linesShown = 50
 
-    /// Returns a search form that leads to the page at `path`.
+    /// Returns a search form whose results are shown by the page at `path`.
     func search(_ exchange: Exchange, _ selector: String, at path: String, _ fields: HTML...) -> HTML {
         .of(
             "form.\(selector)", ["method": "get", "action": exchange.inspector(path), "role": "search"],

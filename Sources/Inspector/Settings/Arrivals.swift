@@ -10,7 +10,7 @@ struct Arrivals: Sendable {
     let refused: Int
     let last: RecordedExchange?
     let lastRefused: RecordedExchange?
-    /// The last request that any client has sent.
+    /// The last recorded request of any client, whatever its kind.
     let other: RecordedExchange?
 
     /// Counts the recorded requests for which `isArrival` returns `true`, without those that the daemon sent itself.
@@ -60,7 +60,7 @@ extension Inspector {
             .group(content.compactMap { $0 }))
     }
 
-    /// Returns a recorded request in a line or two, with the reason if it was refused.
+    /// Returns a short description of a recorded request as HTML, with the reason if the request was refused.
     private func shown(_ exchange: Exchange, _ recorded: RecordedExchange, _ words: String) -> HTML {
         let mask = control.masksSecrets ? Mask(recorded) : nil
         func masked(_ text: String) -> String { ShownText.source(mask?.apply(to: text) ?? text) }

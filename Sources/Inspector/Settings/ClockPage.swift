@@ -7,7 +7,8 @@ import Worlds
 // The page `/_understudy/clock`: the time in the world, and how to move it.
 
 extension Inspector {
-    /// The endpoints for the inspector's pages about the clock, the worlds, their seeds, and the set-up of clients.
+    /// The endpoints for the inspector's pages about the clock, the test worlds, their seeds, and the set-up of
+    /// clients.
     var settingsEndpoints: [Endpoint] {
         [
             page("GET", "clock") { try clockPage($0) }, form("clock") { try await setClock($0, $1) },

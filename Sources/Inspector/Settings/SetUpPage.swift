@@ -107,7 +107,7 @@ extension Inspector {
         ])
     }
 
-    /// Returns URIs, which are separated by spaces, as HTML with one URI a line. A text without URIs stays whole.
+    /// Returns a text of URIs, separated by spaces, as HTML with one URI a line. A text without URIs isn't split.
     private func places(_ addresses: String) -> HTML {
         let places = addresses.contains("://") ? addresses.split(separator: " ").map(String.init) : [addresses]
         return .group(places.map { .of("div", .of("code", .text(ShownText.source($0)))) })

@@ -10,8 +10,9 @@ struct Conversation {
         case pause(Int64)
         case request(FlowStep)
         case answer(FlowStep)
-        /// A step that the browser takes after a response and that doesn't reach the daemon, such as following a
-        /// redirect to the client. `label` says what it carries, and `place` where it leads.
+        /// A step of a sign-in that the browser takes after a response and that doesn't reach the daemon, such as
+        /// following a redirect to the client. `label` says what the browser brings, such as a code, and `place` where
+        /// it goes.
         case onward(FlowStep, to: Party, label: String, place: String)
     }
 
@@ -61,9 +62,9 @@ struct Conversation {
 
     // MARK: - The browser's next step
 
-    /// Returns the line for the code, the tokens or the error that an authorization response sends to the client, by a
-    /// redirect or a form (`response_mode=form_post`). `isOwn` says whether a URL leads to a host that the daemon
-    /// serves, because a request to that host is recorded itself.
+    /// Returns the line of a sign-in's conversation in which the browser takes an authorization response to the client,
+    /// by a redirect or a form (`response_mode=form_post`). Returns `nil` if `isOwn` says that the redirect leads to a
+    /// host that the daemon serves, because the recording shows that request already.
     private static func onward(_ step: FlowStep, _ isOwn: (String) -> Bool) -> Line? {
         guard [.authorization, .decision].contains(step.step.kind), step.sender == .browser else { return nil }
         let answer = step.exchange.response

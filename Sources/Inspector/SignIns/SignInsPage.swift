@@ -98,7 +98,7 @@ extension Inspector {
         ])
     }
 
-    /// Answers with a HAR file of all recorded requests, or of those of one sign-in.
+    /// Answers with a HAR file. It contains all recorded requests, or only the requests of one sign-in.
     private func archive(_ exchange: Exchange) async throws -> Response {
         let flow = exchange.request.queryForm["flow"]
         return try await exchange.world.recording.search {
@@ -118,7 +118,7 @@ extension Inspector {
 }
 
 extension FlowFilter {
-    /// Reads the conditions on sign-ins from the query of the list's URL.
+    /// Reads the conditions by which the list of sign-ins is filtered from the query of the page's URL.
     fileprivate init(_ form: Form) {
         self.init()
         func text(_ name: String) -> String? { form[name].flatMap { $0.isEmpty ? nil : $0 } }
@@ -168,7 +168,7 @@ struct FlowRow {
         return (problem ?? flow.hint).map { .of("p.flow-why.soft", ShownText.isolated($0, limit: 2_000)) }
     }
 
-    /// The time of the sign-in by the world's clock. Scripts add how long ago it was by the machine's clock.
+    /// The time of the sign-in by the test world's clock. Scripts add how long ago it was by the machine's clock.
     private var when: HTML? {
         guard let text = flow.steps.first?.exchange.time.text else { return nil }
         return .of(

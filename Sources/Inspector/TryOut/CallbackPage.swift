@@ -7,7 +7,8 @@ import JSON
 // The page /_understudy/callback, to which the seed's example clients return, in place of an app. It shows the answer,
 // and redeems the code.
 
-/// The authorization response that a trial sign-in brought back, with what the world knows about its values.
+/// The authorization response to a sign-in that was tried out in the inspector, with the daemon's knowledge about its
+/// values.
 private struct ReturnedSignIn: Sendable {
     let provider: (any Provider)?
     /// The stored data of the authorization code.
@@ -30,8 +31,9 @@ extension Inspector {
         ]
     }
 
-    /// Answers a form post (`response_mode=form_post`) with a redirect to a link with the same fields. The post comes
-    /// from the provider's site, so browsers send no cookies of the inspector with it.
+    /// Answers a form post (`response_mode=form_post`) by redirecting the browser to a page whose query has the same
+    /// fields. The post itself can't show the page: it comes from the provider's site, so it carries no cookies of the
+    /// inspector.
     private func posted(_ exchange: Exchange) -> Response {
         guard exchange.request.body.count <= Inspector.postLimit else {
             return missing(
@@ -82,7 +84,7 @@ extension Inspector {
             ])
     }
 
-    /// Returns what the world knows about the values in an authorization response.
+    /// Returns the daemon's knowledge about the values in an authorization response.
     private func returned(
         _ exchange: Exchange, _ fields: [Form.Field], code: String, state: String
     ) async throws -> ReturnedSignIn {

@@ -6,7 +6,7 @@ import JOSE
 // The page GET /_understudy/try: begins a sign-in with a client of the seed that returns to /_understudy/callback.
 // Query: at is the title of the provider or issuer, client the client's ID.
 
-/// The `state` of a sign-in that somebody tries out in the inspector. It contains the world's name, because the
+/// The `state` of a sign-in that somebody tries out in the inspector. It contains the test world's name, because the
 /// registered redirect URI doesn't, and a random text.
 struct TrialState {
     private static let mark = "try~"
@@ -45,7 +45,7 @@ extension Inspector {
     }
 
     /// Returns the redirect URI of sign-ins that are tried out in the inspector. It is at the daemon's own address and
-    /// names no world, so that a seed can register it.
+    /// names no test world, so that a seed can register it.
     private func trialCallback(_ exchange: Exchange) -> String {
         let address = exchange.address
         return

@@ -54,7 +54,7 @@ private let describedObjects = Mutex<[ObjectIdentifier: Schema]>([:])
 /// The members of a JSON object, as the object's initializer declares them. In one mode, they are read from a validated
 /// object. In the other mode, their declarations are recorded for the schema, and their values are samples.
 package struct Fields {
-    /// The JSON object that is being read, as it was written; empty while declarations are recorded.
+    /// The JSON object that is being read, as it was written. It is empty if only the schema is made.
     package let written: JSONObject
     private let isReading: Bool
     private var described: [Schema.Field] = []

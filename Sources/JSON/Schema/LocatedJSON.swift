@@ -76,7 +76,7 @@ package struct Location: Sendable {
 
     package let file: String
     private let way: Way?
-    /// The positions of those parts of the value that came from other files.
+    /// The positions of those parts of the JSON value that were merged from a different file.
     private var parts: [Step: Location] = [:]
 
     package init(file: String) { self.init(file: file, nil) }
@@ -95,7 +95,7 @@ package struct Location: Sendable {
         (parts.isEmpty ? nil : parts[step]) ?? Location(file: file, Way(way, step))
     }
 
-    /// Records that the member `key` came from the position `location`.
+    /// Records that the object's member `key` was written at `location`, possibly in a different file.
     mutating func setMember(_ key: String, _ location: Location) { parts[.member(key)] = location }
 
     mutating func setElement(_ place: Int, _ location: Location) { parts[.element(place)] = location }
@@ -111,7 +111,7 @@ package struct Location: Sendable {
     }
 }
 
-/// Functions for the position of a value in a JSON document, as text that stays short even if members have long names.
+/// Functions that write the path of a value in a JSON document. The text stays short even if members have long names.
 package enum Place {
     private static let limit = 240
 
@@ -163,7 +163,7 @@ package struct Issues: Error, Sendable, CustomStringConvertible {
     /// Makes a list of mistakes with a single one, which concerns a whole file.
     package init(file: String, _ message: String) { self.init([Issue(file: file, path: "$", message: message)]) }
 
-    /// The first twenty mistakes, one per line, and then the number of the others.
+    /// The first twenty mistakes, one per line, and the number of the remaining ones.
     package var description: String {
         let lines = all.prefix(Issues.listed).map(\.description)
         let rest = all.count - lines.count
@@ -194,7 +194,7 @@ package enum Spelling {
         nearest(to: word, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
     }
 
-    /// Returns the known word that is most similar to `word`, of the first thousand; `nil` if none is similar.
+    /// Returns the one of the first thousand known words that is most similar to `word`; `nil` if none is similar.
     package static func nearest(to word: String, among known: [String]) -> String? {
         // Only short words are compared, so that a very long one costs nothing.
         guard word.utf8.count <= 160 else { return nil }

@@ -5,7 +5,7 @@ package protocol Rule<Value>: Sendable {
     associatedtype Value
 
     var schema: Schema { get }
-    /// A sample value of the rule's type, which is used while the members of an object are recorded for the schema.
+    /// A sample value of the rule's type, which stands in for real values while a schema is made.
     var sample: Value { get }
     /// Reads a value from JSON that has passed validation. Returns `nil` if the JSON doesn't fit the rule.
     func read(_ json: JSONValue) -> Value?
@@ -24,7 +24,7 @@ package struct ObjectRule<Object: SchemaObject>: Rule {
     package func read(_ json: JSONValue) -> Object? { Object(reading: json) }
 }
 
-/// A rule for a patch of a JSON object: an object with some of the original's members, none of which is required.
+/// A rule for a patch of a JSON object. The patch may have the same members as the object, but needn't have any.
 package struct PartRule<Object: SchemaObject>: Rule {
     package var schema: Schema { Object.schema.withoutRequirements }
     package var sample: JSONObject { JSONObject() }

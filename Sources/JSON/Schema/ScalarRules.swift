@@ -107,7 +107,7 @@ extension Rule where Self == SpanRule {
     package static var duration: SpanRule { SpanRule(text: .duration) }
     /// A rule for the time by which a response is delayed.
     package static var delay: SpanRule { SpanRule(text: .delay) }
-    /// A rule for a duration within the limits of the rule `text`.
+    /// Returns a rule for a duration. The text rule says which durations are allowed.
     package static func duration(_ text: TextRule) -> SpanRule { SpanRule(text: text) }
 }
 

@@ -9,8 +9,8 @@ extension Schema {
     }
 
     /// Returns this schema as JSON Schema without a heading, as a part of another document. `place` is the path of the
-    /// named schemas in that document, such as `#/components/schemas/`. With `nil`, each named schema is written out
-    /// wherever it occurs.
+    /// named schemas in that document, such as `#/components/schemas/`. If `place` is `nil`, each named schema is
+    /// written out wherever it occurs.
     package func jsonSchema(namesAt place: String? = nil) -> JSONValue {
         switch self {
         case .text(let rule):

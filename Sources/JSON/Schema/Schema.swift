@@ -78,8 +78,7 @@ package indirect enum Schema: Sendable {
         var listed: [Field] { fields + (family.map { [$0.field] } ?? []) }
     }
 
-    /// The schema of the same JSON object with all members optional. It doesn't describe what it means if a member is
-    /// missing.
+    /// The schema of the same JSON object with all members optional.
     var withoutRequirements: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { Field.optional($0.name, $0.schema, $0.about) }
@@ -119,7 +118,7 @@ extension Schema {
         if case .object(let members) = self { members.fields } else { [] }
     }
 
-    /// The schema of a number of things or of bytes.
+    /// The schema of a count, such as a number of items or bytes.
     package static let count = Schema.integer(0...9_007_199_254_740_991)
     package static let string = Schema.text(.any)
     /// The schema of a time with a precision of seconds, as it is in responses.
@@ -127,8 +126,8 @@ extension Schema {
 
     package static func strings() -> Schema { .sequence(of: .string) }
 
-    /// The schema for a response that may be shortened, or come from a later version. Texts may have any form and
-    /// length, lists may contain an element twice, and objects may have other members.
+    /// The schema for a response that may be shortened, or come from a later version of the server. Texts may have any
+    /// form and length, lists may contain an element twice, and objects may have members that the schema doesn't list.
     package var relaxed: Schema {
         switch self {
         case .text: .text(.unlimited)

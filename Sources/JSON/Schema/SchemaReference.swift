@@ -1,8 +1,8 @@
 /// Writes the documentation of a schema in Markdown: a table for each JSON object, with the name, value, default and
 /// meaning of every member.
 package struct SchemaReference {
-    /// The titles of the tables that have been written, by the tables' text, so that an object that occurs several
-    /// times is described once.
+    /// The titles of the tables written so far, by the tables' contents. They prevent that an object is described
+    /// twice.
     private var known: [String: String] = [:]
     /// The sections of the documentation, in order.
     private var sections: [String] = []

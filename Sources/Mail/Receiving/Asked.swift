@@ -2,7 +2,8 @@ import EmulatorCore
 import Recordings
 import SMTPServer
 
-/// An SMTP command with the sender and recipients known so far, in the terms of ordered faults and of the recording.
+/// An SMTP command, with the mail's sender and the recipients that the command concerns. Ordered faults are matched by
+/// these data.
 struct Asked {
     let step: SMTPStep
     private(set) var sender: String?

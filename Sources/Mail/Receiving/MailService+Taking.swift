@@ -3,7 +3,7 @@ import SMTPServer
 import Worlds
 
 extension MailService {
-    /// The name of the header field in which a mail can name the world for whose inbox it is meant.
+    /// The name of the header field in which a mail can name the test world for whose inbox it is meant.
     static let worldHeader = "X-Understudy-World"
 
     /// The decision whether a received mail is accepted, with the facts about the mail for the recording.
@@ -15,7 +15,7 @@ extension MailService {
         /// The reason why an accepted mail is lost instead of being delivered; `nil` if it isn't lost.
         var loss: Note?
         var fault: String?
-        /// The IDs of the mail's messages in the inbox.
+        /// The IDs of the inbox's messages that the mail has become, which may be several.
         var messages: [String] = []
         /// The first recipient whose mail a provider's relay, such as Apple's, has forwarded, refused or lost; `nil` if
         /// there is none.

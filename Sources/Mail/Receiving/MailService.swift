@@ -1,8 +1,8 @@
 import EmulatorCore
 import SMTPServer
 
-/// The daemon's mail service: it receives mails, lets providers decide about mails to their relay addresses, and puts
-/// mails into the inboxes of worlds.
+/// The daemon's mail service. It receives mails, lets providers decide about mails to their relay addresses, and puts
+/// mails into the inboxes of test worlds.
 package final class MailService: Sendable {
     let dispatcher: Dispatcher
 
@@ -33,7 +33,7 @@ struct Delivery: Sendable {
 
 extension MailService {
     /// Decides about a mail, and puts it into the inbox: once for each recipient at a provider's relay, and once for
-    /// all other recipients together. A refused mail is kept there, too.
+    /// all other recipients together. Refused mails are put into the inbox, too.
     func deliver(
         _ content: ReceivedContent, from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> Delivery {
@@ -67,8 +67,8 @@ extension MailService {
         return delivery
     }
 
-    /// Returns the refusal of a recipient by the envelope, before the mail's content is known. Returns `nil` if another
-    /// world would accept the recipient, because the mail's header may yet name that world.
+    /// Returns the refusal of a recipient, before the mail's content is known; `nil` if the recipient isn't refused. A
+    /// recipient that another test world would accept isn't refused yet, because the mail's header may name that world.
     func refusal(of recipient: String, from sender: String, in world: World, isFixed: Bool) throws -> MailRefusal? {
         guard case .refused(let refusal) = try verdict(recipient, sender, world) else { return nil }
         guard !isFixed else { return refusal }

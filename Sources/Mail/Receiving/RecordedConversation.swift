@@ -3,16 +3,16 @@ import Recordings
 import SMTPServer
 import Time
 
-/// The conversation with an SMTP client. It finds the world for whose inbox a mail is meant, applies faults that tests
-/// have ordered, and records mails and refusals.
+/// The conversation with an SMTP client. It finds the test world for whose inbox a mail is meant, applies faults that
+/// tests have ordered, and records mails and refusals.
 final class RecordedConversation: MailConversation {
     private let service: MailService
-    /// The name of the world to which the SMTP port belongs; `nil` for the port of all worlds.
+    /// The name of the test world to which the SMTP port belongs; `nil` for the port that serves all test worlds.
     private let label: String?
-    /// The name of the world that the client has given as the user name of AUTH; `nil` if it has given none.
+    /// The name of the test world that the client has given as the user name of AUTH; `nil` if it has given none.
     private var named: String?
     private var transcript = Transcript()
-    /// The ID of the mail that is being received, and the time when it began.
+    /// The ID of the mail that is being received, and the time when its reception began.
     private var message: (id: String, began: Int64)?
     /// The exchange that is recorded as soon as the reply has been sent.
     private var pending: (exchange: MailExchange, world: World, isWhole: Bool)?
@@ -29,7 +29,7 @@ final class RecordedConversation: MailConversation {
     }
 
     private var dispatcher: Dispatcher { service.dispatcher }
-    /// The world to which the conversation belongs; `nil` if the world can't be loaded.
+    /// The test world to which the SMTP conversation belongs; `nil` if the world can't be loaded.
     private var world: World? { try? findWorld(label ?? named) }
 
     private func findWorld(_ name: String?) throws(NoDestination) -> World {
@@ -84,7 +84,7 @@ final class RecordedConversation: MailConversation {
         return MailDecision(fault.fault.effect.answerToMail, after: delay)
     }
 
-    /// Takes the user name of AUTH as the name of a world, if it is valid as such.
+    /// Takes the user name of AUTH as the name of a test world, if it is a valid name for one.
     private func name(_ user: String) {
         guard WorldName.isValid(user) else {
             transcript.remark(
@@ -192,7 +192,7 @@ final class RecordedConversation: MailConversation {
         let reply: SMTPReply
     }
 
-    /// Returns the world that the mail's header names, or else the conversation's world.
+    /// Returns the test world that the mail's header names, or else the test world of the SMTP conversation.
     private func destination(of content: ReceivedContent) throws(NoDestination) -> Destination {
         let name = content.read.header(MailService.worldHeader)?.trimmingBlanks
         if let name, !WorldName.isValid(name) {
@@ -228,7 +228,8 @@ final class RecordedConversation: MailConversation {
         dispatcher.record(exchange, in: world)
     }
 
-    /// Returns the SMTP command at which the conversation broke off; `nil` if that needs no record.
+    /// Returns the SMTP command at which the conversation broke off; `nil` if the end of the conversation needn't be
+    /// recorded.
     private func unrecordedStep(_ session: SMTPSession, _ reason: ConversationEnd) -> String? {
         if reason == .handshakeFailed { return SMTPStep.startTLS.rawValue }
         let isOver = [.quit, .closedByServer].contains(reason) || hasRefused && session.envelope.recipients.isEmpty

@@ -5,7 +5,8 @@ import SMTPServer
 struct Transcript {
     /// The lines of the SMTP conversation since the connection began, without those that belong to a mail.
     private var prelude = ""
-    /// The line MAIL of the mail that is being received, with its reply. The lines after it are in `rest`.
+    /// The SMTP command `MAIL` of the mail that is being received, with the reply. The mail's later commands are in
+    /// `rest`.
     private var mail: String?
     private var rest = ""
     /// The last command of the SMTP conversation, with its reply.

@@ -105,8 +105,8 @@ package final class ModelContextServer: Sendable {
         }
     }
 
-    /// Cancels a running tool call. If the call has already ended, nothing happens, because its result and the client's
-    /// cancellation may have crossed.
+    /// Cancels a running tool call. If the call has already ended, nothing happens: the client may have sent the
+    /// cancellation before it received the result.
     private func cancel(_ params: JSONObject) {
         guard let id = params["requestId"].flatMap({ RPCIdentifier($0) }) else { return }
         state.withLock { $0.calls[id] }?.cancel()
@@ -320,8 +320,8 @@ final class BatchAnswer: Sendable {
         self.send = send
     }
 
-    /// Adds the response to one message of a JSON-RPC batch; `nil` if that message gets none. If no message gets a
-    /// response, nothing is sent.
+    /// Adds the response to one message of a JSON-RPC batch. A message without a response adds `nil`. If no message has
+    /// a response, nothing is sent.
     func add(_ answer: JSONValue?) {
         let whole = state.withLock { state -> [JSONValue]? in
             if let answer { state.answers.append(answer) }
@@ -354,7 +354,7 @@ enum Revision: String, CaseIterable, Comparable, Sendable {
     /// <https://modelcontextprotocol.io/specification/2025-03-26/basic#batching>.
     var hasBatches: Bool { self == .march2025 }
 
-    /// Whether tools say in this protocol revision if they change or delete something:
+    /// Whether tools declare in this protocol revision that they change or delete something:
     /// <https://modelcontextprotocol.io/specification/2025-03-26/changelog>.
     var hasAnnotations: Bool { self >= .march2025 }
 

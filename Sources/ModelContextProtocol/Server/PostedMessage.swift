@@ -1,7 +1,7 @@
 import JSON
 
-/// A message of the Model Context Protocol that was posted by HTTP. It is answered by itself, with one JSON object,
-/// because this server has no sessions and sends no messages unasked.
+/// A message of the Model Context Protocol that was posted by HTTP. The HTTP response contains one JSON object, the
+/// answer to this message, because this server has no sessions and sends no messages unasked.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 ///
 /// Protocol revisions that begin with `initialize` are supported, too. Their requests name the agreed revision in the
@@ -73,8 +73,8 @@ package struct PostedMessage: Sendable {
         request.params["_meta"]?["io.modelcontextprotocol/protocolVersion"]
     }
 
-    /// Returns the protocol revision of a request: the one in its parameters, the one in its HTTP header, or the one
-    /// for which `initialize` asks.
+    /// Returns the protocol revision of a request, which is named by its parameters or its HTTP header. For
+    /// `initialize`, it is the revision that the client asks for.
     private func revision(of request: RPCRequest) throws(RPCError) -> Revision {
         if let declared = declaredRevision(request) {
             guard let text = declared.string else {
@@ -105,8 +105,7 @@ package struct PostedMessage: Sendable {
         return revision
     }
 
-    /// Checks that an HTTP header repeats a value of the posted message. A value that a header can't contain is encoded
-    /// there, and isn't compared.
+    /// Checks that an HTTP header repeats a value of the posted message. A header with an encoded value isn't checked.
     private func compare(_ name: String, _ header: String?, with text: String) throws(RPCError) {
         guard let header else { throw .headerMismatch("the header \(name) is missing") }
         guard header == text || header.hasPrefix("=?base64?") else {

@@ -1,7 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Carries out tool calls in the order of their arrival. Calls that wait for something run at the same time as others.
+/// Carries out tool calls one after the other, in the order of their arrival. Only calls that wait for something run at
+/// the same time as other calls.
 final class CallQueue: Sendable {
     /// The greatest number of tool calls that are running or queued.
     static let limit = 100

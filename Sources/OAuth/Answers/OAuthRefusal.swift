@@ -76,8 +76,9 @@ package struct OAuthRefusal: AnswerableError {
         "invalid_redirect_uri", "invalid_client_metadata", "invalid_token", "access_denied", "temporarily_unavailable",
     ]
 
-    /// Makes the errors that a test can order at an endpoint. With `isForBearers`, the error responses have the form
-    /// for requests with a bearer token. `nonce` returns the DPoP nonce that is sent with `use_dpop_nonce`.
+    /// Makes the errors that a test can order at an endpoint. If `isForBearers` is true, the errors are those for
+    /// requests with a bearer token, with the header `WWW-Authenticate`. `nonce` returns the DPoP nonce that is sent
+    /// with the error `use_dpop_nonce`.
     package static func ordered(
         _ names: [String], isForBearers: Bool = false, nonce: (@Sendable (Exchange) throws -> String)? = nil
     ) -> EndpointTraits.Errors {

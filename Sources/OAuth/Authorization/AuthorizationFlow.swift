@@ -78,16 +78,16 @@ package enum SignInApproval: Sendable {
     }
 }
 
-/// The sequence of a sign-in at a provider's authorization endpoint. This protocol fixes the steps and their order.
-/// Each provider implements how a request is read, how errors are worded, who may sign in, whether consent is needed,
-/// and what an approval returns.
+/// The sequence of a sign-in at a provider's authorization endpoint. This Swift protocol fixes the steps and their
+/// order. Each provider implements how a request is read, how errors are worded, who may sign in, whether consent is
+/// needed, and what an approval returns.
 package protocol AuthorizationFlow: Sendable {
     associatedtype SignInRequest: CheckedAuthorization
 
     /// The provider's name in the control API, by which tests order the results of sign-ins.
     var provider: String { get }
-    /// Reads and checks an authorization request. `isAnswer` means that the request was carried along in the form of a
-    /// sign-in page.
+    /// Reads and checks an authorization request. If `isAnswer` is true, the request wasn't sent by the client now, but
+    /// was carried along in the form of a sign-in page.
     ///
     /// - Throws: `RefusedAuthorization`.
     func request(_ form: Form, isAnswer: Bool, _ exchange: Exchange) throws -> SignInRequest
@@ -100,8 +100,8 @@ package protocol AuthorizationFlow: Sendable {
     /// - Throws: `RefusedAuthorization` for a form without an authorization request.
     func answer(_ form: Form, _ exchange: Exchange) throws -> (request: Form, answer: PersonPages.Answer)
     func choosePerson(_ request: SignInRequest, _ search: PersonChooser.Search?, _ exchange: Exchange) -> Response
-    /// Returns the person who is signed in with this browser, if that person needn't choose an account for this
-    /// request.
+    /// Returns the person who is signed in with this browser; `nil` if nobody is, or the person must choose an account
+    /// for this request.
     func personSignedIn(_ request: SignInRequest, _ exchange: Exchange) throws -> Account?
     /// Refuses an account that may not sign in to the client.
     ///
@@ -200,7 +200,7 @@ extension AuthorizationFlow {
 /// A provider's authorization endpoint that shows the common sign-in pages, `PersonPages`.
 package protocol PersonPagesFlow: AuthorizationFlow {
     func pages(_ exchange: Exchange) -> PersonPages
-    /// Returns the account ID, address or name of the person whom the account chooser suggests first.
+    /// Returns the account ID, email address or name of the person whom the account chooser suggests first.
     func hint(_ request: SignInRequest, _ exchange: Exchange) -> String?
     /// Returns a function that tells whether the account chooser lists a person before the other people; `nil` if it
     /// prefers nobody.

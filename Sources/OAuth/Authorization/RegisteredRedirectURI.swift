@@ -38,15 +38,15 @@ package struct RegisteredRedirectURI: Sendable {
     private static let anyPortExamples =
         "\"http://localhost:*/callback\" or \"http://127.0.0.1:*/callback\" for any port"
 
-    /// The rule for redirect URIs in seeds, at providers that accept only http and https. The provider itself checks
-    /// fragments.
+    /// The rule for redirect URIs in seeds, at providers that accept only http and https. The rule allows fragments.
     package static let webRule = TextRule(
         about:
             "an absolute URL that begins with http:// or https://, such as \(anyPortExamples), without other wildcards",
         pattern: "^https?://[^\\s/]+"
     ) { TextRule.url.holds($0) && RegisteredRedirectURI($0).hasNoOtherWildcard }
 
-    /// The rule for redirect URIs in seeds, at providers that also accept other schemes before `://`.
+    /// The rule for redirect URIs in seeds, at providers that accept any URI scheme before `://`, not only http and
+    /// https.
     package static let callbackRule = TextRule(
         about: "an absolute URL such as \"https://example.com/callback\", \"com.example.app://callback\" or "
             + "\(anyPortExamples), without other wildcards",

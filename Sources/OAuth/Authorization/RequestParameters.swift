@@ -14,7 +14,8 @@ package struct ClaimsParameter: Codable, Sendable {
     }
 
     private static let limit = 100
-    /// The longest text of the parameter `claims`, in bytes. The text is stored as long as the person's grant.
+    /// The greatest length of the parameter `claims`, in bytes. It is limited because its text is stored until the
+    /// person's grant ends.
     private static let sizeLimit = 8_192
 
     package let idToken: [String: Wish]

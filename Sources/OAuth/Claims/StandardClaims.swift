@@ -33,7 +33,7 @@ package enum StandardClaims {
 }
 
 extension Account {
-    /// The standard claims that can be made from the account's name, address and other common data alone.
+    /// The standard claims that follow from an account's name, ID, email address and phone number.
     package var standardClaims: [(name: String, value: JSONValue)] {
         var claims: [(name: String, value: JSONValue)] = [
             ("name", .string(fullName)), ("given_name", .string(name.given)), ("family_name", .string(name.family)),

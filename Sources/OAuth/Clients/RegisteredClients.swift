@@ -12,11 +12,11 @@ package protocol SeededOAuthClient: SignInClient {
 
 /// The names by which a provider calls its registered clients and their properties.
 package struct RegisteredClientWords: Sendable {
-    /// The provider's noun for a client, such as `client`: the seed then has a list `clients`, each with `clientID` and
-    /// `clientSecret`.
+    /// The provider's noun for a client, such as `client`. With this noun, the provider's clients in the seed are the
+    /// list `clients`, and each has the members `clientID` and `clientSecret`.
     package let noun: String
     package let defaultSecret: String
-    /// The name that the provider's console has for redirect URIs, without a full stop.
+    /// The name by which the provider's console calls redirect URIs.
     package let redirectURIs: String
 
     package init(noun: String, defaultSecret: String, redirectURIs: String) {
@@ -87,14 +87,14 @@ package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
     }
 }
 
-/// The choice of the `iss` in a provider's tokens.
+/// The choice of the issuer (`iss`) that a provider's tokens name.
 package enum IssuerChoice: String, CaseIterable, Sendable {
     /// The `iss` is the real provider's own issuer.
     case provider
-    /// The `iss` is the address at which the client has reached this server, for clients that compare both.
+    /// The `iss` is the address at which the client has reached this server, for clients that require both to be equal.
     case request
 
-    /// Reads the choice of the `iss` from the seed. `own` is the real provider's own issuer.
+    /// Reads from the seed which `iss` the provider's tokens have. `own` is the real provider's issuer.
     package init(_ fields: inout Fields, own: String) {
         self = fields(
             "issuer", .choice(IssuerChoice.self), default: .provider,

@@ -21,7 +21,7 @@ package struct DeviceAuthorization: Row {
         case unknown
         case redeemed
         case otherClient(String)
-        /// The device code has expired, this long ago.
+        /// The device code has expired. The value is the time since then.
         case expired(TimeSpan)
         /// The device polled too soon after its previous poll, and must wait longer from now on.
         case early(after: TimeSpan, interval: TimeSpan, next: TimeSpan)
@@ -154,9 +154,10 @@ extension Transaction {
     /// Handles a device's poll of a provider's token endpoint. Returns the person and the scopes of an approved device
     /// authorization, which is then used up.
     ///
-    /// If no person has decided yet, a result that a test has ordered decides. `granted` returns the scopes that are
-    /// then granted, or `nil` to deny access. An ordered error whose name is among `errors` is kept for the device's
-    /// later polls. A failure is returned and not thrown, because the transaction must record the poll.
+    /// If no person has decided yet, the sign-in ends as a test has ordered. If a test has ordered an approval,
+    /// `granted` returns the granted scopes, or `nil` to deny access. An ordered error whose name is among `errors` is
+    /// kept for the device's later polls. A failure is returned and not thrown, because the transaction must record the
+    /// poll.
     package mutating func poll(
         _ code: String, by client: some SignInClient, _ interaction: Interaction?, at issuer: String,
         of provider: String, _ exchange: Exchange, tolerance: TimeSpan = .zero, keeping errors: [String] = [],

@@ -6,7 +6,7 @@ import Worlds
 package protocol KeepsOAuthGrants: KeepsGrants {
     /// The database row type of the provider's grants.
     static var grants: any OAuthGrant.Type { get }
-    /// Returns the key under which accounts are indexed, for a `sub` in the provider's tokens.
+    /// Returns the index key for finding the account whose `sub` in the provider's tokens is `subject`.
     static func identifier(ofSubject subject: String) -> String
 }
 

@@ -156,8 +156,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Ends a grant with all of its codes and tokens, and returns the tokens. A client that sends one of them later is
-    /// told `reason`.
+    /// Ends a grant with all of its codes and tokens, and returns the tokens. If a client sends one of these codes or
+    /// tokens later, the error message gives `reason`.
     @discardableResult
     package mutating func end<Grant: OAuthGrant>(_ grant: Grant, because reason: String) -> [Token<Grant>] {
         endCodes(of: grant, because: reason)
@@ -240,8 +240,8 @@ extension World {
         read { $0.find(Token<Grant>.self, text)?.client }
     }
 
-    /// Returns why a code or a token of a provider stopped working before its expiry, and whose it was; `nil` if no
-    /// such end is known.
+    /// Returns the reason why a code or a token of a provider stopped working before its expiry, and the account to
+    /// which it belonged. Returns `nil` if no such reason is known.
     package func ended<Grant: OAuthGrant>(_ text: String, _ type: Grant.Type) -> EndedValue? {
         read { $0.find(EndedCredential<Grant>.self, text) }.map { EndedValue(reason: $0.reason, account: $0.account) }
     }

@@ -31,7 +31,7 @@ package struct Redemption: Sendable {
         case otherClient(String)
         /// The authorization code was redeemed before, in the HTTP exchange with this ID.
         case used(by: String)
-        /// The authorization code has expired, this long ago.
+        /// The authorization code has expired. The value is the time since then.
         case expired(TimeSpan)
         /// The redirect URI differs from that of the authorization request, which is `expected`.
         case redirectURIMismatch(expected: String?)
@@ -97,7 +97,7 @@ package struct Redemption: Sendable {
         self.redirectURIFits = redirectURIFits
     }
 
-    /// Redeems an authorization code, which can't be used again. If a check fails, the code stays unchanged.
+    /// Redeems an authorization code, after which it can't be used again. If a check fails, the code stays unchanged.
     package func redeem<Grant: OAuthGrant>(
         _ type: Grant.Type, _ request: Request, in tables: inout Transaction
     ) throws(Failure) -> Redeemed<Grant> {
@@ -144,8 +144,8 @@ package protocol RotatingDetails: Codable, Sendable {
 }
 
 extension Transaction {
-    /// Uses a client's refresh token. With `rotates`, the refresh token works only once, and a second use ends the
-    /// grant. A failure is returned and not thrown, because the transaction that ends the grant must be committed.
+    /// Uses a client's refresh token. If `rotates` is true, the refresh token works only once, and a second use ends
+    /// the grant. A failure is returned and not thrown, because the transaction that ends the grant must be committed.
     package mutating func use<Grant: OAuthGrant>(
         refreshToken text: String, of client: String, _ type: Grant.Type, rotates: Bool, by exchange: String
     ) -> Result<(token: Token<Grant>, grant: Grant, account: Account), OAuthRefusal>
@@ -168,8 +168,8 @@ extension Transaction {
         return .success(found)
     }
 
-    /// Redeems an authorization code. With `reuseRevokes`, a second use ends the grant and the tokens that the first
-    /// use returned: <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2>. A failure is returned and not
+    /// Redeems an authorization code. If `reuseRevokes` is true, a second use ends the grant and the tokens that the
+    /// first use returned: <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2>. A failure is returned and not
     /// thrown, because the transaction that ends the grant must be committed.
     package mutating func redeem<Grant: OAuthGrant>(
         _ type: Grant.Type, _ request: Redemption.Request, by redemption: Redemption, reuseRevokes: Bool

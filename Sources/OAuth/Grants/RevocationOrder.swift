@@ -12,7 +12,7 @@ package struct RevocationOrder: SchemaObject {
 
     /// The ID of the account that removes the app; `nil` means all accounts.
     package let account: String?
-    /// The ID of the client that is removed; `nil` means every client.
+    /// The ID of the client that loses its access; `nil` means every client.
     package let client: String?
 
     package init(_ fields: inout Fields) {
@@ -27,7 +27,7 @@ package struct RevocationOrder: SchemaObject {
 
 extension Endpoint {
     /// Makes the control call `POST /_understudy/v1/PROVIDER/revocations`, by which a test removes an app from a
-    /// person's connected apps. `told` has further members of the call's response.
+    /// person's connected apps. `told` describes additional members of the JSON response.
     package static func revocations(
         of provider: String, _ about: String, told: [Schema.Field] = [], keys: [KeyOwner] = [],
         _ respond: @escaping @Sendable (Exchange, RevocationOrder) async throws -> Response
@@ -61,7 +61,8 @@ extension TableReading where Self: ~Copyable {
 
 extension Exchange {
     /// Carries out a test's revocation order. `end` ends one grant, and returns `false` if a concurrent request has
-    /// ended it before. `noClient` returns why a client ID is unknown, and `isOf` whether a grant belongs to a client.
+    /// already ended it. `noClient` receives a client ID, and returns an error message if it is unknown. `isOf` returns
+    /// whether a grant belongs to a client.
     package func revoke<Grant: OAuthGrant>(
         _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?,
         isOf: (Grant, String) -> Bool = { $0.client == $1 }, end: (Grant) throws -> Bool
@@ -125,8 +126,8 @@ package struct EndedCredential<Grant: OAuthGrant>: Row {
 }
 
 extension Exchange {
-    /// Returns why a token can't be used, as a clause for an error message. With `client`, a token of a different
-    /// client can't be used either.
+    /// Returns why a token can't be used, as a clause for an error message. If `client` isn't `nil`, a token that was
+    /// issued to a different client can't be used.
     package func reason<Grant: OAuthGrant>(
         againstUsing text: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type, of client: String? = nil
     ) -> String {
@@ -165,8 +166,8 @@ extension Exchange {
         }
     }
 
-    /// Returns the error for a code or token. If the error is `invalid_grant` and the test world doesn't know the code
-    /// or token, the error's diagnosis is replaced by one that says what the unknown text may be.
+    /// Returns the error for a code or token. If the test world doesn't know the code or token, and the error is
+    /// `invalid_grant`, the error gets a diagnosis that says what the unknown text may be.
     package func explained<Grant: OAuthGrant>(
         _ refusal: OAuthRefusal, _ text: String, called name: String, _ type: Grant.Type
     ) -> OAuthRefusal {

@@ -101,7 +101,7 @@ extension Transaction {
 // MARK: - Browsers
 
 extension InspectedSection {
-    /// Returns the inspector's section of the browsers in which a person is signed in.
+    /// Returns the inspector's section about the browsers in which a person is signed in.
     package static func browsers(_ items: [InspectedItem], more: Int = 0) -> InspectedSection {
         InspectedSection(
             "Signed-in browsers", about: items.isEmpty ? "None." : nil, items, more: more)

@@ -9,8 +9,8 @@ import Worlds
 package struct PersonChooser: Sendable {
     package static let pageSize = 20
 
-    /// A search for people in the account chooser: the beginning of a name or an address, and the person after whom the
-    /// list continues.
+    /// A search for people in the account chooser: the beginning of a name or an email address, and the person after
+    /// whom the list continues.
     package struct Search: Sendable {
         let text: String
         let after: String?
@@ -29,9 +29,9 @@ package struct PersonChooser: Sendable {
     /// The address to which searches for people are sent, if it isn't the address of the page's form.
     private let searchAddress: String?
 
-    /// Reads the people whom the account chooser lists. `first` heads the list, unless the form searches for someone
-    /// else. On each page, the people for whom `isPreferred` returns `true` precede the rest. Searches are posted with
-    /// the form. With `searchAddress`, they are sent to that address instead, as a query with all fields of the form.
+    /// Reads the people whom the account chooser lists. If the person hasn't searched, `first` heads the list. On each
+    /// page, the people for whom `isPreferred` returns `true` precede the rest. Searches are posted with the form. If
+    /// there is a `searchAddress`, they are sent to that address, as a query with all fields of the form.
     package init(
         _ exchange: Exchange, _ search: Search?, first: Account? = nil, searchAddress: String? = nil,
         preferring isPreferred: ((Account) -> Bool)? = nil
@@ -122,8 +122,8 @@ package struct NewPerson: Sendable {
     let email: String
     let isVerified: Bool
 
-    /// Reads the form for a new account. The form is empty when the page is first shown; then the box "verified" for
-    /// the address is ticked.
+    /// Reads the form for a new account. Without a sent form, the fields are empty, and the box that marks the email
+    /// address as verified is ticked.
     package init(_ form: Form?) {
         func text(_ name: String) -> String {
             String((form?[name] ?? "").drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
@@ -135,8 +135,8 @@ package struct NewPerson: Sendable {
     /// Adds the new account to the test world of the request.
     ///
     /// - Parameters:
-    ///   - id: the account's ID for the control API; by default made of the address.
-    ///   - obstacle: returns why the provider can't have the person, as a sentence for the page.
+    ///   - id: the account's ID for the control API; by default made of the email address.
+    ///   - obstacle: returns why the provider can't create the account, as a sentence for the page.
     package static func make(
         id: String? = nil, members: JSONObject, email: String, in exchange: Exchange,
         unless obstacle: (borrowing Transaction) -> String? = { _ in nil }

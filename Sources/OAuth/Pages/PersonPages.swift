@@ -32,8 +32,8 @@ package struct PersonPages: Sendable {
         self.path = path
     }
 
-    /// Returns the authorization request that a sign-in page's form carries, and the person's answer; `nil` if the form
-    /// isn't one of these pages'. If the person has described a new account, it is created.
+    /// Returns the authorization request that a sign-in page's form carries, and the person's answer. Returns `nil` if
+    /// the form carries no authorization request. If the person has described a new account, it is created.
     package func answer(_ form: Form, in exchange: Exchange) throws -> (request: Form, answer: Answer)? {
         guard let request = form.carriedRequest else { return nil }
         if let search = PersonChooser.Search(form) { return (request, .searched(search)) }
@@ -46,7 +46,8 @@ package struct PersonPages: Sendable {
         }
     }
 
-    /// Shows the account chooser. The hinted person is first, followed by the preferred people.
+    /// Shows the account chooser. The account that `hint` names is first, followed by the people for whom `isPreferred`
+    /// returns `true`.
     package func choose(
         _ exchange: Exchange, client: String, request: Form, hint: String? = nil, search: PersonChooser.Search? = nil,
         preferring isPreferred: ((Account) -> Bool)? = nil

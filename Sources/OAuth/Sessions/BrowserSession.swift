@@ -5,8 +5,8 @@ import JSON
 import Time
 import Worlds
 
-/// A person's session with a browser at an issuer: <https://openid.net/specs/openid-connect-core-1_0.html#Terminology>,
-/// "Session".
+/// A person's signed-in session in one browser, at one issuer. OpenID Connect calls it a Session:
+/// <https://openid.net/specs/openid-connect-core-1_0.html#Terminology>.
 package struct BrowserSession: Row {
     package static let table = Table<BrowserSession>(
         "oauth.session", limit: 100_000, indexes: [byID, byAccount]
@@ -22,22 +22,22 @@ package struct BrowserSession: Row {
     package let account: String
     package let authenticatedAt: Instant
     package let expires: Instant
-    /// The clients that have got an ID token in this session, in order.
+    /// The clients that have got an ID token in this session, sorted by the time of their first ID token.
     package var clients: [Visit]
-    /// The most clients that are notified of a session's end. If a session has more, the earliest aren't notified. A
-    /// server that accepts any client would otherwise have no limit.
+    /// The greatest number of clients that are notified when a session ends. If the session has more clients, the
+    /// earliest aren't notified.
     static let clientLimit = 1_000
 
     package struct Visit: Codable, Sendable {
         package let id: String
-        /// The `iss` of the last ID token that the client got in the session. It may depend on the address of the
-        /// request, and the logout token must have the same.
+        /// The `iss` of the last ID token that the client got in the session. The client's logout token must have the
+        /// same `iss`.
         package var issuer: String
     }
 }
 
 extension Exchange {
-    /// Returns the browser's session at the issuer, by the request's cookie; `nil` if there is none.
+    /// Returns the browser session at an issuer to which the request's cookie belongs; `nil` if there is none.
     package func session(at issuer: String) -> BrowserSession? {
         guard let key = Cookies(request.header("Cookie") ?? "")[BrowserSession.cookie(issuer)] else { return nil }
         return world.read { tables in
@@ -52,7 +52,8 @@ extension Exchange {
 extension BrowserSession {
     static func cookie(_ issuer: String) -> String { "understudy_session_\(issuer)" }
 
-    /// Returns the header `Set-Cookie` that stores a browser session's cookie, or removes it.
+    /// Returns the header `Set-Cookie` that stores a browser session's cookie. If the session is `nil`, the header
+    /// removes the cookie.
     package static func cookie(
         _ session: BrowserSession?, at issuer: String, for exchange: Exchange
     ) -> (name: String, value: String) {

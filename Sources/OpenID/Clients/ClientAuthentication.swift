@@ -20,7 +20,7 @@ struct ClientAuthentication: Sendable {
         case post(secret: String)
         case assertion(JWS)
 
-        /// The client authentication methods to which this proof may belong.
+        /// The client authentication methods that the request may be using.
         var methods: [ClientAuthenticationMethod] {
             switch self {
             case .none: [.none]
@@ -169,8 +169,8 @@ struct ClientAuthentication: Sendable {
 struct ClientAssertion: Sendable {
     /// The longest time by which the client's clock may be ahead of this server's.
     private static let clockTolerance = TimeSpan.minutes(1)
-    /// The longest lifetime of a client assertion. The assertion's `jti` must be remembered until the assertion
-    /// expires.
+    /// The longest lifetime of a client assertion. It is limited because the server remembers the `jti` of a used
+    /// assertion until the assertion expires.
     private static let maximumLifetime = TimeSpan.days(1)
 
     private let claims: JSONObject

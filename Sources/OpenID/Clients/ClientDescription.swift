@@ -19,8 +19,8 @@ struct ClientDescription: Sendable {
     private static let addresses = ["client_uri", "logo_uri", "tos_uri", "policy_uri"]
     private static let algorithms = ["id_token_signed_response_alg", "userinfo_signed_response_alg"]
 
-    /// Reads a client's metadata from `document`, a JSON object, for a server that signs with `algorithms`. With
-    /// `isDocument`, the client publishes the document itself, so the client can have no secret
+    /// Reads a client's metadata from `document`, a JSON object, for a server that signs with `algorithms`. If
+    /// `isDocument` is true, the metadata comes from a client metadata document, whose client can have no secret
     /// (<https://datatracker.ietf.org/doc/html/draft-ietf-oauth-client-id-metadata-document-00#section-4.1>).
     init(
         reading document: JSONValue, for policy: ServerPolicy, algorithms: [Algorithm], isDocument: Bool = false
@@ -115,10 +115,9 @@ extension ClientDescription {
         return .array(asked.map { .string($0) })
     }
 
-    /// Returns the authentication method of a client from its metadata. The default is RFC 7591's. If the server
-    /// doesn't support the requested method, a registering client gets one that the server supports, as RFC 7591
-    /// section 3.2.1 allows. A client that is described by a metadata document is refused, because its document can't
-    /// be changed.
+    /// Returns a client's authentication method from its metadata. The default is `client_secret_basic`, or `none` in a
+    /// client metadata document. If a registering client's method isn't supported, the server chooses a different one,
+    /// as RFC 7591 section 3.2.1 allows. In a client metadata document, an unsupported method is an error.
     private static func method(
         _ object: JSONObject, _ isDocument: Bool, among served: [ClientAuthenticationMethod],
         _ metadata: inout JSONObject
@@ -194,8 +193,8 @@ extension ClientDescription {
         return uris.isEmpty ? nil : .array(uris.map { .string($0) })
     }
 
-    /// Checks a redirect URI by the rules of OpenID Connect Registration for `application_type`. A native app may also
-    /// have an https URL: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.2>.
+    /// Checks a redirect URI by the rules of OpenID Connect Registration for `application_type`. Beyond these rules, a
+    /// native app may have an https URL: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.2>.
     private static func check(_ uri: String, isNative: Bool, isStated: Bool) throws(OAuthRefusal) {
         let address = WebAddress(uri)
         let isWeb = address?.scheme == "http" || address?.scheme == "https"

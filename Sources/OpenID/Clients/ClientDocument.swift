@@ -141,10 +141,10 @@ final class ClientDocumentFetches: WorldCache {
     typealias Outcome = Result<FetchedDocument, FetchFailure>
 
     private struct Fetch {
-        /// The times at which the fetch began, by the test world's clock and by the machine's. The world's clock may
-        /// stand still, or be set far ahead.
+        /// The time at which the fetch of a document began, by the test world's clock and by the machine's clock. The
+        /// world's clock may stand still, or be set far ahead.
         let began: (world: Instant, machine: Int64)
-        /// The result of the fetch; `nil` while the fetch runs and the tasks in `waiting` wait for it.
+        /// The result of the fetch of a document; `nil` while the fetch runs.
         var outcome: Outcome?
         var waiting: [CheckedContinuation<Outcome, Never>] = []
 
@@ -156,7 +156,7 @@ final class ClientDocumentFetches: WorldCache {
         }
     }
 
-    /// The time for which the result of a fetch is used, whatever `Cache-Control` says.
+    /// The time for which the result of fetching a document is used, whatever `Cache-Control` says.
     private static let rest = TimeSpan.seconds(10)
     /// The greatest number of results of fetching client metadata documents that are kept.
     private static let limit = 256
@@ -225,8 +225,8 @@ final class ClientDocumentFetches: WorldCache {
         }
     }
 
-    /// Returns how long a client metadata document may be used: the `max-age` in `Cache-Control`, at most a day, or one
-    /// minute if there is none. With `no-store` or `no-cache`, the time is zero.
+    /// Returns how long a client metadata document may be used: the `max-age` in `Cache-Control`, but at most a day.
+    /// Without `max-age`, the time is one minute. With `no-store` or `no-cache`, it is zero.
     private static func age(_ cacheControl: String?) -> TimeSpan {
         let directives = (cacheControl ?? "").lowercased().split(separator: ",").map { part in
             String(part.drop { $0 == " " }.prefix { $0 != " " })

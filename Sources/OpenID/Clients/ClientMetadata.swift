@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import OAuth
 
-/// The rule for which clients must use PKCE: <https://datatracker.ietf.org/doc/html/rfc9700#section-2.1.1>.
+/// The rule that says which clients must use PKCE: <https://datatracker.ietf.org/doc/html/rfc9700#section-2.1.1>.
 enum PKCEPolicy: String, CaseIterable, Sendable {
     case `public`
     case required
@@ -36,7 +36,7 @@ struct ClientMetadata: SchemaObject, SignInClient {
     let scopes: [String]?
     let needsConsent: Bool
     let subject: Subject
-    /// The sector identifier: clients with the same one get the same pairwise subjects.
+    /// The sector identifier. Clients with the same sector identifier get the same pairwise subjects.
     let sector: String
     let accessToken: AccessToken
     let audience: [String]
@@ -45,8 +45,8 @@ struct ClientMetadata: SchemaObject, SignInClient {
     let backchannelLogoutURI: String?
     let claims: JSONObject
     let interaction: Interaction?
-    /// Whether the client is accepted without being registered in the seed. It may then use any secret and any redirect
-    /// URI.
+    /// Whether the client is accepted without being registered in the seed. Such a client may use any secret and any
+    /// redirect URI.
     private(set) var isTakenOnTrust = false
 
     /// Makes a client that isn't registered in the seed, for a server that accepts any client.
@@ -143,8 +143,8 @@ struct ClientMetadata: SchemaObject, SignInClient {
         return !isForConfidential || isConfidential
     }
 
-    /// Whether the client's authorization requests need a `code_challenge`. `policy` is the issuer's rule, which the
-    /// client's own rule replaces.
+    /// Whether the client's authorization requests need a `code_challenge`. `policy` is the issuer's rule, which is
+    /// used if the client has no rule of its own.
     func mustUsePKCE(_ policy: PKCEPolicy) -> Bool {
         switch pkce ?? policy {
         case .required: true

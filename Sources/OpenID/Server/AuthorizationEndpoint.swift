@@ -95,7 +95,7 @@ extension Issuer {
         }
     }
 
-    /// Returns the browser session that an approval continues; `nil` if the approval begins a new session.
+    /// Returns the browser session that the person's approval continues; `nil` if the approval begins a new session.
     func session(
         for request: RequestedAuthorization, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
     ) -> BrowserSession? {
@@ -175,9 +175,10 @@ struct RequestedAuthorization: CheckedAuthorization {
     let parameters: AuthorizationParameters
     /// The client's request parameters, which come from the query, a request object, or a pushed authorization request.
     let fields: Form
-    /// The unchanged form of the authorization request. The sign-in page sends it again with the person's answer.
+    /// The form of the authorization request, unchanged. The sign-in page sends it to the server, together with the
+    /// person's answer.
     let form: Form
-    /// Whether the authorization request was carried along in the form of a sign-in page.
+    /// Whether a sign-in page has sent this authorization request, together with the person's answer.
     let isAnswer: Bool
     /// The pushed authorization request, if the client has sent one in advance.
     let pushed: PushedRequest?

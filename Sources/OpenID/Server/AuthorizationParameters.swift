@@ -108,7 +108,7 @@ struct AuthorizationParameters: Sendable {
         return types
     }
 
-    /// Returns the requested scopes in order, each once. Scopes outside `allowed` are an error.
+    /// Returns the requested scopes in the order of the request, each once. Scopes outside `allowed` are an error.
     static func scopes(_ text: String?, among allowed: [String]?) throws(OAuthRefusal) -> [String] {
         var seen: Set<String> = []
         let scopes = (text ?? "").split(separator: " ").map(String.init).filter { seen.insert($0).inserted }
@@ -194,8 +194,8 @@ struct AuthorizationParameters: Sendable {
 private func invalid(_ reason: String) -> OAuthRefusal { OAuthRefusal("invalid_request", Diagnosis(reason)) }
 
 extension AuthorizationParameters {
-    /// Returns the `acr` of a sign-in. `offered` are the values that the issuer supports; if it is empty, any value is.
-    /// Throws if the request demands a value as essential that isn't offered:
+    /// Returns the `acr` of a sign-in. `offered` are the values that the issuer supports; an empty list means that it
+    /// supports any value. Throws if the request marks `acr` as essential and names only unsupported values:
     /// <https://openid.net/specs/openid-connect-unmet-authentication-requirements-1_0.html>.
     func acr(among offered: [String]) throws(OAuthRefusal) -> String? {
         let wish = claims.idToken["acr"]

@@ -56,8 +56,8 @@ extension Issuer {
         return Response(status: 204, headers: [(name: "Cache-Control", value: "no-store")])
     }
 
-    /// Ends a browser session with its grants, except those for offline access, and notifies the session's clients.
-    /// Returns `nil` if the session had ended before.
+    /// Ends a browser session and its grants, except grants for offline access, and notifies the session's clients.
+    /// Returns the results of the notifications, or `nil` if the session had ended before.
     func end(_ session: BrowserSession, _ exchange: Exchange) async throws -> [JSONValue]? {
         let reason = exchange.cause("the person signed out")
         let (ended, account, now) = try exchange.world.update { tables -> (BrowserSession?, Account?, Instant) in
@@ -160,8 +160,8 @@ struct LogoutRequest: Sendable {
     let session: BrowserSession?
     /// The redirect after the logout, to the `post_logout_redirect_uri`; `nil` if the request names none.
     let target: AuthorizationResponse?
-    /// Whether the person must be asked before signing out. Without an ID token of the browser's session, any web page
-    /// could have sent this request.
+    /// Whether the person must be asked before signing out. A request without an ID token of the browser's session
+    /// could come from any web page.
     let needsQuestion: Bool
 
     /// Checks a logout request. `claims` reads an ID token that this issuer has signed, even if the token has expired.

@@ -15,8 +15,8 @@ enum RequestObject {
         "iss", "aud", "exp", "iat", "nbf", "jti", "sub", "request", "request_uri",
     ]
 
-    /// Returns the request parameters in the request object, the JWT in the field `request` of `form`. Its claims
-    /// replace all other fields, except `client_id`. Without the field `request`, returns `form`.
+    /// Returns the parameters in the request object, which is the JWT in the field `request` of `form`. Other fields of
+    /// `form` are ignored, except `client_id`. If `form` has no field `request`, `form` itself is returned.
     static func resolve(
         _ form: Form, client: ClientCredentials, issuer: String, in exchange: Exchange
     ) throws(OAuthRefusal) -> Form {
@@ -62,8 +62,8 @@ enum RequestObject {
 /// A pushed authorization request, which a client has sent in advance: <https://datatracker.ietf.org/doc/html/rfc9126>.
 struct PushedRequest: Row {
     static let uriPrefix = "urn:ietf:params:oauth:request_uri:"
-    /// The time for which an expired pushed request is still kept, because the person may answer an open sign-in page
-    /// later.
+    /// The time for which a pushed request is kept after it has expired. A person has this long to answer a sign-in
+    /// page that is already open.
     private static let memory = TimeSpan.hours(1)
 
     static let table = Table<PushedRequest>("oauth.pushed", limit: 10_000) { $0.expires + memory }
@@ -93,8 +93,8 @@ extension Transaction {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the pushed request with this `request_uri`. With `isAnswer`, the person is answering a sign-in page that
-    /// was shown before, and the request may have expired since then.
+    /// Returns the pushed request with this `request_uri`. If `isAnswer` is true, the person is answering a sign-in
+    /// page, and the request may have expired since the page was shown.
     func pushedRequest(_ uri: String, of owner: String, isAnswer: Bool) throws(OAuthRefusal) -> PushedRequest {
         guard let request = find(PushedRequest.self, uri), request.owner == owner else {
             throw .unknownPushedRequest(uri)

@@ -96,7 +96,7 @@ extension Issuer {
                 "the client may not use this grant type: add it to the client's grantTypes in the seed"))
     }
 
-    /// Returns an authorization response with only its first parameters: `state`, and `iss`
+    /// Returns the beginning of an authorization response: the parameters `state` and `iss`
     /// (<https://datatracker.ietf.org/doc/html/rfc9207>).
     func answer(_ exchange: Exchange, to redirectURI: String, of request: Form) -> AuthorizationResponse {
         var response = AuthorizationResponse(
@@ -106,9 +106,10 @@ extension Issuer {
         return response
     }
 
-    /// Returns the issuer's metadata as an OAuth server (<https://datatracker.ietf.org/doc/html/rfc8414>) and the
-    /// metadata about requests to it (<https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>).
-    /// `place` is the path below which the metadata was requested.
+    /// Returns the issuer's metadata as an OAuth server (<https://datatracker.ietf.org/doc/html/rfc8414>), and the
+    /// members about authorization requests that OpenID Connect adds
+    /// (<https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>). `place` is the path below which
+    /// the metadata was requested.
     func metadata(_ exchange: Exchange, below place: String) -> JSONObject {
         let paths = policy.paths
         let methods = policy.authenticationMethods.map { JSONValue.string($0.rawValue) }
@@ -170,8 +171,8 @@ extension Issuer {
 
 extension SeedReferences {
     /// Checks the addresses of the authorization servers in a seed. Each host must be one that this daemon serves, or
-    /// this machine, and no two servers may have the same address. `defaultURL` returns the URL of a server without the
-    /// member `urlMember`, and `short` is the beginning of the short paths, such as `/oidc`.
+    /// this machine, and no two servers may have the same address. The URL of a server is its member `urlMember`, or
+    /// else what `defaultURL` returns for its ID. `short` is the beginning of the short paths, such as `/oidc`.
     mutating func checkServers(
         _ servers: [LocatedJSON], urlMember: String, default defaultURL: (String) -> String, short: String
     ) {
@@ -217,7 +218,10 @@ extension SeedReferences {
                 ? path != "\(short)/\(id)"
                 : ["emulator", "mcp", ".well-known"].contains(first) || first.hasPrefix("_") || first.hasPrefix("~")
         else { return }
-        add(json, "the path \(Diagnosis.quote(path)) is reserved for the daemon: use another path, or leave it out for \(short)/\(id)")
+        add(
+            json,
+            "the path \(Diagnosis.quote(path)) is reserved for the daemon: use another path, or leave it out for \(short)/\(id)"
+        )
     }
 
     private mutating func checkPaths(_ json: LocatedJSON?) {

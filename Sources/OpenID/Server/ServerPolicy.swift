@@ -171,8 +171,7 @@ struct ServerPolicy: SchemaObject {
     }
 }
 
-/// The paths of an authorization server's endpoints. A path is below the issuer's own path or, with `../` at its
-/// beginning, beside it.
+/// The paths of an authorization server's endpoints, relative to the issuer's own path. They may begin with `../`.
 struct EndpointPaths: SchemaObject {
     let authorization, token, keys, userInfo, introspection, revocation, endSession: String
     let pushedRequest, deviceAuthorization, device, registration: String

@@ -139,20 +139,20 @@ enum DPoPPolicy: String, CaseIterable, Sendable {
 struct ProofNonceKey: Row {
     static let table = Table<ProofNonceKey>("oauth.proofNonceKey", limit: 1_000)
 
-    /// The key of the issuer in shared tables.
+    /// The key of the issuer in tables that several issuers share.
     let key: String
     /// The secret, in hexadecimal digits.
     let secret: String
 }
 
 extension Issuer {
-    /// Returns the accepted nonces for DPoP proofs: those of the current and the previous five minutes. The list is
-    /// empty if the issuer demands no nonce.
+    /// Returns the accepted nonces for DPoP proofs: one for the current period of five minutes, and one for the period
+    /// before it. The list is empty if the issuer demands no nonce.
     func proofNonces(_ exchange: Exchange) throws -> [String] {
         try policy.asksForProofNonce ? [0, 1].map { try proofNonce(exchange, periodsAgo: $0) } : []
     }
 
-    /// Returns the nonce for DPoP proofs in a period of five minutes. Nobody else can compute it.
+    /// Returns the nonce for DPoP proofs in one period of five minutes. Only this server can compute the nonce.
     func proofNonce(_ exchange: Exchange, periodsAgo: Int64 = 0) throws -> String {
         let period = exchange.world.now.seconds / 300 - periodsAgo
         let code = Digest.hmacSHA256(key: try proofNonceKey(exchange.world), Array("\(period)".utf8))
@@ -202,8 +202,8 @@ extension OAuthRefusal {
         return refusal.response
     }
 
-    /// Returns an OAuth error with a `WWW-Authenticate` challenge for DPoP. Its status is 401, or 403 if the error's
-    /// was. A resource treats an invalid proof like an invalid token.
+    /// Returns an OAuth error with a `WWW-Authenticate` challenge for DPoP. If the error's status is 403, it stays;
+    /// otherwise it becomes 401.
     static func unauthorized(_ refusal: OAuthRefusal, _ parameters: String = "") -> OAuthRefusal {
         var changed = OAuthRefusal(
             refusal.name, status: refusal.status == 403 ? 403 : 401, description: refusal.description, refusal.diagnosis

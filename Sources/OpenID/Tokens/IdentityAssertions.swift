@@ -18,8 +18,8 @@ extension Issuer {
     /// The longest time by which the clock of an assertion's issuer may be ahead of this daemon's.
     private static let assertionTolerance = TimeSpan.minutes(1)
 
-    /// Exchanges an ID token or a refresh token for an identity assertion (ID-JAG) about its person, which a different
-    /// issuer accepts.
+    /// Exchanges a person's ID token or refresh token for an identity assertion (ID-JAG) about the person, which a
+    /// different issuer accepts.
     func assertPerson(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Response {
@@ -75,8 +75,8 @@ extension Issuer {
         return OAuthRefusal.json(.object(body))
     }
 
-    /// Returns the issuer for which an identity assertion is requested, by the name in the request, and the access that
-    /// clients have at that issuer.
+    /// Returns the `audience` in a request for an identity assertion, which names a different issuer. Also returns the
+    /// access that this issuer's clients have at that issuer.
     private func target(
         of wanted: TokenExchange, _ exchange: Exchange
     ) throws(OAuthRefusal) -> (audience: String, access: CrossAppAccess) {
@@ -100,8 +100,8 @@ extension Issuer {
             ))
     }
 
-    /// Returns those of the requested scopes that the person has at the target issuer; all scopes that the person has
-    /// if none is requested.
+    /// Returns the requested scopes that the person has at the target issuer. If the request names no scopes, all
+    /// scopes that the person has there are returned.
     private func granted(
         _ wanted: TokenExchange, _ access: CrossAppAccess, to account: Account
     ) throws(OAuthRefusal) -> [String] {
@@ -142,8 +142,9 @@ extension Issuer {
 // MARK: - The vendor
 
 extension Issuer {
-    /// Issues an access token for an identity assertion (ID-JAG) from a trusted issuer: section 4.4 of the draft. There
-    /// is no refresh token, because the assertion can be used again until it expires.
+    /// Issues an access token for an identity assertion (ID-JAG) from a trusted issuer:
+    /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant-04#section-4.4>. There is
+    /// no refresh token, because the assertion can be used again until it expires.
     func redeemAssertion(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Issued {

@@ -51,15 +51,15 @@ extension ProtectedResource {
         }
     }
 
-    /// The rule for binding access tokens to a client's key by DPoP, as the resource's authorization servers have it;
-    /// `optional` if they differ.
+    /// The rule for binding access tokens to a client's key by DPoP: the rule of the resource's authorization servers,
+    /// or `optional` if their rules differ.
     var dpop: DPoPPolicy {
         let policies = authorizationServers.map(\.policy.dpop)
         if policies.allSatisfy({ $0 == .required }) { return .required }
         return policies.allSatisfy { $0 == .off } ? .off : .optional
     }
 
-    /// Refuses an access token that lacks the scope for a call.
+    /// Refuses a call if the access token lacks the scope that the call needs.
     func expect(_ scope: String, _ access: ResourceAccess, _ exchange: Exchange) throws(Refusal) {
         do throws(OAuthRefusal) { try check(scope, access) } catch {
             throw Refusal(

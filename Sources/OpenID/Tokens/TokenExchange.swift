@@ -225,7 +225,8 @@ struct CrossAppAccess: SchemaObject {
             "accounts", .set(of: .text(.nonEmpty)), "The people who have access, by account; all by default.")
     }
 
-    /// Returns the client ID that a client of this issuer has at the issuer at which it gets access.
+    /// Returns the client ID by which the other issuer knows a client of this issuer. By default, both issuers use the
+    /// same ID.
     func client(_ id: String) -> String { clients[id] ?? id }
 }
 

@@ -10,10 +10,11 @@ import Worlds
 // access token: https://datatracker.ietf.org/doc/html/rfc7523#section-2.1. For the Model Context Protocol, this is a
 // proposal: https://github.com/modelcontextprotocol/modelcontextprotocol/pull/1933
 
-/// A platform, such as Kubernetes, whose workloads get access tokens for the tokens that the platform gives them.
+/// A platform, such as Kubernetes, that gives tokens to its workloads. The workloads exchange these tokens for access
+/// tokens.
 struct WorkloadPlatform: SchemaObject {
-    /// The `iss` of the platform's tokens. Without `keys`, this is the ID of an issuer in the seed, which stands in for
-    /// the platform.
+    /// The `iss` of the platform's tokens. If `keys` is `nil`, it is the ID of an issuer in the seed, which stands in
+    /// for the platform.
     let issuer: String
     let keys: KeySet?
     private let clients: [String: String]
@@ -35,7 +36,7 @@ struct WorkloadPlatform: SchemaObject {
     /// Returns the client ID of a workload. `subject` is the `sub` of the platform's token.
     func client(of subject: String) -> String? { clients[subject] }
 
-    /// The workloads that have a client, by the `sub` of the platform's tokens.
+    /// The `sub` values of the workloads that have a client, as in the platform's tokens.
     var subjects: [String] { clients.keys.sorted() }
 }
 
@@ -43,8 +44,8 @@ extension Issuer {
     /// The longest time by which a platform's clock may be ahead of this server's.
     private static let platformTolerance = TimeSpan.minutes(1)
 
-    /// Returns the client of the workload that sends a request, if the request names no client. The platform's token
-    /// for the workload is checked like client authentication.
+    /// Returns the client of a workload whose request names no client. The client is found by the platform's token in
+    /// the request, which is checked. For other requests, the result is `nil`.
     func workload(_ exchange: Exchange, _ form: Form) throws(OAuthRefusal) -> ClientMetadata? {
         guard form["grant_type"] == IdentityAssertion.grantType, form["client_id"] == nil,
             form["client_assertion"] == nil, exchange.request.header("Authorization") == nil,

@@ -35,7 +35,7 @@ enum RecordingSchema {
     static let beginReading = statement("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     static let commit = statement("commit", "COMMIT")
     static let rollback = statement("rollback", "ROLLBACK")
-    /// Commits the recording of a request without waiting for the database's disk, so that answers don't wait for it,
+    /// Lets a recorded request be committed without waiting for the database's disk, so that the answer is sent sooner
     /// and the lock is held for a short time.
     static let hurry = statement("hurry", "SET LOCAL synchronous_commit = off")
     static let lock = statement("lock", "SELECT 1 FROM understudy_recording FOR UPDATE")
@@ -106,11 +106,12 @@ enum RecordingSchema {
     private static let summary = "SELECT world, first, count, dropped FROM understudy_recorded"
     static let summaries = statement("summaries", summary)
     static let summariesOf = statement("summaries_of", "\(summary) WHERE world = ANY($1::text[])")
-    /// The most recorded requests of a test world that are read from the database at once, and the most of all worlds.
+    /// The greatest numbers of recorded requests that are read from the database at once: of one test world, and of all
+    /// worlds together.
     static let worldCount = 200
     static let pageCount = 400
-    /// Reads the recorded requests of some test worlds with higher numbers than given, world by world, sorted by
-    /// number.
+    /// Reads recorded requests of some test worlds, world by world, sorted by number. $2 has a number for each world;
+    /// only requests with higher numbers are read.
     static let news = statement(
         "news",
         """
@@ -145,9 +146,9 @@ enum RecordingSchema {
         SELECT number, world, body FROM understudy_exchanges WHERE gone AND number <> ALL($1::bigint[]) ORDER BY number
         """)
     static let forgetGone = statement("forget_gone", "DELETE FROM understudy_exchanges WHERE gone")
-    /// Keeps the last $1 refused requests of test worlds from before their deletion or reset, and of these the last $2
-    /// bytes.
-    /// PostgreSQL runs a subquery that is compared by `<=` once, but one behind `IN` perhaps again for each row.
+    /// Keeps the last $1 refused requests of test worlds that were deleted or reset since, and of these requests the
+    /// last $2 bytes. The subquery is compared by `<=`, because PostgreSQL may run a subquery after `IN` again for each
+    /// row.
     static let trimGone = statement(
         "trim_gone",
         """

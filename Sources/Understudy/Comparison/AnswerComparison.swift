@@ -26,8 +26,7 @@ package struct Difference: Sendable, Equatable {
 /// Compares the recorded answer of a real provider with the answer of this program. Values that differ in every sign-in
 /// are only compared by their form: tokens, times, IDs, and what belongs to the user.
 struct AnswerComparison {
-    /// The JSON members whose values the protocol fixes, so that both answers must have the same. All others belong to
-    /// the user, the client or the moment.
+    /// The JSON members whose values the protocol fixes, so that they must be equal in both answers.
     private static let fixed: Set<String> = [
         "token_type", "scope", "expires_in", "refresh_token_expires_in", "issued_token_type", "alg", "typ", "iss",
         "aud",
@@ -38,7 +37,8 @@ struct AnswerComparison {
         "state", "nonce", "request_id", "requestid", "trace_id", "fbtrace_id", "correlation_id", "timestamp", "id",
         "url",
     ]
-    /// The number of seconds by which lifetimes may differ between the provider's answer and this program's.
+    /// The number of seconds by which lifetimes, such as `expires_in`, may differ between the provider's answer and
+    /// this program's.
     private static let tolerance: Int64 = 5
 
     private(set) var differences: [Difference] = []
@@ -200,7 +200,7 @@ struct AnswerComparison {
 
     // MARK: - Parts
 
-    /// Returns the path of an HTTP URL, below the provider's host. Of any other text, everything before `?` or `#` is
+    /// Returns the path of an HTTP URL, without the provider's host. Of any other text, everything before `?` or `#` is
     /// returned.
     private static func path(of url: String) -> String {
         let place = url.prefix { $0 != "?" && $0 != "#" }
@@ -244,7 +244,7 @@ struct AnswerComparison {
         challenge.split(separator: " ").first.map { $0.lowercased() } ?? ""
     }
 
-    /// The body of an answer, as far as it can be compared with another.
+    /// The body of an answer, in the form in which two answers are compared.
     private enum Body {
         case none
         /// The body is a web page. This program's pages differ from the provider's.

@@ -9,8 +9,8 @@ import Recordings
 /// Repeats the requests of a recording of a real provider's traffic at a server in this process, and compares the
 /// answers with the recorded ones.
 ///
-/// This server gives other codes, tokens and cookies. So when an answer has a new value in place of a recorded one,
-/// later requests are sent with the new value.
+/// This server's codes, tokens and cookies aren't those of the recording. Later requests are sent with this server's
+/// values in place of the recorded values.
 package struct Comparison {
     /// A request of the recording, with the result of comparing its answer.
     package struct Finding: Sendable {
@@ -31,7 +31,8 @@ package struct Comparison {
         package var differences: [Difference] { if case .compared(let found) = outcome { found } else { [] } }
     }
 
-    /// The reason why recorded requests to the app, and to other servers than providers, aren't compared.
+    /// The reason that is given for not comparing recorded requests to the app, or to other servers that aren't a
+    /// provider's.
     package static let otherHost = "another host"
 
     private let server: RunningServer
@@ -42,7 +43,7 @@ package struct Comparison {
     private var cookies: [String: [(name: String, value: String)]] = [:]
     /// The codes and tokens that the recording shows being issued, up to the request that is being compared.
     private var issued: Set<String> = []
-    /// The ends of sign-ins that each recorded request contains: the parameters that the app gets.
+    /// For each recorded request, the ends of sign-ins in it or in its answer: the parameters that the app gets.
     private let endings: [[Ending]]
 
     /// The seconds in which this server must answer a repeated request.
@@ -56,7 +57,7 @@ package struct Comparison {
     ]
 
     /// Repeats the requests of a recording at a new server, and returns the differences. `account` is the user who
-    /// signs in, by default the seed's first.
+    /// signs in; `nil` means the first user in the seed.
     ///
     /// - Throws: ``StartError`` when the server can't be started with the seeds, or they have no such account.
     package static func run(
@@ -155,8 +156,8 @@ package struct Comparison {
     /// address.
     private struct Ending {
         let fields: JSONObject
-        /// The address of the app to which the browser is sent; `nil` if the answer doesn't tell, such as a message to
-        /// another window.
+        /// The address of the app to which the browser is sent; `nil` if the answer has no address, for example if it
+        /// is a message to another window.
         let destination: String?
 
         init(fields: JSONObject, destination: String?) { (self.fields, self.destination) = (fields, destination) }
@@ -183,8 +184,8 @@ package struct Comparison {
         }
     }
 
-    /// Returns the end of the authorization that the recorded request began: in its own answer, or in that of a later
-    /// request, after the user was asked. Returns `nil` if the recording doesn't have it.
+    /// Returns the end of the authorization that the recorded request began, from the answer to this request or from a
+    /// later request. Returns `nil` if the recording doesn't have the end.
     private func ending(of entry: HARFile.Entry, from index: Int) -> Ending? {
         let state = Comparison.fields(of: entry.request)["state"]
         for ending in endings[index...].joined() where ending.fields["state"] == state { return ending }
@@ -195,8 +196,8 @@ package struct Comparison {
         ["code", "error", "id_token", "access_token"].contains { fields[$0] != nil }
     }
 
-    /// Orders that the next authorization at this server ends as in the recording. Returns the reason if that can't be
-    /// ordered.
+    /// Makes the next authorization at this server end as in the recording. Returns the reason if that isn't possible,
+    /// or else `nil`.
     private func order(_ ending: Ending, at provider: String?) -> String? {
         guard let provider, !ending.fields.isEmpty else { return nil }
         var outcome = JSONObject([("provider", .string(provider))])
@@ -235,12 +236,12 @@ package struct Comparison {
         "id_token_hint", "subject_token", "actor_token", "idToken", "refreshToken", "oauthIdToken", "oauthAccessToken",
         "oobCode", "sessionInfo", "mfaPendingCredential", "pendingToken", "sessionCookie",
     ]
-    /// The length of the shortest code or token. A code from a text message is shorter, and the seed (test data) may
-    /// set it.
+    /// The length of the shortest code or token for which this server must issue a replacement. A code from a text
+    /// message is shorter.
     private static let shortestCredential = 8
 
     /// Whether a value with this name differs from sign-in to sign-in, as codes, tokens and IDs do. Words of the
-    /// protocol, such as a grant type, don't.
+    /// protocol, such as a grant type, don't differ.
     private static func varies(_ name: String) -> Bool {
         Mask.isSecret(name) || momentary.contains(name) || ["id", "kid", "tid", "sid", "oid", "uid"].contains(name)
             || ["_id", "Id", "ID", "token", "Token"].contains { name.hasSuffix($0) } && name != "providerId"
@@ -327,7 +328,7 @@ package struct Comparison {
 private struct Translation {
     let values: [String: String]
 
-    /// Returns the form with recorded values replaced by this server's, encoded; or `text` itself if nothing is
+    /// Returns the encoded form with this server's values in place of recorded values, or `text` itself if nothing is
     /// replaced.
     func form(_ form: Form, in text: String) -> String {
         let fields = form.fields.map { Form.Field(name: $0.name, value: value($0.value, of: $0.name)) }

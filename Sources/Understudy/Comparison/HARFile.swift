@@ -25,7 +25,7 @@ package struct HARFile: Sendable {
 
     /// Reads a recording from an HTTP archive (HAR). `name` is the file's name, for messages.
     ///
-    /// - Throws: The first part of the file that isn't as in an HTTP archive, with its path.
+    /// - Throws: An error about the first part of the file that isn't valid in an HTTP archive, with its path.
     package init(_ bytes: [UInt8], name: String) throws(Issues) {
         let file: LocatedJSON
         do { file = LocatedJSON(try JSONValue(parsing: bytes, limits: .answer), file: name) } catch {

@@ -4,7 +4,8 @@ import JOSE
 import EmulatorCore
 import Time
 
-/// A local certificate authority: a certificate and a key in a folder of the user. It isn't installed anywhere.
+/// A local certificate authority for TLS: a certificate and a private key in a folder of the user. No system or browser
+/// trusts it until the user says so.
 public struct LocalAuthority: Sendable {
     /// The reason why the local certificate authority can't be made or used, with the remedy, in a line.
     public struct Failure: Error, CustomStringConvertible, Sendable {
@@ -27,7 +28,8 @@ public struct LocalAuthority: Sendable {
     private let kept: (certificate: String, key: String)?
 
     /// Describes the local certificate authority whose files are in `directory`. The default is `understudy` below
-    /// `XDG_DATA_HOME`, or else below `.local/share` in `HOME`. If neither variable is set, there is no authority.
+    /// `XDG_DATA_HOME`, or else below `.local/share` in `HOME`. If neither variable is set, the authority has no
+    /// folder, and can't be made or used.
     public init(directory: String? = nil) {
         self.directory = directory ?? LocalAuthority.usualDirectory ?? ""
         kept = nil
@@ -38,7 +40,7 @@ public struct LocalAuthority: Sendable {
         self.kept = kept
     }
 
-    /// The default folder of the local certificate authority. Relative paths in the environment are ignored:
+    /// The default folder of the local certificate authority. Environment variables with relative paths are ignored:
     /// <https://specifications.freedesktop.org/basedir-spec/latest/#variables>
     private static var usualDirectory: String? {
         func folder(_ name: String) -> String? {
@@ -79,9 +81,9 @@ public struct LocalAuthority: Sendable {
     /// The certificate authority's certificate, in PEM.
     package func certificate() throws -> String { try kept?.certificate ?? File.text(at: certificatePath) }
 
-    /// Makes a new local certificate authority: P-256, valid for ten years, and only for the hosts of providers that
-    /// the daemon stands in for, and for this machine. Hosts named only in `seeds`, such as an OpenID issuer's, are
-    /// included.
+    /// Makes a new local certificate authority with a P-256 key, valid for ten years. It can issue certificates only
+    /// for this machine, for the providers' hosts that the daemon stands in for, and for hosts that `seeds` name, such
+    /// as an OpenID issuer's.
     ///
     /// - Throws: ``Failure`` if an authority exists and must not be replaced, or if the new one can't be written;
     ///   ``StartError`` if a seed can't be used.
@@ -119,8 +121,8 @@ public struct LocalAuthority: Sendable {
         }
     }
 
-    /// Whether the authority may issue certificates for the provider hosts that the daemon always stands in for, but
-    /// not for all hosts of `seeds`.
+    /// Returns whether the authority is too old for `seeds`: it may issue certificates for the provider hosts that the
+    /// daemon always stands in for, but not for all hosts that `seeds` name.
     package func lacksHosts(of seeds: [SeedInput]) throws -> Bool {
         func vouches(for seeds: [SeedInput]) throws -> Bool {
             let hosts = PlayedHosts.certified(for: try SeedInput.load(seeds))

@@ -16,7 +16,7 @@ public enum PlayedHosts {
     }
 
     /// Returns the domains for which the local certificate authority may issue certificates: the provider hosts that
-    /// the daemon always stands in for, those of the built-in seed and of `seeds`, and this machine.
+    /// the daemon always stands in for, the hosts that the built-in seed and `seeds` name, and this machine.
     static func domains(seeds: [SeedInput]) throws -> [String] {
         let always = Set(Providers.playing(try SeedInput.load([.json("{}")])).flatMap(\.hosts)).map {
             $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0

@@ -8,8 +8,8 @@ import Time
 /// An HTTPS server. Its certificate is renewed while the server runs: before the certificate expires, and when the
 /// certificate authority has been replaced.
 ///
-/// libmicrohttpd keeps the certificate with which it was started. So a new server takes over the listening sockets,
-/// while the old one finishes its requests; no connection is refused.
+/// A running server of libmicrohttpd can't change its certificate. Therefore a new server takes over the listening
+/// sockets, while the old server finishes its requests. No connection is refused.
 final class SecureServer: Sendable {
     struct Options: Sendable {
         var server: Server.Options
@@ -64,15 +64,15 @@ final class SecureServer: Sendable {
     /// The server's present certificate; `nil` while it is being renewed or the server stops.
     var certificate: Server.TLS? { state.withLockIfAvailable { $0.certificate.tls } }
 
-    /// The counters of the HTTPS server's connections; `nil` while the server stops. Stopping waits for requests, and
-    /// one of them may ask for the counters.
+    /// The counters of the HTTPS server's connections; `nil` while the server stops.
     var counters: ServerCounters? {
         state.withLockIfAvailable { state in
             state.retired.map { state.server.counters + $0.counters } ?? state.server.counters
         }
     }
 
-    /// Serves a connection made within the process over TLS, as ``Server`` does.
+    /// Serves a connection that was made within this process, over TLS. Returns `false` if the server stops or its
+    /// certificate is being renewed.
     func adopt(_ descriptor: Int32, label: String) -> Bool {
         guard let server = state.withLockIfAvailable({ $0.server }) else {
             close(descriptor)
@@ -81,7 +81,7 @@ final class SecureServer: Sendable {
         return server.adopt(descriptor, label: label)
     }
 
-    /// Makes the HTTPS server close each connection with its next answer, as ``Server`` does.
+    /// Makes the HTTPS server close each connection with its next answer.
     func announceEnd() { state.withLock { $0.server.announceEnd() } }
 
     func stop() {
@@ -126,7 +126,7 @@ final class SecureServer: Sendable {
         }
     }
 
-    /// Renews the server's certificate if it is time. Returns `false` if the server has stopped.
+    /// Renews the server's certificate if it is due for renewal. Returns `false` if the server has stopped.
     private func renewIfDue() -> Bool {
         let retired: Server?? = state.withLock { state in
             guard !state.isStopped else { return nil }

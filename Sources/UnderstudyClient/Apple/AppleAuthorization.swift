@@ -6,8 +6,8 @@ public struct AppleIDCredential: Sendable, Hashable {
     public enum Scope: String, Sendable, Hashable, CaseIterable, Codable {
         /// The scope by which an app requests the user's full name.
         case fullName
-        /// The scope by which an app requests the user's e-mail address. Users can give an address of Apple's private
-        /// relay instead.
+        /// The scope by which an app requests the user's e-mail address. A user can choose to give an address of
+        /// Apple's private relay in place of the real one.
         case email
     }
 
@@ -114,7 +114,7 @@ public struct AppleAuthorizationError: Error, Sendable, Hashable {
         public static let invalidResponse = Code(rawValue: 1002)
         /// The sign-in request wasn't handled.
         public static let notHandled = Code(rawValue: 1003)
-        /// The sign-in with Apple failed, for none of the reasons that have codes of their own.
+        /// The sign-in with Apple failed for a reason that has no error code of its own.
         public static let failed = Code(rawValue: 1004)
         /// The sign-in needed an interaction with the user, but the request didn't allow any.
         public static let notInteractive = Code(rawValue: 1005)

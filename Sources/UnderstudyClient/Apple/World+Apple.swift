@@ -24,8 +24,8 @@ extension World {
         ///   - scopes: the data that the app asks for.
         ///   - state: the app's `request.state`.
         ///   - account: the account on the device; `nil` lets the daemon choose.
-        /// - Throws: ``AppleAuthorizationError`` if the sign-in fails as on a device; ``UnderstudyError`` otherwise,
-        ///   such as `noSuchAccount`.
+        /// - Throws: ``AppleAuthorizationError`` for the failures that a device reports; ``UnderstudyError`` for all
+        ///   others, such as `noSuchAccount`.
         public func authorize(
             client: String, nonce: String? = nil, scopes: [AppleIDCredential.Scope] = [.fullName, .email],
             state: String? = nil, account: String? = nil
@@ -151,7 +151,8 @@ extension World {
         ///
         /// - Parameters:
         ///   - sender: the sender's address.
-        ///   - recipient: a private relay address, or the address under which the relay shows a sender.
+        ///   - recipient: a user's private relay address, or the address that the relay shows to users in place of a
+        ///     sender's.
         /// - Throws: ``UnderstudyError``.
         public func relay(from sender: String, to recipient: String) async throws -> RelayDecision {
             try await world.call("GET", "apple/relay", query: [("from", sender), ("to", recipient)])

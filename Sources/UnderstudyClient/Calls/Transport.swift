@@ -25,8 +25,8 @@ struct Answer: Sendable {
 }
 
 enum Transport {
-    /// The URL session for all requests to the control API. Tests of one process send many at the same time, and some
-    /// of the requests wait for an event.
+    /// The URL session for all requests to the control API. It allows 256 connections, because the tests of one process
+    /// may send many requests at the same time, and some requests wait for an event.
     private static let session: URLSession = {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = 256
@@ -173,9 +173,9 @@ enum Wire {
     import FoundationNetworking
 #endif
 
-/// Makes requests to the daemon fail at a redirect and at a demand for a user name. A daemon sends neither, but another
-/// server at its address may. A redirect would carry the control token to another host, and FoundationNetworking would
-/// repeat a request for ever if the server wants a user name.
+/// Makes requests to the control API fail when the server redirects them or demands HTTP authentication by user name.
+/// Only a server other than Understudy's daemon does so. A redirect would carry the control token to another host, and
+/// FoundationNetworking would answer the demand with the same request for ever.
 final class CallSession: NSObject, URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,

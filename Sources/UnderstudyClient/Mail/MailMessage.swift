@@ -43,7 +43,7 @@ extension World {
             public let forwardedTo: String?
             /// The sender's address that the recipient of a relayed mail sees.
             public let sender: String?
-            /// The SMTP reply with which the relay refused the mail; `nil` if it didn't.
+            /// The SMTP reply with which the relay refused the mail; `nil` if the relay accepted the mail.
             public let refusal: String?
             /// The reason why the relay refused the mail.
             public let reason: String?

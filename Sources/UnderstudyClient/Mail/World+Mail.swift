@@ -8,7 +8,7 @@ extension World {
     }
 
     /// Returns the mails and text messages in this test world's inbox that meet all conditions, the oldest first. No
-    /// message really leaves the machine, unless the daemon forwards mail.
+    /// message leaves the machine, unless the daemon is set up to forward mail.
     ///
     ///     let mail = try await world.mail(to: "ada@example.com", wait: .seconds(5))
     ///     let code = mail.last?.codes.first
@@ -21,8 +21,8 @@ extension World {
     ///   - kind: mails or text messages; `nil` means both.
     ///   - id: the ID of a message; only later ones are returned.
     ///   - wait: the time to wait for a first message, a minute at most.
-    /// - Throws: ``UnderstudyError``; with `wait`, the code `noMail` if no message came. The error lists the messages
-    ///   that did come.
+    /// - Throws: ``UnderstudyError``. If `wait` is given and no matching message comes in that time, the code is
+    ///   `noMail`, and the error lists the messages in the inbox.
     public func mail(
         to recipient: String? = nil, from sender: String? = nil, subject: String? = nil, text: String? = nil,
         kind: MailMessage.Kind? = nil, after id: String? = nil, wait: Duration? = nil
@@ -102,7 +102,8 @@ extension World {
         let html: String?
     }
 
-    /// Sends a mail to the inbox as if by SMTP, including the relays' checks.
+    /// Sends a mail to the test world's inbox, as if by SMTP. Stand-ins for mail relays, such as Apple's, check the
+    /// mail.
     ///
     /// - Parameters:
     ///   - sender: the sender, in the envelope and in the header.

@@ -30,7 +30,8 @@ extension World {
         /// - Throws: ``UnderstudyError``.
         public func isFrozen() async throws -> Bool { try await reading().frozen }
 
-        /// Moves the test world's clock forward, or back if `duration` is negative. Its precision is a millisecond.
+        /// Moves the test world's clock forward, or back if `duration` is negative. The clock's precision is a
+        /// millisecond.
         ///
         /// - Returns: The world's new time.
         /// - Throws: ``UnderstudyError``, also if the time would leave the years 1970 to 9999.

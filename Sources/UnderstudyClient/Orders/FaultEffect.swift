@@ -8,7 +8,7 @@ extension World {
         public enum Signature: String, Sendable, Hashable, CaseIterable, Codable {
             /// The token keeps its correct signature.
             case valid
-            /// The token has a signature that was made for other bytes.
+            /// The token has a signature that was made for other bytes than the token's.
             case invalid
             /// The token is signed by a key that isn't published.
             case unknownKey
@@ -48,7 +48,7 @@ extension World {
             case missing
             /// The redirect's `iss` names another issuer.
             case wrong
-            /// The redirect's `iss` has one slash more, or less, at its end than the issuer.
+            /// The redirect's `iss` differs from the issuer only by a slash at the end.
             case normalized
         }
 
@@ -57,7 +57,7 @@ extension World {
         /// Makes a fault's effect from `members` in the control API's form, which `docs/orders.md` lists.
         public init(_ members: [String: JSONValue]) { self.members = members }
 
-        /// Makes an endpoint answer with this status, without doing any work.
+        /// Makes an endpoint answer with this HTTP status, without handling the request.
         ///
         /// - Parameters:
         ///   - status: 200 to 599.
@@ -72,7 +72,7 @@ extension World {
             return FaultEffect(members)
         }
 
-        /// Delays an endpoint's answer, by an hour at most. The endpoint does its work at once.
+        /// Delays an endpoint's answer, by an hour at most. The request itself is handled at once.
         public static func delay(_ duration: Duration) -> FaultEffect { FaultEffect(["delay": .string(duration.wire)]) }
 
         /// Closes the connection to the client before or in the middle of the answer.
@@ -83,8 +83,8 @@ extension World {
         /// Makes an endpoint answer with one of its own errors, in the provider's form.
         ///
         /// - Parameters:
-        ///   - name: the error's name, such as `invalid_grant`; ``World/endpoints()`` lists them.
-        ///   - description: its description in place of the usual one.
+        ///   - name: the error's name, such as `invalid_grant`; ``World/endpoints()`` lists the names.
+        ///   - description: the error's description; `nil` means its usual description.
         public static func error(_ name: String, description: String? = nil) -> FaultEffect {
             var members: [String: JSONValue] = ["error": .string(name)]
             members["description"] = description.map { .string($0) }
@@ -123,7 +123,8 @@ extension World {
         /// Makes a provider publish a key set without the right keys.
         public static func keySet(_ keys: KeySet) -> FaultEffect { FaultEffect(["jwks": .string(keys.rawValue)]) }
 
-        /// Makes an endpoint answer the members of its JSON in another sequence, which JSON allows.
+        /// Makes an endpoint answer with the members of its JSON objects in reverse. JSON objects have no sequence, so
+        /// clients must accept this.
         public static let shuffledMembers = FaultEffect(["shuffle": true])
 
         /// Cuts off the body of an answer in the middle of its JSON.

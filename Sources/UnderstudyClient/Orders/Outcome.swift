@@ -1,6 +1,6 @@
 extension World {
-    /// The end of a sign-in that a test orders in advance, so that no page is shown: `.approve`, `.cancel` or
-    /// `.error("invalidResponse")`.
+    /// The way in which a sign-in ends, which a test orders in advance so that no page is shown: `.approve`, `.cancel`
+    /// or `.error("invalidResponse")`.
     public struct Outcome: Sendable, Hashable {
         let name: String
         var error: String?
@@ -15,11 +15,11 @@ extension World {
         /// The user signs in, without a page.
         ///
         /// - Parameters:
-        ///   - account: the account that signs in; `nil` leaves the choice to the request.
+        ///   - account: the account that signs in; `nil` lets the daemon choose the account.
         ///   - shareEmail: whether the e-mail address is shared; `false` is Apple's "Hide My Email". `nil` means the
         ///     account's own setting.
         ///   - name: the name that the app gets, if the person edits it.
-        ///   - scopes: the scopes that the person grants; `nil` grants every scope asked for.
+        ///   - scopes: the scopes that the person grants; `nil` grants every requested scope.
         public static func approve(
             account: String? = nil, shareEmail: Bool? = nil, name: PersonName? = nil, scopes: [String]? = nil
         ) -> Outcome {
@@ -73,22 +73,24 @@ extension World {
 }
 
 extension World {
-    /// The number of requests or sign-ins to which an order of a test applies: `3`, or `.forever`.
+    /// The number of requests or sign-ins to which a fault or sign-in result that a test orders applies: `3`, or
+    /// `.forever`.
     public struct Times: Sendable, Hashable, ExpressibleByIntegerLiteral, Encodable {
         let count: Int?
 
-        /// Makes an order apply to `count` requests or sign-ins.
+        /// Makes a fault or sign-in result that a test orders apply to `count` requests or sign-ins.
         public init(integerLiteral count: Int) { self.count = count }
 
-        /// Makes an order apply to `count` requests or sign-ins.
+        /// Makes a fault or sign-in result that a test orders apply to `count` requests or sign-ins.
         public init(_ count: Int) { self.count = count }
 
         private init() { count = nil }
 
-        /// An unlimited number of times: the order applies until it is removed or its test world is reset.
+        /// An unlimited number of times: a fault or sign-in result that a test has ordered applies until it is removed
+        /// or its test world is reset.
         public static let forever = Times()
 
-        /// Writes the number of times that an order applies, in the control API's form.
+        /// Writes the number of requests or sign-ins to which a test's order applies, in the control API's form.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             if let count { try container.encode(count) } else { try container.encodeNil() }
@@ -110,7 +112,7 @@ extension World {
     }
 
     /// Orders in advance how the next matching sign-in ends: in the web flow (without showing the page), in the device
-    /// flow and in native sign-ins. Several orders for the same sign-in apply one after the other.
+    /// flow and in native sign-ins. If several orders match a sign-in, the oldest applies.
     ///
     ///     try await world.order(.cancel, at: .google)
     ///

@@ -43,8 +43,8 @@ extension World {
             try await world.send("POST", "scenarios/\(Address.segment(name))", parameters)
         }
 
-        /// Ends a scenario (a ready-made situation). This removes its faults and its ordered sign-in results, and sets
-        /// the clock back. Its other changes stay.
+        /// Ends a scenario (a ready-made situation). The faults and sign-in results that the scenario ordered are
+        /// removed, and its clock changes are undone. Other changes, such as a new user, stay.
         ///
         /// - Throws: ``UnderstudyError``, such as `noSuchScenario`.
         public func end(_ name: String) async throws {

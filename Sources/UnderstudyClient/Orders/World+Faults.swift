@@ -54,8 +54,8 @@ extension World {
         let effect: [String: JSONValue]
     }
 
-    /// Orders a fault, such as an error or a delay, for the requests that meet all conditions. Several faults for the
-    /// same request apply one after the other.
+    /// Orders a fault, such as an error or a delay, for the requests that meet all conditions. If several faults match
+    /// a request, only the first one that is due applies.
     ///
     ///     try await world.fault(.error("invalid_grant"), host: "appleid.apple.com", path: "/auth/token")
     ///
@@ -88,8 +88,8 @@ extension World {
     ///
     /// - Parameters:
     ///   - step: the SMTP command at which the fault happens, such as `RCPT`, or `MESSAGE` for the end of a mail.
-    ///   - effects: `.delay`, `.disconnect`, or the effects that only mail has: `reply` as above, and
-    ///     `FaultEffect(["lose": true])`.
+    ///   - effects: `.delay`, `.disconnect`, or an effect that only mail has: `reply`, as in the example, or
+    ///     `FaultEffect(["lose": true])`, which loses the mail.
     ///   - sender: the envelope's sender; `*` stands for any characters.
     ///   - recipient: a recipient; `*` stands for any characters.
     ///   - after: the number of matching commands to let pass first.

@@ -34,7 +34,7 @@ extension World {
     public struct Accounts: Sendable, Hashable {
         let world: World
 
-        /// Lists all test users: those of the seed (the daemon's test data), then those added later.
+        /// Lists all test users: first the users of the seed (the daemon's test data), then the users added later.
         ///
         /// - Throws: ``UnderstudyError``.
         public func list() async throws -> [Account] {

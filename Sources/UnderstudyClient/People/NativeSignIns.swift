@@ -81,12 +81,12 @@ extension World {
             }
         }
 
-        /// Sends a security event of Google's Cross-Account Protection to the app's receiver, the seed's
-        /// `securityEventsURL`.
+        /// Sends a security event of Google's Cross-Account Protection to the app's receiver, whose URL is
+        /// `securityEventsURL` in the seed (the daemon's test data).
         ///
         /// - Parameters:
         ///   - event: the kind of event.
-        ///   - client: the client ID of the app that gets it.
+        ///   - client: the client ID of the app that gets the event.
         ///   - account: the person's account; not for `tokenRevoked` and `verification`.
         ///   - refreshToken: the revoked token; for `tokenRevoked`.
         ///   - reason: `hijacking` or `bulk-account`; for `accountDisabled`.

@@ -106,7 +106,8 @@ extension World {
     /// Issues ID tokens for tests in this test world without a sign-in, and revokes tokens.
     public var tokens: Tokens { Tokens(world: self) }
 
-    /// Explains a token, code or other value and its errors, by this test world's seed, keys, clock and recording.
+    /// Explains a token, code or other value, and lists its errors. The explanation uses this test world's seed (test
+    /// data), keys, clock and recorded requests.
     ///
     ///     let explanation = try await world.explain(idToken)
     ///     #expect(explanation.isSound)

@@ -38,8 +38,8 @@ extension World {
             /// The kind of source from which the provider's answer is known: `documented`, `recorded`, `specified`,
             /// `reported` or `chosen`.
             public let kind: String
-            /// The address of the source from which the provider's answer is known; for `chosen`, the reason for the
-            /// choice.
+            /// The address of the source from which the provider's answer is known. For the kind `chosen`, for which no
+            /// source was found, it is the reason for the choice.
             public let source: String
             /// The year, month or day of the source from which the provider's answer is known, such as `2024-05`.
             public let date: String?

@@ -12,7 +12,8 @@ extension World {
     ///   - method: the HTTP method: `GET`, `POST`…; `SMTP` for a mail that was sent.
     ///   - client: the client's ID at the provider.
     ///   - status: the answer's status.
-    ///   - isRefused: `true` returns exchanges with a diagnosis only, `false` those without one.
+    ///   - isRefused: `true` returns only exchanges whose request was refused, `false` only exchanges whose request
+    ///     wasn't refused.
     ///   - flow: the ID of the first exchange of a sign-in. All exchanges of that sign-in are returned.
     ///   - id: the ID of an exchange; only later ones are returned.
     /// - Throws: ``UnderstudyError``.
@@ -36,7 +37,8 @@ extension World {
     ///   - method: the HTTP method: `GET`, `POST`…; `SMTP` for a mail that was sent.
     ///   - client: the client's ID at the provider.
     ///   - status: the answer's status.
-    ///   - isRefused: `true` returns exchanges with a diagnosis only, `false` those without one.
+    ///   - isRefused: `true` returns only exchanges whose request was refused, `false` only exchanges whose request
+    ///     wasn't refused.
     ///   - id: the ID of an exchange; only later ones are returned.
     /// - Throws: ``UnderstudyError``.
     public func requests(

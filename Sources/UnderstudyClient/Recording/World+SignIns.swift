@@ -90,7 +90,7 @@ extension World {
     ///   - isUnfinished: `true` returns only unfinished sign-ins, `false` only finished ones.
     ///   - provider: a provider that took part, by its name in the seed.
     ///   - client: a part of the client's ID.
-    ///   - text: a text of the diagnosis, the person, the client or an ID; case is ignored.
+    ///   - text: a part of the diagnosis, of the user's data, of the client's ID or of a request's ID; case is ignored.
     ///   - id: the ID of a request; only sign-ins with a later request are returned.
     ///   - wait: the time to wait for the first sign-in, a minute at most.
     /// - Throws: ``UnderstudyError``.

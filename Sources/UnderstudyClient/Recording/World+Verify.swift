@@ -25,7 +25,7 @@ extension World {
     }
 }
 
-/// The error of a test's expectation about recorded requests that wasn't met.
+/// The error if the number of recorded requests that meet a test's conditions isn't the number that the test expects.
 public struct VerificationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A recorded request that nearly met the conditions of a test's expectation.
     public struct Near: Sendable, Hashable, Decodable {
@@ -42,7 +42,7 @@ public struct VerificationError: Error, Sendable, Hashable, CustomStringConverti
     /// The last twenty recorded requests with their answers, a line each.
     public let recorded: [String]
 
-    /// The whole report on a test's expectation that wasn't met, in several lines.
+    /// The error's report, in several lines: the expectation of the test that wasn't met, and the recorded requests.
     public var description: String {
         let near = near.map { "  near: \($0.id): \($0.differences.joined(separator: "; "))" }
         let recorded = recorded.map { "  recorded: \($0)" }
@@ -86,11 +86,12 @@ extension World {
     ///   - method: the HTTP method: `GET`, `POST`…; `SMTP` for a mail that was sent.
     ///   - client: the client's ID at the provider.
     ///   - status: the answer's status.
-    ///   - isRefused: `true` counts exchanges with a diagnosis only, `false` those without one.
+    ///   - isRefused: `true` counts only exchanges whose request was refused, `false` only exchanges whose request
+    ///     wasn't refused.
     ///   - flow: the ID of the first exchange of a sign-in.
     ///   - fields: values that fields of the query, form or JSON body must have.
-    /// - Throws: ``VerificationError`` if the number differs, with the exchanges that nearly met the conditions;
-    ///   ``UnderstudyError`` if the daemon can't be asked.
+    /// - Throws: ``VerificationError`` if the number isn't the expected one, with the exchanges that nearly met the
+    ///   conditions; ``UnderstudyError`` if the daemon can't be asked.
     public func verify(
         _ count: ExpectedCount = .atLeast(1), host: String? = nil, path: String? = nil, method: String? = nil,
         client: String? = nil, status: StatusFilter? = nil, isRefused: Bool? = nil, flow: String? = nil,

@@ -6,9 +6,9 @@ import Foundation
 ///     let nonce = NoncePair()
 ///     let credential = try await SignInWithApple.authorize(AppleIDRequest(nonce: nonce.sha256))
 ///
-/// The app's environment at its launch decides. With `UNDERSTUDY_URL`, as ``World/environment`` sets it, the world at
-/// that address answers (``SignInWithAppleStandIn``); otherwise the system does (`SignInWithAppleController`). A
-/// release build always uses the system.
+/// If the app was launched with the environment variable `UNDERSTUDY_URL`, as ``World/environment`` sets it, the test
+/// world at that address answers (``SignInWithAppleStandIn``). Otherwise, the system answers
+/// (`SignInWithAppleController`). A release build always uses the system.
 public enum SignInWithApple {
     /// The object that signs users in with Apple: Understudy's stand-in if the environment names a daemon, and
     /// otherwise Apple's.

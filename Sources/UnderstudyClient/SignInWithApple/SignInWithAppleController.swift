@@ -23,8 +23,8 @@
         }
     }
 
-    /// Shows the system's sheet for Sign in with Apple once. The controller holds its delegate weakly, so the running
-    /// call of `credential(for:)` keeps this delegate alive.
+    /// Shows the system's sheet for Sign in with Apple once. `ASAuthorizationController` doesn't retain its delegate,
+    /// so the running call of `credential(for:)` keeps the delegate alive.
     @MainActor
     private final class AppleIDSheet: NSObject, ASAuthorizationControllerDelegate {
         private var controller: ASAuthorizationController?

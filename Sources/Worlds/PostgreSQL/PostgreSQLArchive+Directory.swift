@@ -81,7 +81,8 @@ extension PostgreSQLArchive: WorldDirectory {
 
 extension PostgreSQLSchema {
     /// Returns the SQL statements that remove all data of a test world. The first statement removes the world's row,
-    /// which a daemon that is changing the world has locked. A daemon that begins a change later finds the row gone.
+    /// after any daemon that is changing the world has finished. A daemon that begins a change later no longer finds
+    /// the row.
     static func removal(of world: Int64) -> [PostgreSQLCall] {
         [remove, removeRows, removeChanges].map { $0(.integer(world)) }
     }

@@ -224,9 +224,8 @@ extension PostgreSQLArchive {
         return .conflict
     }
 
-    /// Returns whether a change was committed although its connection was lost. As long as the lost transaction may
-    /// still be committed, it holds a lock, for which this waits up to the server's limit. After that, the result is
-    /// unknown.
+    /// Returns whether a change was committed although its connection was lost. A transaction that may still be
+    /// committed holds a lock. This method waits for the lock, up to the database server's time limit.
     ///
     /// - Throws: `unknown` when it can't be determined whether the change was committed.
     private func hasCommitted(_ world: Int64, _ version: Int64) throws(StoreFailure) -> Bool {

@@ -11,14 +11,15 @@ import Time
 /// rows there are.
 package final class PostgreSQLArchive: Archive {
     package let pool: PostgreSQLPool
-    /// A random number by which the database marks the changes of this daemon, unlike those of all other daemons.
+    /// A random number that marks the changes in the database that this daemon has made. No two daemons have the same
+    /// number.
     let writer: Int64
     private let membership: Mutex<Membership>
     /// Whether the database schema is dropped when the archive of test worlds is closed.
     private let isTemporary: Bool
     private let isClosed = Atomic<Bool>(false)
 
-    /// This daemon's number among those that share the database, and the list of all these daemons.
+    /// The number of this daemon among the daemons that share the database, and the list of all these daemons.
     private struct Membership {
         var number: Int
         var replicas: [StoreHealth.Replica] = []
@@ -116,7 +117,7 @@ package final class PostgreSQLArchive: Archive {
 
     // MARK: - Replicas
 
-    /// Takes the least number that no daemon sharing the database has, for this daemon.
+    /// Gives this daemon the least number that no other daemon sharing the database has.
     private func join() throws(StoreFailure) {
         let name = "\(PostgreSQLArchive.hostName):\(getpid())"
         let number = try pool.use { connection throws(PostgreSQLError) in
@@ -163,8 +164,8 @@ package final class PostgreSQLArchive: Archive {
         }
     }
 
-    /// Records in the database that this daemon is alive, reads the list of the other daemons, and removes old changes.
-    /// Of all daemons, only the one with the lowest number removes them.
+    /// Records in the database that this daemon is alive, and reads the list of the other daemons. The daemon with the
+    /// lowest number also removes old changes of test worlds.
     func upkeep() throws(StoreFailure) {
         let (number, writer) = (replica, writer)
         let results = try pool.use { connection throws(PostgreSQLError) in

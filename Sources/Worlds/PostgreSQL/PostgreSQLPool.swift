@@ -6,7 +6,8 @@ import Time
 
 /// A daemon's connections to the database that keeps its test worlds: few, and shared by all requests.
 ///
-/// While the server can't be reached, requests are refused at once, and now and then a request tries to connect.
+/// While the server can't be reached, requests are refused at once. Only one request at a time, after a pause, tries to
+/// connect.
 package final class PostgreSQLPool: Sendable {
     /// A connection to the database, which one thread uses at a time.
     private struct Held: @unchecked Sendable {
@@ -21,7 +22,8 @@ package final class PostgreSQLPool: Sendable {
         var waiting: [DispatchSemaphore] = []
         var failure: StoreFailure?
         var failingSince: Instant?
-        /// The reason why the database server, which can be reached, has no space for changes; `nil` when it has.
+        /// The reason why the database server has no space for changes although it can be reached; `nil` when it has
+        /// space.
         var full: (failure: StoreFailure, since: Instant)?
         /// The time from which a request may try again to connect to the database.
         var retry = ContinuousClock.now
@@ -40,7 +42,7 @@ package final class PostgreSQLPool: Sendable {
     private static let pause = Duration.milliseconds(500)
 
     let address: PostgreSQLAddress
-    /// The database schema with the tables; `nil` for the schema to which the URL leads.
+    /// The database schema that contains the tables; `nil` means the schema that the database URL selects.
     let schema: String?
     private let state = Mutex(State())
 
@@ -49,7 +51,8 @@ package final class PostgreSQLPool: Sendable {
         self.schema = schema
     }
 
-    /// The reason why the database can't be reached or takes no changes, and the time since when; `nil` when it works.
+    /// The reason why the database can't be reached or takes no changes, and the time when this began; `nil` when it
+    /// works.
     var failure: (failure: StoreFailure, since: Instant)? {
         state.withLock { state in
             guard let failure = state.failure, let since = state.failingSince else { return state.full }
@@ -151,8 +154,8 @@ package final class PostgreSQLPool: Sendable {
         }
     }
 
-    /// Connects to the database. Returns `nil` if the server takes no more connections, but the pool has connections to
-    /// wait for.
+    /// Connects to the database. Returns `nil` if the server takes no more connections, but the pool has other
+    /// connections that will become free.
     private func connected(_ outages: Int) throws(StoreFailure) -> Held? {
         let result: Result<PostgreSQLConnection, StoreFailure>
         do throws(StoreFailure) { result = .success(try checked(connect())) } catch { result = .failure(error) }

@@ -3,13 +3,13 @@ import PostgreSQL
 
 /// The tables and SQL statements with which test worlds are kept in a PostgreSQL database.
 ///
-/// A world has a version, which rises with each change, and the changes of the last minutes, from which other daemons
-/// update their copies of the world in memory. The world's rows are for daemons that load the whole world, and are
-/// sorted by their places. Single values of a world, such as its clock, are rows of a table without a name. Keys and
+/// The database keeps each world's version, which rises with each change. From the changes of the last two minutes,
+/// other daemons update their copies of the world in memory. From all rows, sorted by their places, a daemon loads the
+/// whole world. Single values of a world, such as its clock, are kept as rows of a table without a name. Keys and
 /// values are bytes, because a PostgreSQL text can't hold U+0000.
 enum PostgreSQLSchema {
-    /// The version of the database layout in which test worlds are kept. It doesn't count the declarations of the rows'
-    /// fields.
+    /// The version of the database tables in which test worlds are kept. New fields in the JSON of a row don't raise
+    /// it.
     static let version = 3
 
     static let tables = [
@@ -56,9 +56,9 @@ enum PostgreSQLSchema {
 
     // MARK: - Transactions
 
-    /// Begins a transaction that changes a test world. Together with the lock on the world's row, it is serializable
-    /// for one world: everything that it reads of the world belongs to the locked version, and no other daemon changes
-    /// the world before the transaction ends.
+    /// Begins a transaction that changes a test world. After the transaction has locked the world's row, everything
+    /// that it reads of the world belongs to one version, and no other daemon changes the world before the transaction
+    /// ends.
     static let begin = statement("begin", "BEGIN ISOLATION LEVEL READ COMMITTED")
     static let beginReading = statement("begin_reading", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     static let commit = statement("commit", "COMMIT")
@@ -138,18 +138,18 @@ enum PostgreSQLSchema {
             WHERE id = $1 AND version = $2 RETURNING 1)
         SELECT 1 / count(*) FROM done
         """)
-    /// The SQLSTATE of PostgreSQL for a division by zero, by which statements report that a test world has another
-    /// version.
+    /// The SQLSTATE of PostgreSQL for a division by zero. Statements provoke this error when a test world doesn't have
+    /// the expected version.
     static let otherVersionState = "22012"
     /// The SQLSTATE of PostgreSQL for a change in a read-only transaction.
     static let readOnlyState = "25006"
     /// The SQLSTATE of PostgreSQL for a full disk.
     static let fullState = "53100"
-    /// Raises a test world's version, so that a commit that began from the version before fails.
+    /// Raises a test world's version, so that a commit that expects the earlier version fails.
     static let skipVersion = statement(
         "skip_version", "UPDATE understudy_worlds SET version = version + 1 WHERE id = $1")
-    /// Removes old changes of test worlds from the database. A daemon that hasn't read them yet loads the whole world
-    /// again.
+    /// Removes old changes of test worlds from the database. A daemon that hasn't read these changes yet must load the
+    /// whole world.
     static let trim = statement(
         "trim", "DELETE FROM understudy_changes WHERE at < now() - interval '\(changeLife)'")
 
@@ -201,7 +201,8 @@ enum PostgreSQLSchema {
         "remove_replica", "DELETE FROM understudy_replicas WHERE number = $1 AND token = $2")
 
     /// Returns the key of a row as it is stored in the database. PostgreSQL's indexes take some 2,700 bytes at most, so
-    /// a longer key is replaced by its digest, after a byte that no text has.
+    /// a key of more than 512 bytes is replaced by its digest. Before the digest is the byte 0xFF, which UTF-8 never
+    /// contains.
     static func writtenKey(_ key: String) -> [UInt8] {
         key.utf8.count <= 512 ? Array(key.utf8) : [0xFF] + Digest.sha256(key)
     }

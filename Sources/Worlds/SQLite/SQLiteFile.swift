@@ -126,9 +126,8 @@ final class SQLiteFile {
         }
     }
 
-    /// Closes the SQLite file, so that other programs can use it. Objects that still refer to the database, such as a
-    /// key that is being made, may outlive the daemon, so SQLite may close it late. Therefore the log beside the file
-    /// is written into the file now, so that a copy of the file alone is complete.
+    /// Closes the SQLite file, so that other programs can use it. First, the write-ahead log beside the file is written
+    /// into the file, so that a copy of the file alone is complete.
     func close() {
         // If another program reads the file now, SQLite writes the log into it later.
         database.wait(milliseconds: 500)
@@ -184,7 +183,7 @@ private final class SQLiteFileLock {
 }
 
 extension SQLiteError {
-    /// The SQLite error in a line, with the system's message when the file couldn't be read or written.
+    /// The SQLite error in a line. If the file couldn't be read or written, the operating system's message is included.
     fileprivate var line: String {
         guard primaryCode == 10, systemError != 0 else { return message }
         return "\(message): \(String(cString: strerror(systemError)))"
@@ -210,8 +209,7 @@ extension StoreFailure {
 /// The tables and SQL statements with which test worlds are kept in an SQLite file. The file has no indexes, because a
 /// daemon queries its tables in memory.
 enum SQLiteSchema {
-    /// The version of the file layout in which test worlds are kept. It doesn't count the declarations of the rows'
-    /// fields.
+    /// The version of the SQLite tables in which test worlds are kept. New fields in the JSON of a row don't raise it.
     static let version: Int64 = 2
     /// The application ID in SQLite's header that marks the files of this program: "UNDS".
     static let applicationID: Int64 = 0x554E_4453

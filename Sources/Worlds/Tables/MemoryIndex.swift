@@ -1,8 +1,8 @@
 import Time
 
-/// An index of a table in memory: for each value, the rows that have the value, in the sequence in which they got it.
-/// The index of a test world's table is only used while the world's lock is held. The index of the seed's rows never
-/// changes once it is made.
+/// An index of a table in memory: for each value, the rows that have the value, in the sequence in which they got the
+/// value. The index of a test world's table is only used while the world's lock is held. The index of the seed's rows
+/// never changes once it is made.
 final class MemoryIndex: @unchecked Sendable {
     /// An entry of an index: a row, by its slot in the table, in the linked list of all rows with the same value.
     private struct Node {
@@ -175,8 +175,8 @@ final class MemoryIndex: @unchecked Sendable {
         }
     }
 
-    /// Puts a removed index entry back. Its neighbours are those from before the removal, because later changes have
-    /// been undone already.
+    /// Puts a removed index entry back. Its neighbours in the list are the same as before the removal, because later
+    /// changes have been undone already.
     private func undoTaking(_ place: Int32, _ node: Node, _ before: Int32) {
         free.removeLast()
         nodes[Int(place)] = node
@@ -191,8 +191,8 @@ final class MemoryIndex: @unchecked Sendable {
     }
 }
 
-/// Sorted texts, each with the slot of the table row to which it belongs. The texts are in chunks, so that adding one
-/// moves only few others.
+/// Sorted texts, each with the slot of the table row to which it belongs. The texts are kept in chunks, so that adding
+/// a text moves only a few of the others.
 final class SortedTexts {
     struct Entry: Comparable {
         let text: String
@@ -269,12 +269,12 @@ final class SortedTexts {
         }
     }
 
-    /// Returns the position of the last chunk of sorted texts that doesn't begin after `entry`, or of the first chunk.
+    /// Returns the position of the chunk of sorted texts to which `entry` belongs.
     private func chunk(of entry: Entry) -> Int {
         max(0, SortedTexts.firstPlace(chunks.count) { chunks[$0][0] > entry } - 1)
     }
 
-    /// Returns the first position in a chunk of sorted texts whose entry isn't before `entry`.
+    /// Returns the position in a chunk of sorted texts at which `entry` is, or would be inserted.
     private static func place(of entry: Entry, in chunk: [Entry]) -> Int {
         firstPlace(chunk.count) { chunk[$0] >= entry }
     }
@@ -295,8 +295,8 @@ struct ExpiryQueue {
     struct Entry {
         let drop: Instant
         let slot: Int32
-        /// The generation of the row's slot when this entry was added. If the slot has another generation now, the
-        /// entry is obsolete.
+        /// The generation of the row's slot when this entry was added. The generation rises when the slot gets another
+        /// row or expiry, which makes the entry obsolete.
         let generation: UInt32
     }
 

@@ -2,7 +2,7 @@ import Synchronization
 import Time
 
 /// A table of a test world in memory: rows in slots of an array, linked in the sequence in which they were added, and
-/// found by key and by indexes. No operation takes longer with more rows, except those that list them.
+/// found by key and by indexes. Only operations that list rows take longer when there are more rows.
 ///
 /// The rows of a seed are in a table of their own, which all worlds share and which never changes: a world's table has
 /// only the differences.
@@ -14,8 +14,7 @@ final class MemoryTable {
         var next: Int32 = -1
         /// The slot of the seed's row that this row replaces, or -1.
         var seeded: Int32 = -1
-        /// The time from which the row may be removed. Entries of `expiries` with another generation belong to earlier
-        /// rows or times of the same slot.
+        /// The time from which the row may be removed; `nil` for never.
         var drop: Instant?
         var generation: UInt32 = 0
     }
@@ -30,8 +29,8 @@ final class MemoryTable {
 
     struct Change {
         let key: String
-        /// The test world's own row before the change; `nil` if there was none, because the row was added or was the
-        /// seed's.
+        /// The test world's own row before the change; `nil` if the change added the row, or if the row came from the
+        /// seed.
         let row: StoredRow?
         let place: Place
     }
@@ -40,27 +39,29 @@ final class MemoryTable {
     let base: MemoryTable?
     /// The seed's rows that the test world has removed (-1) or replaced, each with the slot of the replacing row.
     var hidden: [Int32: Int32] = [:]
-    /// The first slot of the seed's table whose row the test world may still have. All rows of the seed before it have
-    /// been removed.
+    /// The first slot of the seed's table whose row the test world may still have. The test world has removed the rows
+    /// of all slots before it.
     var firstSeeded: Int32 = 0
     var slots: ContiguousArray<Slot> = []
     var free: [Int32] = []
     var byKey: [String: Int32] = [:]
-    /// The bytes of the rows that aren't seeded, if the table's declaration says how they are counted.
+    /// The size in bytes of all rows that don't come from the seed; 0 if the table's declaration doesn't say how to
+    /// count it.
     private(set) var size = 0
     var first: Int32 = -1
     var last: Int32 = -1
-    /// The indexes of the table, updated with every change. A table of the seed's rows has none of these.
+    /// The indexes of the table, updated with every change. Empty for a table of the seed's rows.
     let indexes: [MemoryIndex]
-    /// The indexes of a table of the seed's rows, each made on first use: most are never used, and loading many users
-    /// would take twice as long. The lock is needed because several test worlds use them at once.
+    /// The indexes of a table of the seed's rows. An index is made at its first use, because most of them are never
+    /// used. The lock is needed because several test worlds use the indexes at the same time.
     private let seededIndexes = Mutex<[Int: MemoryIndex]>([:])
     /// The sorted texts of the table's rows, made on first use, also for the seed's rows.
     let sorted = Mutex<SortedTexts?>(nil)
     var expiries = ExpiryQueue()
     var changes: [Change] = []
     var keepsChanges = false
-    /// Whether the table undoes changes and mustn't change its indexes, because these undo their own changes.
+    /// Whether the table is undoing changes. Its indexes undo their changes themselves, so the table mustn't change
+    /// them meanwhile.
     var isUndoing = false
     let places: RowPlaces
 
@@ -505,14 +506,14 @@ extension MemoryTable {
         }
     }
 
-    /// Returns how the row with this key is stored, in relation to the seed's rows; `nil` if it isn't stored.
+    /// Returns the relation of the stored row with this key to the seed's rows; `nil` if the row isn't stored.
     private func kind(of key: String) -> ArchivedRow.Kind? {
         let seeded = base?.byKey[key]
         guard let slot = byKey[key] else { return seeded.flatMap { hidden[$0] == nil ? nil : .removed } }
         return slots[Int(slot)].seeded >= 0 ? .replacing : .own
     }
 
-    /// Puts a row from a file or database into the table. The rows come sorted by their places.
+    /// Puts a row from a file or database into the table. Rows must be put in the sequence of their places.
     func apply(_ archived: ArchivedRow, _ coder: StoredCoder) throws(StoreFailure) {
         guard let kind = archived.kind, kind != .removed else {
             _ = remove(archived.key)

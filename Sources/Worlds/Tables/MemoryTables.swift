@@ -4,8 +4,7 @@ import Time
 /// The tables and single values of one test world, made on first use. The type is sendable because it is only used
 /// while the world's lock is held.
 package final class MemoryTables: @unchecked Sendable {
-    /// The source of those values of a test world, such as its clock, that haven't been used yet; usually the seed (the
-    /// initial data).
+    /// The source of the initial single values of a test world, such as its clock; usually the seed (the initial data).
     private var origin: any WorldOrigin
     /// The source of the rows that a test world's tables contain at the start, usually the seed (the initial data);
     /// `nil` means `origin`.
@@ -13,7 +12,7 @@ package final class MemoryTables: @unchecked Sendable {
     private var tables: [ObjectIdentifier: MemoryTable] = [:]
     private var values: [ObjectIdentifier: AnyBox] = [:]
     private let places = RowPlaces()
-    /// The test world's clock and random generator, kept in variables because nearly every change uses them.
+    /// The test world's clock and random generator. Nearly every change uses them, so they have variables of their own.
     private var clock: Box<WorldClock>?
     private var randomSource: Box<RandomSource>?
     /// Copies of the values that the transaction has changed, in their form before the transaction.
@@ -27,8 +26,8 @@ package final class MemoryTables: @unchecked Sendable {
         rowOrigin = rows
     }
 
-    /// Changes the source of initial values. The tables and values that the earlier source declares are made first, so
-    /// that it doesn't matter which of them were used before.
+    /// Replaces the source of initial values. First, all tables and values that the earlier source declares are made
+    /// with that source's data, whether they have been used or not.
     func adopt(_ origin: any WorldOrigin) {
         for type in self.origin.storedTypes.rows.values { _ = table(type) }
         for type in self.origin.storedTypes.values.values { use(type) }
@@ -102,8 +101,8 @@ package final class MemoryTables: @unchecked Sendable {
         return change
     }
 
-    /// Puts rows and values from a file or database into the test world. Those whose type this program doesn't know are
-    /// ignored.
+    /// Puts rows and values from a file or database into the test world. Rows and values whose type this program
+    /// doesn't know are ignored.
     func apply(_ rows: [ArchivedRow], _ values: [ArchivedValue]) throws(StoreFailure) {
         let (coder, types) = (origin.coder, origin.storedTypes)
         for row in rows {

@@ -2,8 +2,8 @@ import Time
 
 /// A row of a test world's table, such as an issued token. It is found by its key, and stored as JSON.
 ///
-/// The names of a row's fields, and those of everything in it, are a stored format. A field that is added must be
-/// optional or have a default in the row's own decoder, and an existing one must not be renamed.
+/// The names of a row's fields, and of all fields inside them, are part of the stored format. A new field must be
+/// optional or have a default in the row's own decoder. An existing field must not be renamed.
 package protocol Row: Codable, Sendable {
     associatedtype Key: TableKey
 
@@ -82,13 +82,13 @@ package final class SortedIndex<R: Row>: Sendable {
 /// A value that a test world has only once, such as its clock. It is stored as JSON, like the rows of tables.
 package protocol WorldValue: Codable, Sendable {
     /// The unique name of the value, made of its owner and its kind, such as `mail.inbox`. A file or database stores
-    /// the value under this name, and also the names of the value's fields are a stored format.
+    /// the value under this name. The names of the value's fields are stored, too, so they must not change.
     static var name: String { get }
-    /// Makes the value that a new test world has, if its seed (the initial data) doesn't give another one.
+    /// Makes the initial value for test worlds whose seed (the initial data) gives none.
     init()
 
-    /// Returns whether this value is known to have the same JSON as `other`. With `false`, the value is encoded to find
-    /// out.
+    /// Returns whether this value is known to have the same JSON as `other`. If the result is `false`, the JSON of both
+    /// values is compared.
     func isWritten(as other: Self) -> Bool
 }
 
@@ -111,8 +111,8 @@ package protocol WorldOrigin: Sendable {
 /// A row of any type in a table in memory. Its content never changes: a changed row is stored as a new object.
 class StoredRow {
     let key: String
-    /// The number by which the rows of a test world are ordered as they were added; negative until the row is in a
-    /// table. A row that replaces another row gets the other's number.
+    /// The row's number in the sequence in which the rows of a test world were added; negative until the row is in a
+    /// table. A row that replaces an earlier row gets the earlier row's number.
     var place: Int64 = -1
 
     init(key: String) { self.key = key }
@@ -129,8 +129,7 @@ final class Stored<R: Row>: StoredRow {
 }
 
 extension StoredRow {
-    /// Returns the row as a value of its type. The row must be of this type, which holds because a table has rows of
-    /// one type.
+    /// Returns the row as a value of its type. The caller must know that the row is of this type.
     func row<R: Row>(_ type: R.Type) -> R { unsafeDowncast(self, to: Stored<R>.self).row }
 }
 
@@ -206,7 +205,7 @@ package final class SeededTable<R: Row>: @unchecked Sendable {
     /// All rows of the table, in the seed's sequence.
     package var rows: [R] { table.rows(after: nil, limit: .max).map { $0.row(R.self) } }
 
-    /// Sorts the seed's rows for searches. Otherwise the first search in a test world would sort them, under the
+    /// Sorts the seed's rows for searches, so that the first search in a test world needn't do so while it holds the
     /// world's lock.
     package func prepareOrder() { table.prepareOrder() }
 

@@ -11,8 +11,9 @@ package struct Snapshot: ~Copyable, TableReading {
     package let tables: MemoryTables
 }
 
-/// A change of a test world's tables: all of it is committed, or nothing when an error is thrown. If another daemon has
-/// changed the world meanwhile, the closure runs again, so it must do nothing but read and write tables.
+/// A change of a test world's tables: all of it is committed, or nothing when an error is thrown. The closure that gets
+/// the transaction runs again if another daemon has changed the world meanwhile, so the closure must do nothing but
+/// read and write tables.
 package struct Transaction: ~Copyable, TableReading {
     package let tables: MemoryTables
 }
@@ -78,9 +79,9 @@ extension Transaction {
 
     package mutating func remove<R: Row>(_ type: R.Type, _ key: R.Key) { _ = tables.remove(type, key) }
 
-    /// Removes a row from its table and returns it. Returns `nil` when there is no such row, or when it isn't `wanted`,
-    /// so that it stays. Use this for values that work once, such as codes: of all requests with the same key, one gets
-    /// the row, and only that one may go on.
+    /// Removes a row from its table and returns it. If there is no such row, or `isWanted` returns `false` for it,
+    /// nothing is removed and the result is `nil`. Use this for values that work once, such as authorization codes: of
+    /// several requests with the same key, only one gets the row.
     package mutating func pop<R: Row>(
         _ type: R.Type, _ key: R.Key, where isWanted: (R) -> Bool = { _ in true }
     ) -> R? {
@@ -96,8 +97,8 @@ extension Transaction {
         return rows
     }
 
-    /// Changes the table row with this key. Returns `false` when there is none. A value that works once but is kept, to
-    /// tell who has used it, must be marked as used in the transaction that has found it unused.
+    /// Changes the table row with this key. Returns `false` when there is no such row. For a value that works only once
+    /// but stays in the table, check that it is unused and mark it as used in the same transaction.
     @discardableResult
     package mutating func change<R: Row>(_ type: R.Type, _ key: R.Key, _ body: (inout R) -> Void) -> Bool {
         guard var row = tables.find(type, key) else { return false }
@@ -142,8 +143,7 @@ package struct RandomSource: WorldValue {
 
     package init(seed: String?) { generator = Randomness(seed: seed) }
 
-    /// Returns whether both generators are the system's random generator, which nearly every change uses, and which has
-    /// no state to write.
+    /// Returns whether both values are the system's random generator, which has no state to store.
     package func isWritten(as other: RandomSource) -> Bool {
         generator.isSystem && other.generator.isSystem && generator.isUsed == other.generator.isUsed
     }

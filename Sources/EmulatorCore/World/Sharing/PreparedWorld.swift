@@ -30,7 +30,7 @@ extension World {
     }
 }
 
-/// The part of one replica (one of several daemons) in preparing a world that they share.
+/// The work of one of several daemons (replicas) that prepare a world that they share.
 struct SharedPreparation {
     enum Turn: Equatable {
         case done
@@ -55,8 +55,8 @@ struct SharedPreparation {
         self.replica = replica
     }
 
-    /// Returns whether this replica or another one plays the world's scenarios. If the other replica's heartbeat has
-    /// stopped, this replica takes over. `now` is in seconds of the machine's monotonic clock.
+    /// Returns whether this replica (one of several daemons) or another one plays the world's scenarios. If the other
+    /// replica's heartbeat has stopped, this one takes over. `now` is in seconds of the machine's monotonic clock.
     mutating func next(at now: Int = MachineClock.uptime) throws(StoreFailure) -> Turn {
         let silent = seen.flatMap { now - $0.at >= SharedPreparation.patience ? $0 : nil }
         let replica = replica

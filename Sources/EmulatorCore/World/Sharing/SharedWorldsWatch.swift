@@ -1,13 +1,13 @@
 import Platform
 import Worlds
 
-/// Watches the worlds that this daemon shares with other replicas, on a thread of its own, as long as their registry
-/// exists. It refreshes worlds that have listeners, tells other replicas which worlds are used here, and removes unused
-/// worlds.
+/// A thread that watches the worlds which this daemon shares with other replicas (daemons with the same store). It
+/// reads the changes to worlds that have listeners, tells the replicas which worlds this daemon uses, and removes
+/// unused worlds.
 struct SharedWorldsWatch {
-    /// The seconds after which the store is told again which worlds this daemon has used.
+    /// The seconds between two reports to the store about the worlds that this daemon has used.
     private static let noteInterval = 30
-    /// The largest number of seconds by which the last use of a world in the store may be out of date.
+    /// The largest number of seconds by which the time of a world's last use may be out of date in the store.
     static let delay = 3 * noteInterval
     /// The microseconds between two refreshes of the worlds that have listeners.
     private static let pause: UInt32 = 100_000
@@ -33,7 +33,7 @@ struct SharedWorldsWatch {
         }
     }
 
-    /// Does the work that is due at present. Returns `false` when the registry of worlds has been freed or has ended.
+    /// Does the work that is due now. Returns `false` when the watch must end, because the server has stopped.
     private mutating func look(_ registry: WorldRegistry) -> Bool {
         guard !registry.state.withLock({ $0.sharing.hasEnded }) else { return false }
         do throws(StoreFailure) {
@@ -75,8 +75,7 @@ extension WorldRegistry {
         }
     }
 
-    /// Counts all shared worlds, and removes from memory those that other replicas have deleted and that no request
-    /// here has used since.
+    /// Counts all shared worlds, and removes from memory those that other replicas have deleted.
     func compareWithAll() throws(StoreFailure) {
         guard let directory = archive?.directory else { return }
         let there = Set(try directory.list().map(\.name))
@@ -90,8 +89,8 @@ extension WorldRegistry {
         }
     }
 
-    /// Removes from memory the worlds that this daemon hasn't used for an hour. With `forAll`, also deletes from the
-    /// store those that no replica has used.
+    /// Removes from memory the worlds that this daemon hasn't used for an hour. If `forAll` is true, also deletes from
+    /// the store the worlds that no replica has used for a little over an hour.
     func letIdleGo(forAll: Bool) throws(StoreFailure) {
         let now = now()
         let gone = state.withLock { sweep(&$0, now) }

@@ -9,7 +9,8 @@ import Worlds
 extension WorldRegistry {
     /// The state of a registry whose worlds are shared with other replicas, in addition to the worlds that it holds.
     struct Sharing {
-        /// The functions that make the endpoints for seeds that worlds got while daemons were running.
+        /// The functions that check seeds and make their endpoints, for worlds that got a seed while a daemon was
+        /// running.
         var seeds: RuntimeSeeds?
         /// The names of the worlds that this daemon has used since it last told the other replicas.
         var used: Set<String> = []
@@ -18,8 +19,8 @@ extension WorldRegistry {
         var hasEnded = false
     }
 
-    /// A lock that is held while a shared world is loaded or gets a different seed, so that this isn't done twice. A
-    /// small number of locks serves all worlds.
+    /// A lock that is held while a shared world is loaded or its seed is replaced, so that two requests don't do so at
+    /// the same time. Several worlds have the same lock.
     final class Turn: Sendable {
         static let count = 32
         let lock = Mutex(())
@@ -45,12 +46,11 @@ extension WorldRegistry {
 
     // MARK: - Asking for a world
 
-    /// The number of times that this daemon tries to get a shared world, which another replica may delete at the same
-    /// time.
+    /// How often this daemon tries to get a shared world, in case another replica deletes it at the same time.
     private static let attempts = 5
 
-    /// Returns the shared world of this name. With `refreshing`, it includes all changes that other replicas have
-    /// committed before.
+    /// Returns the shared world of this name. If `refreshing` is true, the world includes all changes that other
+    /// replicas have committed so far.
     func shared(_ name: String, makes: Bool, refreshing: Bool) throws(StoreFailure) -> World? {
         for _ in 0..<WorldRegistry.attempts {
             var found = held(name)
@@ -67,7 +67,8 @@ extension WorldRegistry {
         throw StoreFailure(.slow, "other daemons keep deleting the test world \(name)")
     }
 
-    /// Loads a shared world that this daemon doesn't hold, or makes a new one.
+    /// Loads a shared world that this daemon doesn't hold in memory. If no daemon has made the world, it is made if
+    /// `makes` is true.
     private func takeUp(_ name: String, makes: Bool) throws(StoreFailure) -> World? {
         try turn(of: name) { () throws(StoreFailure) -> World? in
             if let world = held(name) { return world }
@@ -111,7 +112,7 @@ extension WorldRegistry {
         return count < WorldRegistry.limit
     }
 
-    /// Adds deleted worlds to the count of their kind, and clears their recordings of requests.
+    /// Counts deleted worlds under the reason `kind`, and clears their recordings of requests.
     func note(_ gone: [String], as kind: any WritableKeyPath<Counts, Int> & Sendable) throws(StoreFailure) {
         guard !gone.isEmpty else { return }
         state.withLock { $0.counts[keyPath: kind] += gone.count }
@@ -129,8 +130,8 @@ extension WorldRegistry {
         }
     }
 
-    /// Returns the world with the seed that its tables name, which another replica may have changed; `nil` when the
-    /// world has been removed meanwhile.
+    /// Returns the world with its present seed, which another replica may have replaced. Returns `nil` when the world
+    /// has been removed meanwhile.
     ///
     /// - Throws: The reason why this daemon can't use that seed.
     private func withItsSeed(_ world: World) throws(StoreFailure) -> World? {
@@ -197,8 +198,8 @@ extension WorldRegistry {
         world.streams.endAll()
     }
 
-    /// Returns all worlds by name, with the seconds since each was last used. The recordings of worlds that several
-    /// daemons share may lack the requests that other replicas have recorded since the last reading.
+    /// Returns all worlds by name, with the seconds since each was last used. If several daemons share the worlds,
+    /// recordings may lack the latest requests to other daemons.
     package func list() throws(StoreFailure) -> [ListedWorld] {
         let here = all
         guard let directory = archive?.directory else {
@@ -227,8 +228,7 @@ package struct ListedWorld: Sendable {
 }
 
 extension World {
-    /// Notifies the world's listeners that another replica has changed something. Requests need no notification, since
-    /// each reads the tables.
+    /// Notifies the world's listeners that another replica has changed the world.
     fileprivate func othersHaveChanged(_ change: StoreChange) {
         noteChange()
         if change.isReset {
@@ -241,8 +241,8 @@ extension World {
         inboxListeners.tell()
     }
 
-    /// Whether the world must stay in this daemon's memory, because it has a listener or a port, which aren't in the
-    /// tables.
+    /// Whether the world must stay in this daemon's memory, because it has a listener or a port. Listeners and ports
+    /// aren't in the store.
     var isNeededHere: Bool {
         state.isShared && (isListenedTo || !state.openedPorts.withLock { $0.isEmpty })
     }

@@ -8,8 +8,8 @@ import Worlds
 #endif
 
 extension WorldSnapshot {
-    /// Reads the JSON of a snapshot that `World.snapshot` has written. A row or value that can't be in a world with
-    /// this seed format is an error.
+    /// Reads the JSON of a snapshot that `World.snapshot` has written. Tables and values that aren't in `format` are
+    /// errors.
     package init(reading bytes: [UInt8], _ format: SeedFormat) throws(SnapshotIssue) {
         if let number = JSONNumbers.first(beyond: WorldSnapshot.numberLimit, in: bytes) {
             throw SnapshotIssue(path: "$", message: "the number \(number.prefix(40)) is too large for a test world")
@@ -111,8 +111,8 @@ private struct SnapshotDocument: Decodable {
 }
 
 extension SnapshotIssue {
-    /// Makes an error about a snapshot from the error of its decoder. It doesn't repeat the malformed value, which may
-    /// be a secret.
+    /// Makes an error about a snapshot from the error of its decoder. The message doesn't repeat the malformed value,
+    /// which may be a secret.
     fileprivate init(_ error: any Error) {
         let context: DecodingError.Context
         var what = "the value isn't of the expected form"

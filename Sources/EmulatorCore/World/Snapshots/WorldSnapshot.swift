@@ -3,25 +3,26 @@ import JSON
 import Time
 import Worlds
 
-/// The state of a world at one moment as JSON, which any store can take from any other: its seed, every table's rows in
-/// their order, values such as the clock and the generator, and the keys that sign. The recording isn't part of it.
+/// The state of a world at one moment as JSON. It can be loaded into any kind of store, whichever kind it comes from.
+/// It has the world's seed, every table's rows in their order, values such as the clock and the random generator, and
+/// the signing keys. It doesn't have the recording of requests.
 ///
 ///     {"snapshot": 1, "version": "0.1.0", "world": "default", "time": "2026-01-02T03:04:05Z", "seed": "{…}",
 ///      "keys": […], "values": {"clock": {…}, …}, "tables": {"people": […], …}}
 ///
-/// `seed` is the whole seed as the text of one file. Rows and values are in the stored format of archives (see `Row`);
-/// raw mails are base64.
+/// `seed` is the whole seed as the text of one file. Rows and values are in the form in which files and databases store
+/// them (see `Row`). Raw mails are in base64.
 package struct WorldSnapshot: Sendable {
-    /// The version of the snapshot format. It goes up when older versions of this program couldn't read the written
-    /// snapshots.
+    /// The version of the snapshot format. It goes up with each change after which older versions of this program can't
+    /// read new snapshots.
     static let format = 1
     /// The size of the largest snapshot that is written or read, in bytes.
     package static let sizeLimit = 32 << 20
     /// The largest number that a snapshot may contain. Counters continue from the numbers in a snapshot, and must not
     /// overflow 64 bits.
     static let numberLimit = 9_007_199_254_740_992.0
-    /// The names of values that only tell how a world is stored. They aren't part of a snapshot, and a world that loads
-    /// a snapshot keeps its own.
+    /// The names of values that only tell how a world is stored. Snapshots don't contain these values, and a world that
+    /// loads a snapshot keeps its own values.
     static let keptOut: Set<String> = [StoredSeed.name, PreparedWorld.name]
 
     /// The world's whole seed, as the text of a single seed file.
@@ -47,7 +48,7 @@ package struct SnapshotIssue: Error, Sendable {
 
 extension World {
     /// Returns the world's present state as the JSON of a snapshot. `version` is the version of this program. The time
-    /// that this takes grows with the world's size, partly under the world's lock.
+    /// that this takes grows with the world's size; part of it is under the world's lock.
     ///
     /// - Throws: The reason why a table row can't be written.
     package func snapshot(version: String) throws(StoreFailure) -> [UInt8] {
@@ -93,7 +94,7 @@ extension World {
     private static func name<R: Row>(of type: R.Type) -> String { type.tableName }
 }
 
-/// Joins JSON values to the object that a snapshot consists of.
+/// Writes the JSON object of a snapshot, member by member.
 private struct SnapshotWriter {
     private var bytes: [UInt8] = Array("{".utf8)
     private var isFirst = true
