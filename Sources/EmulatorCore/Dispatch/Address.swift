@@ -220,15 +220,43 @@ package struct HostAlias: Sendable, Equatable {
         return rest.isEmpty || rest.hasPrefix("/") ? rest : nil
     }
 
-    /// Returns the short forms of a path at a provider's `host`: `/oidc/corp/token` for `/token` at
-    /// `login.corp.example`.
-    func shortened(_ path: String, at host: String) -> [String] {
-        guard host == self.host else { return [] }
-        let below = rest(of: path, at: host).map { [prefix + $0] } ?? []
-        return below + HostAlias.metadata.filter { path == $0 + self.path }.map { $0 + prefix }
-    }
-
     /// The beginnings of the paths of an authorization server's metadata, by RFC 8414: section 3.1 for OAuth, section 5
     /// for OpenID Connect. The path of the server's issuer follows them.
     package static let metadata = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]
+}
+
+/// The short addresses of providers' hosts, found by the host and the path for which they stand. A seed can have
+/// thousands of issuers, each with a short address.
+struct HostAliases {
+    private var places: [String: [String: [HostAlias]]] = [:]
+    /// The greatest number of slashes in a path for which a short address stands.
+    private var depth = 0
+
+    init(_ aliases: [HostAlias] = []) { for alias in aliases { add(alias) } }
+
+    mutating func add(_ alias: HostAlias) {
+        places[alias.host, default: [:]][alias.path, default: []].append(alias)
+        depth = max(depth, alias.path.utf8.count { $0 == UInt8(ascii: "/") })
+    }
+
+    /// Returns the short forms of a path at a provider's `host`: `/oidc/corp/token` for `/token` at
+    /// `login.corp.example`.
+    func shortPaths(of path: String, at host: String) -> [String] {
+        guard let places = places[host] else { return [] }
+        var found: [String] = []
+        // A short address stands for a path that ends before a slash of this one, or where this one ends.
+        var end: String.Index? = path.startIndex
+        for _ in 0...depth + 1 {
+            guard let place = end else { break }
+            if place == path.endIndex || path.utf8[place] == UInt8(ascii: "/") {
+                found += (places[String(path[..<place])] ?? []).map { $0.prefix + path[place...] }
+            }
+            guard place < path.endIndex else { break }
+            end = path.utf8[path.utf8.index(after: place)...].firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
+        }
+        for metadata in HostAlias.metadata where path.hasPrefix(metadata) {
+            found += (places[String(path.dropFirst(metadata.count))] ?? []).map { metadata + $0.prefix }
+        }
+        return found
+    }
 }

@@ -45,6 +45,8 @@ struct EndpointTable: Sendable {
     private var aliases: [String: HostAlias] = [:]
     /// The greatest number of path segments with which a short address begins, such as 2 for `/oidc/corp`.
     private var aliasDepth = 0
+    /// The same short addresses, found by what they stand for.
+    private var hostAliases = HostAliases()
 
     /// Makes the table of endpoints. `own` are the endpoints that belong to no provider. An endpoint that controls the
     /// daemon runs only if `control` returns `nil`.
@@ -70,6 +72,7 @@ struct EndpointTable: Sendable {
             for endpoint in endpoints { add(endpoint, of: provider) }
             for alias in (provider as? any HasAliases)?.aliases ?? [] {
                 aliases[alias.prefix] = alias
+                hostAliases.add(alias)
                 aliasDepth = max(aliasDepth, alias.prefix.utf8.count { $0 == UInt8(ascii: "/") })
             }
             for host in Set(endpoints.flatMap(\.hosts)) { hosts[host]?.providers.append(provider) }
@@ -107,7 +110,7 @@ struct EndpointTable: Sendable {
     /// provider's host.
     func shortPaths(of path: String, at host: String?) -> [String] {
         guard let host else { return [] }
-        return aliases.values.flatMap { $0.shortened(path, at: host) }
+        return hostAliases.shortPaths(of: path, at: host)
     }
 
     private func isServed(_ path: String, at host: String?) -> Bool {

@@ -5,7 +5,7 @@ import JSON
 /// The list of all endpoints for which faults (error responses, delays and the like) can be ordered. It checks whether
 /// a fault that a test orders can be carried out.
 package struct EndpointCatalog: Sendable {
-    package struct Entry: Sendable {
+    package final class Entry: Sendable {
         /// The host that an endpoint is served at, or a pattern of hosts; `nil` for the daemon's own address.
         package let host: String?
         package let method: String
@@ -26,7 +26,7 @@ package struct EndpointCatalog: Sendable {
         private let pathPatterns: [Glob]
 
         /// Makes the list's entry of an endpoint; `nil` if no fault can be ordered for the endpoint.
-        fileprivate init?(_ endpoint: Endpoint, at host: String?, of provider: String, _ aliases: [HostAlias]) {
+        fileprivate init?(_ endpoint: Endpoint, at host: String?, of provider: String, _ aliases: HostAliases) {
             guard let traits = endpoint.traits else { return nil }
             // An endpoint whose path only adds a slash to another's isn't listed.
             if let whole = traits.partOf, endpoint.path.hasSuffix("\(whole)/") { return nil }
@@ -38,7 +38,7 @@ package struct EndpointCatalog: Sendable {
             path = segments.map { $0.hasPrefix(":") ? "*" : String($0) }.joined(separator: "/")
             title = endpoint.title
             let place = path
-            shortPaths = host.map { host in aliases.flatMap { $0.shortened(place, at: host) } }?.map { Glob($0) } ?? []
+            shortPaths = host.map { aliases.shortPaths(of: place, at: $0) }?.map { Glob($0) } ?? []
             hostPattern = host.map { Glob($0) }
             pathPatterns = ([path] + (traits.partOf.map { [$0] } ?? [])).map { Glob($0) }
         }
@@ -61,15 +61,21 @@ package struct EndpointCatalog: Sendable {
     /// The total length of all endpoints' paths that have parameters. Each is compared byte by byte with the path
     /// pattern of an ordered fault.
     private let patternBytes: Int
+    /// The short addresses of all endpoints, and the same by their first segment, such as `oidc`.
+    private let shortPaths: Set<String>
+    private let shortPathsBySegment: [Substring: [String]]
 
     package init(providers: [any Provider]) {
         entries = providers.flatMap { EndpointCatalog.entries(of: $0) }
         patternBytes = entries.reduce(0) { $0 + $1.patternBytes }
+        let paths = entries.flatMap { $0.shortPaths.map(\.text) }
+        shortPaths = Set(paths)
+        shortPathsBySegment = Dictionary(grouping: paths) { $0.split(separator: "/").first ?? "" }
     }
 
     /// The largest amount of work for checking a seed's faults: the number of comparisons between two bytes, and
     /// between two paths. So many comparisons take about a second.
-    private static let comparisons = (bytes: 400_000_000, paths: 10_000_000)
+    private static let comparisons = (bytes: 400_000_000, paths: 4_000_000)
 
     /// Returns the reasons why faults and sign-in outcomes that a seed orders can't be carried out; none if they can.
     /// Stops when there are as many reasons as an error message lists.
@@ -112,13 +118,15 @@ package struct EndpointCatalog: Sendable {
     /// first, and those of the control API last.
     private static func entries(of provider: any Provider) -> [Entry] {
         let endpoints = provider.endpoints
-        let aliases = (provider as? any HasAliases)?.aliases ?? []
+        let aliases = HostAliases((provider as? any HasAliases)?.aliases ?? [])
         func entries(_ endpoints: [Endpoint], at host: String?) -> [Entry] {
             endpoints.compactMap { Entry($0, at: host, of: provider.name, aliases) }
         }
         var all = entries(byPath(endpoints.filter { $0.hosts.isEmpty && !$0.isControl }), at: nil)
-        for host in Set(endpoints.flatMap(\.hosts)).sorted() {
-            all += entries(byPath(endpoints.filter { $0.hosts.contains(host) }), at: host)
+        var byHost: [String: [Endpoint]] = [:]
+        for endpoint in endpoints { for host in Set(endpoint.hosts) { byHost[host, default: []].append(endpoint) } }
+        for (host, endpoints) in byHost.sorted(by: { $0.key < $1.key }) {
+            all += entries(byPath(endpoints), at: host)
         }
         return all + entries(endpoints.filter(\.isControl), at: nil)
     }
@@ -178,7 +186,7 @@ package struct EndpointCatalog: Sendable {
         if let name = ["from", "to"].first(where: { place[$0] != nil }) {
             return [Issue(place[name] ?? place, "\(name) matches only mail: add smtp to the match, too")]
         }
-        let atHost = entries.filter { match.takes(host: $0.hostPattern) }
+        let atHost = match.host == nil ? entries : entries.filter { match.takes(host: $0.hostPattern) }
         guard !atHost.isEmpty else {
             let hosts = Set(entries.compactMap(\.host)).sorted()
             let hint = Spelling.hint(match.host?.text ?? "", among: hosts)
@@ -241,11 +249,9 @@ package struct EndpointCatalog: Sendable {
     /// the path of an ordered fault. Returns none if that fault names a host or its path has a wildcard.
     private func shortPaths(like match: FaultMatch) -> [String] {
         guard match.host == nil, let path = match.path, !path.isPattern else { return [] }
-        let first = path.text.split(separator: "/").first
-        return entries.flatMap { $0.shortPaths.map(\.text) }.filter { short in
-            let segment = short.split(separator: "/").first
-            return segment == first && segment != ".well-known" || short == path.text
-        }
+        let segment = path.text.split(separator: "/").first ?? ""
+        let near = segment == ".well-known" ? [] : shortPathsBySegment[segment] ?? []
+        return near.isEmpty && shortPaths.contains(path.text) ? [path.text] : near
     }
 
     private func misfits(_ node: LocatedJSON, _ matched: [Entry]) -> [Issue] {
