@@ -34,8 +34,8 @@ struct AppleDirectory: Sendable {
         /// The primary app of a Services ID, which the seed's member `primaryApp` names; `nil` for an app.
         let primaryApp: String?
         let returnURLs: [String]
-        /// The registered return URLs that a request may use, except those in `anyPortReturnURLs`. Apple refuses
-        /// requests with a registered URL that breaks its rules, such as one without https.
+        /// The registered return URLs that a request may use, except those in `anyPortReturnURLs`. A registered URL
+        /// that breaks Apple's rules, such as one without https, can't be used.
         let usableReturnURLs: Set<String>
         /// The usable return URLs that are registered with the port `*` and match any port.
         let anyPortReturnURLs: [RegisteredRedirectURI]
@@ -87,8 +87,8 @@ struct AppleDirectory: Sendable {
         self.clients = clients
     }
 
-    /// Returns a hint for the error message about an unknown App ID in a native sign-in: the App ID that was probably
-    /// meant, or the first App IDs of the seed.
+    /// Returns a hint for the error message about an unknown App ID in a native sign-in. The hint names the App ID that
+    /// was probably meant or, if none is similar, the first App IDs of the seed.
     func appHint(for clientID: String) -> String {
         let hint = hint(for: clientID)
         return hint.isEmpty ? knownApps : hint
@@ -126,7 +126,7 @@ enum FormerIdentifier: Hashable, Sendable {
 final class TransferredPeople: WorldCache {
     private struct Known {
         var accounts: [String: String] = [:]
-        /// The ID of the last account whose identifiers are in the cache.
+        /// The ID of the most recently added account whose identifiers are in the cache.
         var last: String?
     }
 

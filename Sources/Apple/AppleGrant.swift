@@ -149,7 +149,8 @@ extension AppleProvider {
         ) { grant in
             try endGrant(
                 grant, in: exchange, by: grant.client,
-                because: exchange.cause("the person removed \(Diagnosis.quote(grant.client))"))
+                because: exchange.cause(
+                    "the user removed the app \(Diagnosis.quote(grant.client)) from the Apple account"))
         }
     }
 }
@@ -175,7 +176,8 @@ extension AppleProvider {
                     "nothing was revoked, though Apple answers 200: send a current access_token or refresh_token of this client_id"
                 return done.noted(Note(Diagnosis(received: what, advice)))
             }
-            try endGrant(grant, in: exchange, by: client.id, because: exchange.cause("the app revoked it"))
+            try endGrant(
+                grant, in: exchange, by: client.id, because: exchange.cause("the app revoked the user's grant"))
             return done
         } catch let error as AppleError {
             return error.jsonResponse

@@ -156,8 +156,8 @@ extension AppleProvider {
             ? "the person closed Apple's page or chose Cancel: offer the sign-in again, nothing is broken" : nil
     }
 
-    /// Returns the person with this `sub` at Apple. Among people who haven't consented, only the first 500 accounts are
-    /// searched.
+    /// Returns the person with this `sub` at Apple. Among people who haven't consented, only the 500 accounts that were
+    /// added first are searched.
     package func subject(_ subject: String, of client: String, in world: World) -> KnownSubject? {
         let known = world.read { tables -> KnownSubject? in
             guard let grant = tables.first(AppleGrant.bySubject, subject), let account = tables.account(grant.account)

@@ -85,8 +85,8 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         "https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server."
     )
 
-    /// Returns a description for the authorization request of a pop-up, which is recognized by the response mode
-    /// `web_message`; `nil` for any other request.
+    /// Describes an authorization request with the response mode `web_message`, which comes from a pop-up; `nil` for
+    /// any other request.
     private static func authorizationStep(_ exchange: RecordedExchange) -> Step? {
         exchange.request.queryForm["response_mode"] == ResponseMode.webMessage.rawValue
             ? Step(.authorization, "pop-up of Sign in with Apple JS") : nil
@@ -103,11 +103,10 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         ]
     }
 
-    /// Returns `nil`, because requests to Apple name their client only in the parameters, which are read elsewhere.
+    /// Returns `nil`, because requests to Apple name their client only in parameters such as `client_id`.
     package func client(of exchange: Exchange) -> String? { nil }
 
-    /// Refuses a request that is too large. Apple doesn't document the error; `invalid_request` is sent, as for a
-    /// repeated parameter.
+    /// Refuses a request that is too large with `invalid_request`. Apple doesn't document an error for such requests.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         let error = AppleError(.invalidRequest, nil, diagnosis)
         return exchange.address.path.hasPrefix("/auth/authorize")
@@ -150,8 +149,8 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
 }
 
 extension AppleProvider {
-    /// Returns the claims of the ID token that the person would get from Apple. The person needn't have consented, and
-    /// no consent is recorded.
+    /// Returns the claims of the ID token that Apple would issue for a person to a client. The person needn't have
+    /// consented, and no consent is recorded.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
         guard let client = directory.clients[wanted.client] else {
             throw wanted.noSuchClient("App ID or Services ID", hint: directory.hint(for: wanted.client))

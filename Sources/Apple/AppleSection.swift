@@ -331,8 +331,8 @@ enum AppleToken {
         return text
     }
 
-    /// Whether a text is a code or token of this kind that this stand-in for Apple has made. The text itself shows
-    /// that, because its end is a digest of its beginning.
+    /// Whether a text is a code or token of this kind that this stand-in for Apple has made. The end of such a text is
+    /// a digest of its beginning.
     func fits(_ text: String) -> Bool {
         guard text.utf8.count == AppleToken.length else { return false }
         let bytes = Array(text.utf8)

@@ -100,8 +100,8 @@ struct AuthorizationRequest: CheckedAuthorization {
         return types.contains("id_token")
     }
 
-    /// Returns the response mode of an authorization request. The default is `query` for a code, and `fragment` with an
-    /// ID token.
+    /// Returns the response mode of an authorization request. If the request names none, it is `fragment` when an ID
+    /// token is wanted, and otherwise `query`.
     private static func mode(_ form: Form, wantsIDToken: Bool) throws(AppleError) -> ResponseMode {
         guard let text = form["response_mode"], !text.isEmpty else { return wantsIDToken ? .fragment : .query }
         guard let mode = ResponseMode(rawValue: text) else {

@@ -160,7 +160,7 @@ struct AppleSignIn: AuthorizationFlow {
 
     /// Redirects a browser from a loopback address to `appleid.apple.com.localhost`, if the client is on the same site
     /// as this server. Apple's form post is cross-site, so browsers don't send the client's `SameSite=Lax` cookies with
-    /// it. The redirect makes the form post cross-site here, too.
+    /// it. The redirect makes this server's form post cross-site, too.
     private func moveToOtherSite(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response? {
         guard apple.settings.crossSiteFormPost, request.mode == .formPost, exchange.address.form == .prefix,
             exchange.request.header("Accept")?.contains("text/html") ?? false,
@@ -272,7 +272,8 @@ enum SignInPage {
         [("class", "quiet"), ("type", "submit"), ("name", "action"), ("value", "new"), ("formnovalidate", nil)],
         "Use another Apple Account")
 
-    /// Shows the form for creating a new account. `problem` says what was wrong with the values sent before.
+    /// Shows the form for creating a new account. `problem` says what is wrong with the values that the person has
+    /// entered.
     static func newPerson(
         _ exchange: Exchange, _ request: Form, _ person: NewPerson, problem: String? = nil
     ) -> Response {

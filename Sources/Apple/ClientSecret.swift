@@ -8,8 +8,8 @@ import Time
 
 /// An Apple client secret: a JSON Web Token that the client signs with its team's key.
 ///
-/// Apple answers every failed check with the same `invalid_client`. The findings say which check failed. Apple doesn't
-/// document the order of its checks; here the header is checked first, and the signature last.
+/// Apple answers every failed check with the same `invalid_client`. The `Finding` of a check says what is wrong. Apple
+/// doesn't document the order of its checks; here the header is checked first, and the signature last.
 package struct ClientSecret: Sendable {
     /// The longest lifetime of a client secret that Apple allows: six months.
     package static let maximumLifetime = TimeSpan.seconds(15_777_000)

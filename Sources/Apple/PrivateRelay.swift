@@ -34,7 +34,7 @@ enum RelayDecision: Sendable {
     }
 }
 
-/// A mail to a relay address, as far as it is known to Apple's private email relay.
+/// What Apple's private email relay knows of a mail to a relay address.
 struct RelayedMail {
     /// The sender in the mail's envelope; empty for a bounce.
     let sender: String
@@ -42,7 +42,7 @@ struct RelayedMail {
     let recipient: String
     /// The mailboxes in the mail's header field From; `nil` as long as only the envelope is known.
     let authors: [Mailbox]?
-    /// The content of the mail; `nil` if only the envelope and From are known.
+    /// The content of the mail; `nil` if only the envelope and the header field From are known.
     let content: ReceivedContent?
 }
 
@@ -246,7 +246,7 @@ extension AppleProvider {
             return .lost(
                 Diagnosis(
                     received: "a bounce, or another mail without a sender, to \(Diagnosis.quote(mail.recipient))",
-                    "the relay doesn't forward such mail, which would reveal to the app whose address \(Diagnosis.quote(reply.person.address)) hides"
+                    "the relay doesn't forward such mail, because it would reveal to the app the user's own address, which \(Diagnosis.quote(reply.person.address)) hides"
                 ))
         }
         guard authors.count == 1, let author = authors.first, author.address.lowercased() == own else {
@@ -259,8 +259,8 @@ extension AppleProvider {
 
 /// The header of a person's reply through Apple's relay, as the app gets it.
 private struct ReplyHeader {
-    /// The names of header fields that are removed from a person's reply, because they reveal where it was written, or
-    /// are wrong after the relay's changes.
+    /// The names of header fields that are removed from a person's reply, because they reveal where the reply was
+    /// written, or are wrong after the relay's changes.
     private static let telling = [
         "Received", "Return-Path", "Delivered-To", "X-Originating-IP", "DKIM-Signature", "Authentication-Results",
         "Reply-To",
@@ -334,8 +334,9 @@ struct RelayRefusal: Sendable {
         [String(answer.code), answer.status, answer.text].compactMap { $0 }.joined(separator: " ")
     }
 
-    /// Returns the rejection of a mail from an unregistered sender. Apple's text names the envelope's sender. If only
-    /// the address in From isn't registered, the text names that address, which Apple doesn't document.
+    /// Returns the rejection of a mail from an unregistered sender. The text names the envelope's sender, as Apple's
+    /// does. If only the address in From isn't registered, the text names that address. Apple documents no text for
+    /// this case.
     static func unauthorized(
         _ address: String, _ place: Place, recipient: String, at team: AppleDirectory.Team,
         registeredAt others: [String]

@@ -103,17 +103,19 @@ struct TrustHint: Sendable {
         self.commands = commands
     }
 
-    /// The instructions for all platforms. Instructions for a single command come first, because they change nothing on
-    /// the machine.
+    /// The instructions for trusting the local certificate authority, for all platforms. Instructions for a single
+    /// command come first, because they change nothing on the machine.
     static let all: [TrustHint] = [
         TrustHint("curl") { ["export CURL_CA_BUNDLE=\($0)"] },
         TrustHint("OpenSSL (Ruby, PHP) and Go on Linux", "replaces the system's certificates") {
             ["export SSL_CERT_FILE=\($0)"]
         },
         TrustHint("Python, requests and httpx") { ["export REQUESTS_CA_BUNDLE=\($0)", "export SSL_CERT_FILE=\($0)"] },
-        TrustHint("Node.js", "in addition to the built-in certificates") { ["export NODE_EXTRA_CA_CERTS=\($0)"] },
+        TrustHint("Node.js", "trusted in addition to the built-in certificates") {
+            ["export NODE_EXTRA_CA_CERTS=\($0)"]
+        },
         TrustHint("git") { ["export GIT_SSL_CAINFO=\($0)"] },
-        TrustHint("Java", "a separate truststore with the password changeit") {
+        TrustHint("Java", "creates a separate truststore with the password changeit") {
             [
                 "keytool -importcert -noprompt -alias understudy -file \($0) -keystore understudy.p12 -storetype PKCS12 -storepass changeit",
                 "export JAVA_TOOL_OPTIONS=\"-Djavax.net.ssl.trustStore=understudy.p12 -Djavax.net.ssl.trustStorePassword=changeit\"",
@@ -122,19 +124,19 @@ struct TrustHint: Sendable {
         TrustHint(".NET on Linux", "replaces the system's certificates") {
             ["export SSL_CERT_FILE=\($0)"]
         },
-        TrustHint("Debian, Ubuntu", "the whole machine") {
+        TrustHint("Debian, Ubuntu", "for the whole machine") {
             [
                 "sudo install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt",
                 "sudo update-ca-certificates",
             ]
         },
-        TrustHint("Alpine", "the whole machine; run as root, needs the package ca-certificates") {
+        TrustHint("Alpine", "for the whole machine; run as root; needs the package ca-certificates") {
             ["install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt", "update-ca-certificates"]
         },
         TrustHint("macOS", "the login keychain") {
             ["security add-trusted-cert -r trustRoot -k ~/Library/Keychains/login.keychain-db \($0)"]
         },
-        TrustHint("iOS simulator", "the simulator that is booted") {
+        TrustHint("iOS simulator", "for the simulator that is booted") {
             ["xcrun simctl keychain booted add-root-cert \($0)"]
         },
         TrustHint(
@@ -150,7 +152,7 @@ struct TrustHint: Sendable {
                 "certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n understudy -i \($0)",
             ]
         },
-        TrustHint("Firefox on Linux", "for every profile; needs the package libnss3-tools") {
+        TrustHint("Firefox on Linux", "for every Firefox profile; needs the package libnss3-tools") {
             [
                 "for store in $HOME/.mozilla/firefox/*/cert9.db; do certutil -d sql:${store%/cert9.db} -A -t C,, -n understudy -i \($0); done"
             ]
@@ -187,8 +189,8 @@ struct TrustBundle {
 }
 
 /// A certificate store for the browsers of one command: a copy of the user's store, with the local authority's
-/// certificate added. Chromium, Chrome and related browsers read `~/.pki/nssdb` on Linux, where the command sees the
-/// copy. <https://chromium.googlesource.com/chromium/src/+/main/docs/linux/cert_management.md>
+/// certificate added. The command sees the copy as `~/.pki/nssdb`, which Chromium, Chrome and related browsers read on
+/// Linux. <https://chromium.googlesource.com/chromium/src/+/main/docs/linux/cert_management.md>
 struct BrowserStore {
     private static let files = ["cert9.db", "key4.db", "pkcs11.txt"]
 

@@ -9,10 +9,12 @@ struct ChangesCommand: ParsableCommand {
         commandName: "changes", abstract: "List how the providers' behaviour differs between two days.",
         discussion: "\"understudy serve --as-of DAY\" behaves as the providers did on a day.")
 
-    @Option(help: ArgumentHelp("The earlier day, such as 2026-04-01.", valueName: "day"))
+    @Option(help: ArgumentHelp("The earlier of the two days, such as 2026-04-01.", valueName: "day"))
     var from: String
 
-    @Option(help: ArgumentHelp("The later day, or \"next\" for announced changes. (default: today)", valueName: "day"))
+    @Option(
+        help: ArgumentHelp(
+            "The later of the two days, or \"next\" for announced changes. (default: today)", valueName: "day"))
     var to: String?
 
     @Flag(help: "Print JSON.")

@@ -10,8 +10,7 @@ struct ChildProcess {
     }
 
     enum Change {
-        /// The command has ended with this exit code, or a signal has ended it and this is 128 plus the signal's
-        /// number.
+        /// The command has ended with this exit code. If a signal ended it, the code is 128 plus the signal's number.
         case ended(Int32)
         /// Job control has stopped (suspended) the command by this signal.
         case stopped(Int32)
@@ -51,7 +50,7 @@ struct ChildProcess {
         return variables + added.map { "\($0.name)=\($0.value)" }
     }
 
-    /// Returns how the command's state has changed since the last call; `nil` if it hasn't.
+    /// Returns how the command's state has changed since this method was last called; `nil` if it hasn't.
     ///
     /// This also reaps orphaned processes, which become children of this process.
     func change() -> Change? {
@@ -97,8 +96,8 @@ struct JobControl {
     let process: ChildProcess
     let terminal: ControllingTerminal?
 
-    /// The number of milliseconds that the remaining processes of the command's group have to end after the command, if
-    /// the command was told to end.
+    /// The number of milliseconds after the command's end that the other processes of its group have to end. It matters
+    /// only if the command was told to end.
     private static let grace = 1000
     /// The greatest number of milliseconds until a process notices that it was stopped.
     private static let stopDelay = 100
@@ -215,9 +214,9 @@ struct ControllingTerminal {
         guard descriptor >= 0 else { return nil }
     }
 
-    /// The descriptor of the terminal, if the command should be in the foreground from its start. It is `nil` in a
-    /// pipeline, where another process of this group, such as a pager, may need the terminal. A command in a pipeline
-    /// gets the terminal when it asks for it.
+    /// The descriptor of the terminal, with which the command begins in the foreground. It is `nil` in a pipeline,
+    /// where another process, such as a pager, may need the terminal. A command in a pipeline gets the terminal when it
+    /// asks for it.
     var offeredDescriptor: Int32? {
         isOurs && (STDIN_FILENO...STDERR_FILENO).allSatisfy { isatty($0) == 1 } ? descriptor : nil
     }

@@ -8,7 +8,8 @@ import Understudy
 struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",
-        abstract: "Replay recorded requests to a real provider against Understudy, and list the responses that differ.",
+        abstract:
+            "Send Understudy the recorded requests of a sign-in at a real provider, and list the responses that differ.",
         discussion: """
             The recording is an HTTP archive (HAR) of a sign-in with your own account and client, as browsers and proxies write \
             it. A seed must have that client. Tokens, times and IDs aren't compared, and secrets are masked in the output. Exits \

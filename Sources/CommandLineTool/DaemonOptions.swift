@@ -14,7 +14,7 @@ struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("scenario"),
         help: ArgumentHelp(
-            "A scenario that every test world starts with: the name of a built-in scenario, or a file; with values of its parameters: NAME,host=api.github.com. May be repeated.",
+            "A scenario that every test world starts with: the name of a built-in scenario, or a file. Values of its parameters follow after commas: NAME,host=api.github.com. May be repeated.",
             valueName: "name"))
     var scenarios: [String] = []
 
@@ -64,11 +64,11 @@ struct DaemonOptions: ParsableArguments {
 
     @Option(
         help:
-            "A port for an HTTP proxy that sends requests to provider hosts to the daemon; 0 picks a free port. Turns on TLS."
+            "A port for an HTTP proxy, which passes requests for provider hosts to the daemon; 0 picks a free port. Turns on TLS."
     )
     var proxyPort: UInt16?
 
-    @Flag(help: "Let the proxy forward requests to other hosts to the network.")
+    @Flag(help: "Let the proxy forward requests for other hosts to the network.")
     var proxyPassthrough = false
 
     @Option(help: "A port to receive mail by SMTP; 0 picks a free port. (default: no SMTP; with exec, 0)")

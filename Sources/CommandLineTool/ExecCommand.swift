@@ -27,7 +27,7 @@ struct ExecCommand: ParsableCommand {
             "Let the command reach the daemon under the providers' real host names (Linux: user and mount namespaces).")
     var intercept = false
 
-    @Flag(help: "With --intercept: a network in which the command can reach only the daemon.")
+    @Flag(help: "With --intercept: run the command in a network in which it can reach only the daemon.")
     var isolate = false
 
     @Option(

@@ -11,7 +11,7 @@ final class LineWriter: Sendable {
     /// order.
     static let standardError = LineWriter(STDERR_FILENO)
 
-    /// The greatest number of bytes of lines that wait in the queue, without those that are being written.
+    /// The greatest number of bytes of lines that wait in the queue. Lines that are being written don't count.
     static let capacity = 256 * 1024
     /// The time that a process waits at its end for the queued lines to be written.
     static let patience: DispatchTimeInterval = .milliseconds(500)

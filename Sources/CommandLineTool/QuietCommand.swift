@@ -40,10 +40,10 @@ struct Silence: CustomStringConvertible {
     private var reason: String {
         switch way {
         case .address:
-            "the command may use a built-in address of the provider instead of UNDERSTUDY_URL or "
+            "perhaps the command uses a built-in address of the provider and ignores UNDERSTUDY_URL and "
                 + "\(Silence.variables): try --intercept, or --proxy-port 0"
         case .proxy:
-            "the command may ignore HTTPS_PROXY: try --intercept"
+            "perhaps the command ignores HTTPS_PROXY: try --intercept"
         case .interception:
             "the command may call hosts that Understudy doesn't impersonate (\"understudy hosts\" lists those that it "
                 + "does), resolve names without /etc/hosts (DNS over HTTPS, its own resolver), use a proxy from its "

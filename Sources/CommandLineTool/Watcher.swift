@@ -8,8 +8,7 @@ struct Watcher {
     private static let grace = 2000
 
     enum Message: UInt8 {
-        /// The message that contains the command's process group. The command's process sends it before it executes the
-        /// command.
+        /// The message that contains the command's process group. It is sent before the command begins to run.
         case group
         case file
         case goodbye

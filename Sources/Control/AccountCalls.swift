@@ -5,7 +5,7 @@ import EmulatorCore
 // The calls GET and POST /_understudy/v1/accounts; GET, PATCH and DELETE /_understudy/v1/accounts/ID
 
 extension ControlAPI {
-    /// The greatest number of accounts in one answer of `GET accounts`. So many accounts have about a megabyte.
+    /// The greatest number of accounts in one answer of `GET accounts`. Such an answer has about a megabyte.
     private static let accountsShown = 1_000
 
     private struct AccountPage: SchemaObject {
@@ -24,7 +24,7 @@ extension ControlAPI {
         let shown = format.account
         let gone = CallAnswer.refusal(404, "noSuchAccount", "No account has this ID.")
         let taken = CallAnswer.refusal(
-            409, "identifierTaken", "Another user already has the login or number in `path`.")
+            409, "identifierTaken", "Another user already has this login or number.")
         let path = ["The account's ID."]
         return [
             .control(

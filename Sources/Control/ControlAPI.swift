@@ -15,8 +15,8 @@ package struct ControlAPI: Sendable {
     package let mailPorts: WorldPorts
     let seeds: RuntimeSeeds
     let keyOwners: [KeyOwner]
-    /// The format of JSON documents such as a seed (the initial data), an account in it, and the ordered outcome of a
-    /// sign-in.
+    /// The format of JSON documents such as a seed (the initial data), an account in it, and the outcome that a test
+    /// has ordered for a sign-in.
     let format: SeedFormat
     let version: String
     private let allScenarios: Lazy<[Scenario]>

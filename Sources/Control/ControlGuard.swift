@@ -53,7 +53,8 @@ extension ControlAPI {
         if request.header("User-Agent") == OutgoingRequest.userAgent {
             return ControlAnswer.error(
                 403, "ownMessage",
-                "the control API refuses messages that an Understudy daemon sends to a client's server")
+                "the control API refuses a daemon's own messages, such as webhooks: their URL must not lead to the control API"
+            )
         }
         // A browser sends Origin with every request from a script that could change something.
         if let origin = request.header("Origin"), origin.lowercased() != "http://\(authority.lowercased())",

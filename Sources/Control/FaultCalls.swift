@@ -64,7 +64,7 @@ extension ControlAPI {
             .optional("method", .string, "The HTTP method; absent for SMTP."),
             .optional("path", .string, "The path, with \"*\" in place of parameters."),
             .optional("smtp", .choice(SMTPStep.allCases.map(\.rawValue)), "The step of SMTP."),
-            .required("fits", .string, "The possible effects, in words."),
+            .required("fits", .string, "The faults' possible effects."),
             .optional("errors", .strings(), "The names of the endpoint's own errors."),
         ])
 
@@ -79,7 +79,7 @@ extension ControlAPI {
         guard let fault = try exchange.world.order(Fault(reading: body.value)) else {
             return ControlAnswer.error(
                 409, "tooMany",
-                "at most \(FaultQueue.limit) faults, with \(FaultQueue.sizeLimit) bytes of JSON, can be active: remove some with DELETE faults first"
+                "a test world can have at most \(FaultQueue.limit) active faults, with \(FaultQueue.sizeLimit) bytes of JSON altogether: remove some with DELETE faults first"
             )
         }
         return ControlAnswer.ok(fault.json, status: 201)

@@ -70,8 +70,8 @@ extension ControlAPI {
         return .object(document)
     }
 
-    /// The connections of each server for `GET health`. `open`, `held` and `bodyBytes` are present values. The other
-    /// values are counted from the daemon's start, or from the last renewal of the certificate.
+    /// The connections of each server for `GET health`. `open`, `held` and `bodyBytes` are the numbers at this moment.
+    /// The other numbers are counted from the daemon's start, or from the last renewal of the certificate.
     private var connections: JSONValue {
         let mail = gauges.mailConnections.map { mail -> (String, JSONValue) in
             ("smtp", ["open": .integer(Int64(mail.open)), "limit": .integer(Int64(mail.limit))])
@@ -143,7 +143,7 @@ extension ControlAPI {
             .optional("worlds", .count, "The number of worlds."),
             .optional("store", storeSchema, "Where worlds are stored."),
             .optional("ports", .map(of: .count), "The ports on which the daemon listens, by protocol."),
-            .optional("memory", memorySchema, "The memory in use, and the numbers of dropped items."),
+            .optional("memory", memorySchema, "Memory use; counts of dropped requests and worlds."),
             .optional("connections", .map(of: connectionsSchema), "The connections of each server."),
             .optional(
                 "droppedLogLines", .count, "The number of log lines that were dropped because they weren't read."),
@@ -168,8 +168,8 @@ extension ControlAPI {
         .required("open", .count, "The present number."), .optional("limit", .count, "The greatest number."),
         .optional(
             "held", .count,
-            "Connections that await a response. If worlds aren't kept in memory, this call's own counts."),
-        .optional("bodyBytes", .count, "The size of all request bodies."),
+            "Connections that await a response: this call's, too, unless worlds are kept in memory."),
+        .optional("bodyBytes", .count, "Request body bytes in memory."),
         .optional("refused", .count, "The number of connections that were refused because there were too many."),
         .optional("evicted", .count, "Connections that were closed to make room for new connections."),
         .optional("expired", .count, "The number of connections that were closed because of a time limit."),
@@ -206,8 +206,8 @@ extension ControlAPI {
                 .required("count", .count, "Event streams and long-polling requests."),
                 .required("limit", .count, "The greatest number."),
                 .required("refused", .count, "The number of refusals."),
-                .required("bytes", .count, "The bytes that clients haven't read yet."),
-                .required("byteLimit", .count, "The maximum number of unread bytes."),
+                .required("bytes", .count, "Event-stream bytes that aren't read yet."),
+                .required("byteLimit", .count, "The maximum of unread stream bytes."),
                 .required("dropped", .count, "Event streams that were closed because they weren't read."),
             ]), "Event streams."),
     ])

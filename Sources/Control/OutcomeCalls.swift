@@ -57,7 +57,9 @@ extension ControlAPI {
     private func addOutcome(_ exchange: Exchange, _ order: Outcome) throws -> Response {
         if order.kind == .error, order.error == nil {
             return ControlAnswer.error(
-                400, "invalidBody", "the outcome \"error\" needs the error's name in \"error\"", path: "$.error")
+                400, "invalidBody",
+                "the outcome \"error\" needs the error's name, such as \"access_denied\", in the member \"error\"",
+                path: "$.error")
         }
         if let account = order.account, exchange.world.read({ $0.account(account) }) == nil {
             return ControlAnswer.error(400, "noSuchAccount", exchange.noAccount(account), path: "$.account")
@@ -68,7 +70,7 @@ extension ControlAPI {
             let outcome = order.named(tables.outcomes.nextID())
             guard tables.outcomes.add(outcome) else {
                 let message =
-                    "at most \(OutcomeQueue.limit) outcomes, with \(OutcomeQueue.sizeLimit) bytes of text, can be queued: remove some with DELETE outcomes first"
+                    "a test world can have at most \(OutcomeQueue.limit) queued outcomes, with \(OutcomeQueue.sizeLimit) bytes of text altogether: remove some with DELETE outcomes first"
                 throw ControlRefusal(ControlAnswer.error(409, "tooMany", message))
             }
             return outcome

@@ -70,8 +70,8 @@ extension ControlAPI {
     /// meanwhile.
     private static let attempts = 5
 
-    /// Replaces a world's seed by `body`, or merges `body` into it as a further seed file. Returns the refusal, or
-    /// `nil` if that succeeded.
+    /// Replaces a world's seed by `body`, or merges `body` into it as a further seed file. Returns `nil`, or the
+    /// refusal if the seed can't be changed.
     private func change(
         _ name: String, by body: LocatedJSON, _ bytes: [UInt8], isAddition: Bool
     ) throws -> Response? {
@@ -99,7 +99,7 @@ extension ControlAPI {
             guard !isAddition || world.hasRoom(outcomes: added("outcomes"), faults: added("faults")) else {
                 return ControlAnswer.error(
                     409, "tooManyOrders",
-                    "the seed adds too many outcomes or faults: a test world can have \(OutcomeQueue.limit) outcomes and \(FaultQueue.limit) faults"
+                    "the seed adds too many outcomes or faults: a test world can have at most \(OutcomeQueue.limit) outcomes and \(FaultQueue.limit) faults"
                 )
             }
             if try worlds.give(played, lease, to: world, adding: isAddition ? body : nil) { return nil }
@@ -118,8 +118,8 @@ extension ControlAPI {
         }
     }
 
-    /// Adds to the message of an issue that the issue is in the seed that the world already had, and not in the
-    /// request's body. An issue in the request's body is returned unchanged.
+    /// If an error in a seed isn't in the request's body, adds to its message that it is in the world's present seed.
+    /// An error in the request's body is returned unchanged.
     private static func placed(_ issue: Issue) -> Issue {
         guard issue.file != bodyName else { return issue }
         return Issue(file: issue.file, path: issue.path, message: "in the test world's current seed: \(issue.message)")

@@ -10,9 +10,9 @@ import JSON
 extension ControlAPI {
     private static let snapshotPath = "\(root)/snapshot"
 
-    /// Returns the greatest number of bytes that the body of a request may have if it is a snapshot, which may be
-    /// larger than other bodies. Returns `nil` if it isn't a snapshot. `target` is the request's path, which begins
-    /// with `/~NAME` for a world other than the default one.
+    /// Returns the greatest number of bytes that a snapshot may have in the body of a request; `nil` if the request
+    /// doesn't send a snapshot. `target` is the request's path, which begins with `/~NAME` for a world other than the
+    /// default one.
     package static func bodyLimit(_ method: String, _ target: String) -> Int? {
         guard method == "PUT", target.hasSuffix(snapshotPath) else { return nil }
         let world = target.dropLast(snapshotPath.count)
@@ -79,9 +79,8 @@ extension ControlAPI {
         }
     }
 
-    /// Loads a snapshot into a world, completely or not at all. There is one exception: if the snapshot has another
-    /// seed than the world, and the store fails after the seed was changed, the world is a fresh one with the
-    /// snapshot's seed.
+    /// Loads a snapshot into a world, completely or not at all. There is one exception: if the store fails after the
+    /// world got the snapshot's seed, the world contains only what this seed has.
     private func loadSnapshot(_ exchange: Exchange) async throws -> Response {
         try await exchange.onWorkThread { try load(exchange) }
     }

@@ -5,7 +5,7 @@ import EmulatorCore
 // The calls GET and POST /_understudy/v1/worlds; DELETE /_understudy/v1/worlds/NAME; POST
 // /_understudy/v1/worlds/NAME/reset
 
-/// The body of a call that creates a world, with or without ports of its own.
+/// The body of a call that creates a world. The world may get ports of its own.
 private struct WorldOrder: SchemaObject {
     let name: String
     let listen: UInt16?
@@ -20,7 +20,7 @@ private struct WorldOrder: SchemaObject {
             .map { UInt16(clamping: $0) }
         asOf = fields.optional(
             "asOf", .text(.day),
-            "The day as of which providers behave in this world; if absent, nothing changes."
+            "Providers in this world behave as on this day; if absent, nothing changes."
         ).flatMap { Day($0) }
     }
 }
@@ -184,7 +184,9 @@ extension ControlAPI {
                 409, "noSMTP", "this daemon accepts no mail: start the daemon with --smtp-port", path: path)
         case .notServed:
             return ControlAnswer.error(
-                409, "noHTTP", "a world's own port serves HTTP, and this daemon serves only HTTPS", path: path)
+                409, "noHTTP",
+                "a world's own port serves HTTP, but this daemon serves only HTTPS: start the daemon without --tls-only",
+                path: path)
         case .cannotListen(let reason):
             return ControlAnswer.error(409, "cannotListen", reason, path: path)
         }

@@ -67,8 +67,8 @@ extension FacebookProvider {
             })
     }
 
-    /// Returns the error for a body that isn't a URL-encoded form and has too many or too long parameters; `nil` if
-    /// they are within the limits of a form.
+    /// Returns the error for a body that isn't a URL-encoded form, but has more or longer parameters than a form may
+    /// have; `nil` without this error.
     func excess(_ exchange: Exchange) -> Response? {
         guard exchange.request.contentType != "application/x-www-form-urlencoded" else { return nil }
         let fields = FacebookProvider.bodyParameters(exchange.request).fields
@@ -160,7 +160,7 @@ extension FacebookProvider {
         return .person(GraphPerson(account: account, grant: caller.grant))
     }
 
-    /// Returns the person whom a Graph API call is about. A call with an app's own token must have an ID.
+    /// Returns the person whom a Graph API call is about. A call with an app's own token must name the person by ID.
     func person(_ exchange: Exchange, id: String?, for caller: GraphCaller?) throws(GraphError) -> GraphPerson {
         switch (caller, id == "me" ? nil : id) {
         case (nil, _?): throw .tokenMissing
@@ -180,7 +180,8 @@ extension FacebookProvider {
             throw noSuchObject(
                 id, exchange,
                 Diagnosis(
-                    "no user with this ID has authorized the app, and an app access token shows only users who have"))
+                    "no user with this ID has authorized the app, and an app access token shows only users who have authorized the app"
+                ))
         case (.person(let person), let id):
             guard let id, id != person.account.facebook.id else { return person }
             throw noSuchObject(id, exchange, Diagnosis("a user access token shows only its own user: request /me"))
@@ -193,8 +194,8 @@ extension FacebookProvider {
             diagnosis: Diagnosis(reason))
     }
 
-    /// Returns the Graph API's error for an unknown object. An ID of digits is regarded as an object, everything else
-    /// as a name.
+    /// Returns the Graph API's error for an unknown object. `id` counts as an object's ID if it consists of digits, and
+    /// as a name otherwise.
     func noSuchObject(_ id: String, _ exchange: Exchange, _ diagnosis: Diagnosis) -> GraphError {
         id.utf8.allSatisfy { (0x30...0x39).contains($0) }
             ? .unsupported(exchange.request.method, id: id, diagnosis) : .noSuchName(id, diagnosis)

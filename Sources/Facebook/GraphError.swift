@@ -56,7 +56,7 @@ struct GraphError: Error, Sendable {
         kind == .batch ? kind.rawValue : "\(code)" + (subcode.map { "/\($0)" } ?? "")
     }
 
-    /// The value of the header `WWW-Authenticate` in a Graph API error, in which quotes of the message are escaped:
+    /// The value of the header `WWW-Authenticate` in a Graph API error. It contains the message, with quotes escaped:
     /// <https://github.com/tobilg/facebook-events-by-location-core/issues/30>.
     private var challenge: String {
         let name =

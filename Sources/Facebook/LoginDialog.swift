@@ -137,7 +137,8 @@ struct DialogRequest: CheckedAuthorization {
 }
 
 extension FacebookProvider {
-    /// The error messages that Facebook sends to the redirect URI when the sign-in fails on its side, by error code.
+    /// The messages of Facebook's own failures in the login dialog, by error code. Facebook sends them to the redirect
+    /// URI.
     static let dialogErrors = [
         "901":
             "This app is in sandbox mode.  Edit the app configuration at http://developers.facebook.com/apps to make the app publicly visible.",
@@ -214,7 +215,7 @@ struct FacebookSignIn: PersonPagesFlow {
             400, "Invalid Scopes: \(unknown.prefix(20).joined(separator: ", "))",
             Diagnosis(
                 received: "scope \(Diagnosis.quote(request.form["scope"] ?? ""))",
-                "the scope has unknown permissions: the app's developers see this error, for other users Facebook ignores them"
+                "the scope has unknown permissions: only the app's developers see this error; for other users, Facebook ignores such permissions"
             ))
     }
 

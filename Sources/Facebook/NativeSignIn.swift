@@ -110,10 +110,11 @@ struct LimitedLogin: Sendable {
     /// The URL of the person's Facebook profile picture.
     let picture: String
     let nonce: String?
-    /// The claim `jti` of the ID token, which is unique to it.
+    /// The unique ID of the ID token, for its claim `jti`.
     let identifier: [UInt8]
     let issuedAt: Instant
-    /// The access token that is issued together with the ID token, for the claim `at_hash`; `nil` if there is none.
+    /// The access token that is issued together with the ID token, for the claim `at_hash`; `nil` if no access token is
+    /// issued.
     var accessToken: String?
     /// The Facebook user IDs of those friends of the person whom the app may see.
     var friends: [String] = []

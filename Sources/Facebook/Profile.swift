@@ -179,8 +179,8 @@ extension FacebookProvider {
         return FacebookProvider.json(["data": .object(picture.document(account, exchange.reachable))])
     }
 
-    /// Returns the image at the URL of a Facebook profile picture. Its sides have at most 720 pixels. Facebook's images
-    /// may also be smaller than requested.
+    /// Returns the image at the URL of a Facebook profile picture. As at Facebook, the image may be smaller than
+    /// requested: no side is longer than 720 pixels.
     static func image(_ exchange: Exchange) -> Response {
         let query = exchange.request.queryForm
         let id = query["asid"] ?? ""
@@ -257,7 +257,7 @@ struct ProfileField: Sendable {
     }
 
     /// Returns the beginning of the Graph API's parameter `fields`, up to a position, for a diagnosis. It ends before
-    /// any argument, because the text that a faulty client sends there may be a token.
+    /// the first argument, because a faulty client may have put a token there.
     static func beginning(of text: String, to place: Int) -> String {
         var rest = text.unicodeScalars.prefix(place).makeIterator()
         var beginning = ""

@@ -26,8 +26,8 @@ extension FirebaseProvider {
             + exportCalls
     }
 
-    /// The evidence for version 3 of the Firebase API. It isn't documented any more, but Firebase's SDKs call it, and
-    /// their code is public.
+    /// The evidence for version 3 of the Firebase API: the public code of Firebase's SDKs. Google doesn't document
+    /// version 3 any more.
     static let inSDKs = Evidence.documented(
         "https://github.com/firebase/firebase-ios-sdk/tree/main/FirebaseAuth/Sources/Swift/Backend/RPC")
 
@@ -205,8 +205,8 @@ extension FirebaseProvider {
     fileprivate struct Served {
         let method: String
         let path: String
-        /// The name of the API method in version 3; `nil` if version 3 has the same name, or apps can't call the method
-        /// there.
+        /// The name of the API method in version 3. It is `nil` if version 1 has the same name, or if apps can't call
+        /// the method in version 3.
         let legacyName: String?
         /// The API method's action in a few words, such as "redeem a code"; `nil` if the method isn't part of a
         /// sign-in.
@@ -361,8 +361,8 @@ extension FirebaseProvider {
             by: .documented("https://github.com/firebase/firebase-tools/blob/master/src/emulator/auth/server.ts"))
     }
 
-    /// Answers that an iOS app is verified. Production verifies an app by a silent push notification; Understudy
-    /// regards every app as verified.
+    /// Returns the answer to an iOS app that asks to be verified. Production verifies an app by a silent push
+    /// notification; Understudy regards every app as verified.
     private static func verifyClient() -> FirebaseAnswer {
         FirebaseAnswer(["receipt": "understudy-receipt", "suggestedTimeout": "5"])
     }

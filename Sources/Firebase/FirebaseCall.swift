@@ -5,8 +5,8 @@ import JSON
 import Time
 import Worlds
 
-/// The answer of an API method: its body, a diagnosis if the method refuses something with status 200, and a note if
-/// something in the answer may surprise.
+/// The answer of an API method: its body, a diagnosis if the answer is a refusal with status 200, and a note if the
+/// answer may surprise.
 struct FirebaseAnswer: Sendable {
     var body: JSONObject
     var diagnosis: Diagnosis?
@@ -202,8 +202,8 @@ struct MessageFields: Sendable {
         return text.isEmpty ? nil : text
     }
 
-    /// Returns the text in a field; an empty text if the field is empty. An empty field clears the user's name, for
-    /// example.
+    /// Returns the text in a field; an empty text if the field is empty, and `nil` if it is missing. An empty field
+    /// clears the user's name, for example.
     func given(_ name: String) throws(FirebaseError) -> String? {
         body[name]?.string == "" ? "" : try text(name)
     }

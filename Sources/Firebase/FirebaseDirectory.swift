@@ -372,7 +372,7 @@ struct UserSearch: Sendable {
 
     struct Found: Sendable {
         let users: [User]
-        /// The cursor of the next page of found users; `nil` if there is none.
+        /// The cursor of the next page of found users; `nil` on the last page.
         let next: String?
     }
 
@@ -406,8 +406,8 @@ struct UserSearch: Sendable {
         }
     }
 
-    /// Whether the index entry `place` is the first by which the search finds the user, because a user can match in
-    /// several fields.
+    /// Whether the search lists the user at the index entry `place`. A user who matches in several fields is listed at
+    /// the first match only.
     private func isFirst(_ place: String, of user: User) -> Bool {
         let texts = User.order.texts(user)
         for field in UserSearch.fields {

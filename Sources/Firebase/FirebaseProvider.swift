@@ -189,8 +189,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         return method.flatMap { ["createSessionCookie", "queryAccounts"].contains($0) ? $0 : nil }
     }
 
-    /// Whether an administrator sent the request. Its token is `owner`, which Admin SDKs send to an emulator, or looks
-    /// like a service account's access token, or is the daemon's control token.
+    /// Whether an administrator sent the request: with the token `owner`, which Admin SDKs send to an emulator; with
+    /// the daemon's control token; or with a token that looks like a service account's access token.
     static func isAdministrator(_ exchange: Exchange) -> Bool {
         if exchange.showsControlToken { return true }
         let words = (exchange.request.header("Authorization") ?? "").split(separator: " ")
@@ -218,8 +218,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Whether ID tokens of a project can be unsigned. They can unless the seed's `idTokenSignature` is `RS256`, since
-    /// by default SDKs in emulator mode get unsigned tokens.
+    /// Whether ID tokens of a project can be unsigned. They can't if the seed's `idTokenSignature` is `RS256`. By
+    /// default, SDKs in emulator mode get unsigned tokens.
     package func leavesUnsigned(tokensFor client: String, in world: World) -> Bool {
         projects.project(id: client)?.idTokenSignature != .rs256
     }
@@ -262,7 +262,7 @@ extension FirebaseProvider {
 
 extension FirebaseProvider {
     /// Makes the claims of an ID token that a test wants for a user. The user is found by user ID, by address, or by
-    /// the ID of a person whose address the user has. If the test names no user, it is the project's first one.
+    /// the ID of a person whose address the user has. If the test names no user, the project's oldest user is taken.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
         guard
             let project = projects.project(id: wanted.client) ?? projects.existing(wanted.client, in: exchange.world)

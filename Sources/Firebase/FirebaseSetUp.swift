@@ -50,7 +50,7 @@ extension FirebaseProvider {
     private static let exampleProject = "demo-app"
 
     /// Returns the ID of the Firebase project in an app's configuration files. The names `PROJECT_ID` and `project_id`
-    /// count only in Firebase's own files, which are recognized by other members.
+    /// count only in Firebase's own files, which are recognized by their other members.
     /// <https://firebase.google.com/docs/projects/learn-more#config-files-objects>
     private static func project(of app: AppConfiguration) -> String? {
         let isOwnList = app["GCM_SENDER_ID", "GOOGLE_APP_ID"] != nil
@@ -78,8 +78,8 @@ extension FirebaseProvider {
                 + "`--import` begins with those of an export.")
     }
 
-    /// Returns the sign-in methods for the project of a new seed: all that need no identity provider, and the providers
-    /// that the seed has.
+    /// Returns the sign-in methods for the project of a new seed: all methods that need no identity provider, and the
+    /// identity providers that the seed has.
     private static func providers(_ start: StartingSeed) -> JSONValue {
         var methods = JSONObject([
             "password": ["enabled": true] as JSONValue, "emailLink": ["enabled": true] as JSONValue,

@@ -114,8 +114,9 @@ extension FirebaseCall {
 
     static let legacyIssuer = "https://identitytoolkit.google.com/"
 
-    /// Whether the answer has a refresh token (`returnSecureToken`). The official emulator always sends one. In a
-    /// tenant one is always sent here, because production's behaviour there isn't documented.
+    /// Whether the answer has a refresh token, as `returnSecureToken` requests. In emulator mode it always has one, as
+    /// in the official emulator. For a user of a tenant it always has one, too; production's behaviour in tenants isn't
+    /// documented.
     func wantsSession() throws(FirebaseError) -> Bool {
         guard !isInEmulatorMode, tenant == nil else { return true }
         return try flag("returnSecureToken") ?? false
@@ -292,8 +293,9 @@ extension FirebaseCall {
         return key.hasSigned(token) ? nil : "idToken's signature isn't Firebase's"
     }
 
-    /// Checks that the user signed in within the last minutes, as sensitive changes demand. Anonymous users are exempt,
-    /// since they can't sign in again. <https://firebase.google.com/docs/auth/ios/manage-users#re-authenticate_a_user>
+    /// Checks that the user signed in within the seed's `recentLoginWindow`, as sensitive changes require. Anonymous
+    /// users are exempt, since they can't sign in again.
+    /// <https://firebase.google.com/docs/auth/ios/manage-users#re-authenticate_a_user>
     /// <https://pub.dev/documentation/firebase_auth/latest/firebase_auth/User/delete.html>
     func requireRecent(_ signedIn: SignedIn) throws(FirebaseError) {
         guard signedIn.provider != "anonymous" else { return }
@@ -329,11 +331,11 @@ extension TableReading where Self: ~Copyable {
         return user
     }
 
-    /// Returns the present state of a user whose credential was checked earlier, when the user was as in `seen`. What
+    /// Returns the present state of a user who is signing in. `seen` is the user when the credential was checked. What
     /// production answers to a change during a sign-in isn't documented.
     ///
-    /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED` or `TOKEN_EXPIRED`, if the user was deleted or disabled, or the
-    ///   user's sessions ended, since the check.
+    /// - Throws: `USER_NOT_FOUND` or `USER_DISABLED` if the user has since been deleted or disabled; `TOKEN_EXPIRED` if
+    ///   the password has since changed, or the user's sessions have ended.
     func current(_ seen: User) throws(FirebaseError) -> User {
         guard let user = find(User.self, seen.key) else { throw .userIsGone }
         guard seen.disabled || !user.disabled else { throw .userIsDisabled(user) }
@@ -348,7 +350,7 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
-/// A session that has just begun, and its user with the time of the sign-in set.
+/// A session that has just begun, and its user with the new time of the last sign-in.
 private struct OpenedSession: Sendable {
     let session: Session
     let user: User

@@ -13,8 +13,8 @@ struct IdpRequest: Sendable {
     let createsUsers: Bool
 
     enum Decision: Sendable {
-        /// The sign-in or link is refused with an error. If the client can try the credential again, there is a pending
-        /// token that stands for it.
+        /// The sign-in or link is refused with an error. If the client can try again, there is a pending token that
+        /// stands for the credential.
         case refused(FirebaseError, pendingToken: String?)
         /// A different user has the identity's address, and Firebase doesn't trust the identity provider to have
         /// verified the address. The client must confirm who the user is.
@@ -57,8 +57,9 @@ struct IdpRequest: Sendable {
 
     // MARK: - Signing in
 
-    /// Replaces the user's stored profile of the identity provider by the one in a fake credential, as the official
-    /// emulator does. Outside emulator mode the stored profile stays; production's behaviour isn't documented.
+    /// Replaces the stored profile that the identity provider sent about the user by the profile in a fake credential,
+    /// as the official emulator does. Outside emulator mode the stored profile stays; production's behaviour isn't
+    /// documented.
     private func refreshed(_ known: User, _ tables: inout Transaction, _ call: FirebaseCall) -> User {
         let link = identity.link
         guard identity.isFake, call.isInEmulatorMode,

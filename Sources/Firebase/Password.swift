@@ -4,7 +4,7 @@ import JSON
 import Time
 
 /// A user's password in the form in which the official emulator stores and exports it: `fakeHash:salt=…:password=…`. It
-/// isn't hashed, so that people see that a real password doesn't belong here.
+/// isn't hashed, as a reminder that real passwords don't belong in tests.
 struct Password: Codable, Equatable, Sendable {
     /// The base64 of the text REDACTED, which callers who aren't administrators get in place of a password's hash.
     static let redacted = "UkVEQUNURUQ="
@@ -223,8 +223,8 @@ struct ImportedHash: Codable, Equatable, Sendable {
         }
     }
 
-    /// Whether production answers every sign-in with such a hash with an internal error. It does so for HMAC_SHA512
-    /// without a key.
+    /// Whether production answers every sign-in with an internal error because of these hashing parameters. It does so
+    /// for HMAC_SHA512 without a key.
     var isBroken: Bool { algorithm == .hmacSHA512 && key.isEmpty }
 
     /// Compares a text with an imported hash of a password.

@@ -354,8 +354,8 @@ package struct FirebaseSection: SeedSection {
     }
 
     /// Whether a project with this ID exists or can be made by a request that names it. A project whose ID begins with
-    /// `demo-` always can. Another project can if the seed's `unknownKeys` allows it, unless its ID looks like a
-    /// misspelled ID of the seed.
+    /// `demo-` can always be made. Another project can be made if the seed's `unknownKeys` allows it, unless its ID
+    /// looks like a misspelled ID of the seed.
     package func knows(client id: String) -> Bool {
         let seeded = projects.map(\.id)
         if seeded.contains(id) || id == defaultProject || ProjectDirectory.isDemo(id) { return true }
@@ -425,8 +425,8 @@ package struct SignInMethods: SchemaObject {
     private(set) var phone: Phone?
     let passkey: PasskeySettings?
     private var sources: [any KnownSource]
-    /// Whether people can sign in with a link that is mailed to them; `nil` if the seed doesn't say. This also requires
-    /// that passwords are enabled.
+    /// Whether people can sign in with a link that is mailed to them; `nil` if the seed doesn't say. Such links work
+    /// only if passwords are enabled, too.
     private(set) var emailLink: Bool?
     /// The OpenID providers of the project, each with its ID, such as `oidc.corp`.
     let openID: [(id: String, provider: SeededOpenIDProvider)]
@@ -484,7 +484,8 @@ package struct SignInMethods: SchemaObject {
     /// Returns the identity provider with this ID, such as `google.com`; `nil` if the project doesn't have it.
     func source(_ id: String) -> (any KnownSource)? { sources.first { type(of: $0).id == id } }
 
-    /// The bundle IDs of the first identity provider whose settings have any, and this provider's ID.
+    /// The bundle IDs in the settings of an identity provider such as apple.com, and the provider's ID. Both are empty
+    /// if no provider has bundle IDs.
     var bundleIDs: (ids: [String], source: String) {
         sources.lazy.filter { !$0.bundleIDs.isEmpty }.map { ($0.bundleIDs, type(of: $0).id) }.first ?? ([], "")
     }

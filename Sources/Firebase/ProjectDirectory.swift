@@ -23,8 +23,8 @@ struct ProjectDirectory: Sendable {
     private let imported: AccountExport?
     private let functionsEmulator: String?
 
-    /// Makes the directory of a seed's Firebase projects. `hidesEmails` is the default for projects whose seed doesn't
-    /// set `emailEnumerationProtection`.
+    /// Makes the directory of a seed's Firebase projects. `hidesEmails` is the default for projects without
+    /// `emailEnumerationProtection` in the seed.
     init(_ section: FirebaseSection, imported: AccountExport?, hidesEmails: Bool) {
         self.imported = imported
         functionsEmulator = section.functionsEmulator
@@ -90,8 +90,8 @@ struct ProjectDirectory: Sendable {
         return project
     }
 
-    /// Whether a request that names an unknown tenant creates it, as in the official emulator. This is so at addresses
-    /// where unknown projects are accepted, in projects that aren't in the seed or whose ID begins with `demo-`.
+    /// Whether a request that names an unknown tenant creates it, as in the official emulator. The address must accept
+    /// unknown projects. The project must be outside the seed, or have an ID that begins with `demo-`.
     func takesUnknownTenant(_ id: String, of project: Project, at address: Address) -> Bool {
         let isOpen = !project.isSeeded || ProjectDirectory.isDemo(project.id)
         return isOpen && takesUnknown(at: address) && ProjectDirectory.isID(id)
@@ -246,7 +246,8 @@ final class UnseededPoolLeases: WorldCache {
 
     init() {}
 
-    /// Stores the lease of a new project or tenant, and releases the leases of those that have been removed.
+    /// Stores the lease of a new project or tenant, and releases the leases of projects and tenants that have been
+    /// removed.
     func settle(_ lease: Allowance.Lease? = nil, in world: World) {
         leases.withLock { leases in
             if let lease { leases.append(lease) }
@@ -379,8 +380,7 @@ extension Transaction {
         return pool.tenant != nil && !(find(Tenant.self, pool)?.isImplicit ?? true)
     }
 
-    /// Removes all contents of a project or tenant, and a tenant itself. Returns `false` if it isn't a tenant, or was
-    /// removed before.
+    /// Removes all contents of a project or tenant, and also the tenant itself. Returns whether a tenant was removed.
     @discardableResult
     mutating func remove(_ pool: UserPool) -> Bool {
         _ = deleteUsers(of: pool, limit: .max)

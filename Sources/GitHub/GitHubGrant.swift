@@ -75,7 +75,7 @@ extension Token<GitHubGrant> {
     fileprivate var set: GitHubGrant.TokenSet { GitHubGrant.TokenSet(grant: grant, scopes: details.scopes) }
 }
 
-/// The number of the last token issued. Tokens are numbered across all people and apps.
+/// The number of the most recently issued token. Tokens are numbered across all people and apps.
 struct LastTokenID: WorldValue {
     static let name = "github.lastTokenID"
 
@@ -241,7 +241,7 @@ package enum GitHubToken {
         /// refresh token thus has 76 characters after its prefix.
         package var length: Int { self == .refresh ? 70 : 30 }
 
-        /// The kind of the GitHub token in words, which continue a sentence that begins with "it is".
+        /// The kind of the GitHub token, in words that can follow "it is".
         package var about: String {
             switch self {
             case .personal: "a personal access token"

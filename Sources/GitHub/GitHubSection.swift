@@ -131,8 +131,8 @@ extension GitHubSection {
         }
     }
 
-    /// The members of GitHub organizations in a seed. An account lists its organizations; an organization only adds
-    /// roles and states of its members.
+    /// The members of GitHub organizations in a seed. An account lists its organizations. An organization only says
+    /// which of its members are owners, public or pending.
     private struct Members {
         private let organizations: [String: [String]]
 

@@ -27,8 +27,8 @@ struct GoogleSignIn: PersonPagesFlow {
         }
     }
 
-    /// Handles a POST to Google's authorization endpoint: the form of a sign-in page, or an authorization request,
-    /// which may also be posted: <https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest>.
+    /// Handles a POST to Google's authorization endpoint. The body is the form of a sign-in page, or an authorization
+    /// request: <https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest>.
     func decideOrAuthorize(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         return form["response_type"] == nil ? try decide(exchange) : try authorize(exchange, form)
@@ -75,16 +75,16 @@ struct GoogleSignIn: PersonPagesFlow {
         return request.form["login_hint"].flatMap { google.account(hinted: $0, exchange) }
     }
 
-    /// Returns a function that tells whether the account chooser lists a person first, because the person belongs to
-    /// the domain in `hd`; `nil` if the request has no `hd`. "The account selection UI should be optimized for accounts
-    /// at that domain." <https://developers.google.com/identity/openid-connect/openid-connect#hd-param>
+    /// Returns a function that tells whether a person belongs to the domain in `hd`, and so comes first in the account
+    /// chooser; `nil` if the request has no `hd`. "The account selection UI should be optimized for accounts at that
+    /// domain." <https://developers.google.com/identity/openid-connect/openid-connect#hd-param>
     func preference(_ request: AuthorizationRequest) -> ((Account) -> Bool)? {
         request.form["hd"].map { domain in { $0.google.isAt(domain) } }
     }
 
     // MARK: - Answers
 
-    /// The tokens and the code that an approved authorization request has produced, limited to those requested.
+    /// The code and the access token for which an approved authorization request asked.
     private struct Approved: Sendable {
         let details: GoogleGrant.TokenDetails
         let code: String?
@@ -94,8 +94,8 @@ struct GoogleSignIn: PersonPagesFlow {
         let at: Instant
     }
 
-    /// Records the person's consent, and makes an authorization code and an access token; `nil` if the account doesn't
-    /// exist any more.
+    /// Records the person's consent, and makes the code and the access token for which the request asks. Returns `nil`
+    /// if the account doesn't exist any more.
     private func approve(
         _ exchange: Exchange, _ request: AuthorizationRequest, by account: Account, _ scopes: GoogleScopes
     ) throws -> Approved? {

@@ -13,13 +13,12 @@ struct AuthorizationRequest: CheckedAuthorization {
     let scopes: GoogleScopes
     let challenge: CodeChallenge?
     let mode: ResponseMode
-    /// The claims about the person's session that the ID token gets: those that the parameter `claims` requests and the
-    /// client may have. Other content of `claims`, even if it can't be read, has no effect. Google doesn't document
-    /// this.
+    /// The claims about the person's session for the ID token: those that the parameter `claims` requests and the
+    /// client may have. All else in `claims` is ignored, even invalid JSON.
     let sessionClaims: Set<String>
     /// The unchanged form of the authorization request. The sign-in page sends it again with the person's answer.
     let form: Form
-    /// Whether the request came as the form of a sign-in page, which sends the authorization request again.
+    /// Whether a sign-in page has sent the authorization request, together with the person's answer.
     let isAnswer: Bool
 
     var nonce: String? { form["nonce"] }
@@ -30,15 +29,17 @@ struct AuthorizationRequest: CheckedAuthorization {
     var isOffline: Bool { form["access_type"] == "offline" || client.type.isInstalled }
     var includesGrantedScopes: Bool { form["include_granted_scopes"] == "true" }
 
-    /// Checks an authorization request. Like Google, it reports missing parameters before wrong ones, and
-    /// `response_type` first (<https://github.com/googleworkspace/node-samples/issues/79>,
-    /// <https://github.com/googleworkspace/php-samples/issues/26>). The rest of the order isn't documented.
+    /// Checks an authorization request. Like Google, it reports missing parameters before wrong ones, and a missing
+    /// `response_type` before any other (<https://github.com/googleworkspace/node-samples/issues/79>,
+    /// <https://github.com/googleworkspace/php-samples/issues/26>).
     init(_ form: Form, _ provider: GoogleProvider, isAnswer: Bool) throws(GoogleError) {
         self.isAnswer = isAnswer
         if (form["response_type"] ?? "").isEmpty {
             throw GoogleError(
                 "invalid_request", "Required parameter is missing: response_type",
-                Diagnosis(expected: "response_type code, id_token or token", "send one of these, or several"))
+                Diagnosis(
+                    received: "no response_type", expected: "response_type code, id_token or token",
+                    "send one of these, or several separated by spaces"))
         }
         for name in ["client_id", "redirect_uri", "scope"] where (form[name] ?? "").isEmpty {
             throw GoogleError.missing(name)
@@ -125,12 +126,13 @@ struct AuthorizationRequest: CheckedAuthorization {
         case .challenge:
             GoogleError(
                 "invalid_request", nil,
-                Diagnosis(expected: "43 to 128 unreserved characters", "the code_challenge is invalid"))
+                Diagnosis(
+                    expected: "a code_challenge of 43 to 128 unreserved characters", "the code_challenge is invalid"))
         }
     }
 
-    /// Returns the response mode of an authorization request. The default is the query for a code alone, and the
-    /// fragment for tokens. Google's discovery document lists the modes.
+    /// Returns the response mode of an authorization request. The default is `query` for the response type `code`, and
+    /// `fragment` for all others.
     private static func mode(_ form: Form, _ types: Set<String>) throws(GoogleError) -> ResponseMode {
         let usual: ResponseMode = types == ["code"] ? .query : .fragment
         guard let name = form["response_mode"], !name.isEmpty else { return usual }

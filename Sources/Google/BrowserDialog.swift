@@ -21,7 +21,7 @@ extension GoogleProvider {
     private static let loginPath = "/gsi/fedcm/login"
     /// The greatest number of people in the browser's own sign-in dialog (FedCM).
     private static let accountLimit = 50
-    /// The greatest number of clients in `approved_clients` of an account, by which the browser's dialog (FedCM) knows
+    /// The greatest number of clients in an account's `approved_clients`. That list tells the browser's dialog (FedCM)
     /// to which clients the person has consented.
     private static let approvedClientLimit = 100
 
@@ -89,8 +89,8 @@ extension GoogleProvider {
         ])
     }
 
-    /// Answers a browser's request for the accounts in its sign-in dialog (FedCM). Their IDs are the people's `sub` at
-    /// Google.
+    /// Answers a browser's request for the accounts in its sign-in dialog (FedCM). The ID of an account is the person's
+    /// `sub` at Google.
     private func dialogAccounts(_ exchange: Exchange) -> Response {
         if let refusal = GoogleProvider.refusalOfPages(exchange) { return refusal.dialogResponse }
         let accounts = exchange.world.read { tables in
@@ -118,8 +118,8 @@ extension GoogleProvider {
             ? response.noted(Note("there is no account to sign in: seed one, or add it with POST accounts")) : response
     }
 
-    /// Answers a browser's request for the links to a client's privacy policy and terms (FedCM). Clients in seeds have
-    /// none.
+    /// Answers a browser's request for the links to a client's privacy policy and terms (FedCM). The response has no
+    /// links, because seeds have none for clients.
     private func clientMetadata(_ exchange: Exchange) -> Response {
         do throws(GoogleError) { _ = try client(named: exchange.request.queryForm["client_id"] ?? "") } catch {
             return error.dialogResponse
@@ -199,7 +199,7 @@ extension GoogleProvider {
     }
 
     /// Returns the form of a browser's request (FedCM), with the header `Origin` as a field, and with the nonce.
-    /// Browsers send the nonce as a field of its own, or within the page's `params`.
+    /// Browsers send the nonce as a field of its own, or within the JSON of the field `params`.
     private static func dialogForm(_ exchange: Exchange) -> Form {
         let sent = exchange.request.bodyForm
         var fields = ["client_id", "account_id", "account_hint"].compactMap { sent.field($0) }

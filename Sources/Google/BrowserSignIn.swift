@@ -43,12 +43,12 @@ struct BrowserSignIn: CheckedAuthorization {
         self.form = form
     }
 
-    /// The person whom the sign-in page suggests: the one in `login_hint`, or the last who has signed in with this
-    /// browser.
+    /// The person whom the sign-in page suggests: the one in `login_hint`, or else the one who most recently signed in
+    /// with this browser.
     var hint: String? { [form["login_hint"], form["session"]].compactMap { $0 }.first { !$0.isEmpty } }
 
-    /// Returns a function that tells whether the account chooser prefers a person, because the person belongs to the
-    /// Workspace domain in the parameter `hd`. It is `nil` if the request has no `hd`.
+    /// A function that tells whether a person belongs to the Workspace domain in the parameter `hd`, and so comes first
+    /// in the account chooser; `nil` if the request has no `hd`.
     var prefersAccount: ((Account) -> Bool)? {
         form["hd"].flatMap { domain in domain.isEmpty ? nil : { $0.google.isAt(domain) } }
     }
@@ -78,8 +78,8 @@ struct ButtonSignIn: PersonPagesFlow {
         try google.browserSignIn(form)
     }
 
-    /// Ends a sign-in that was cancelled. The pop-up closes without a message; without a pop-up, the browser returns to
-    /// the page. Google doesn't document this.
+    /// Ends a sign-in that was cancelled, or for which a test has ordered an error. Google doesn't document what
+    /// follows a cancelled sign-in.
     func answer(to request: BrowserSignIn, _ end: AuthorizationEnd, _ exchange: Exchange) -> Response {
         let diagnosis = Diagnosis(end.reason)
         if case .error(let error, _) = end {
@@ -225,8 +225,8 @@ struct OneTapSignIn: AuthorizationFlow {
         }
     }
 
-    /// Returns the person who is signed in automatically: the last to sign in with this browser, if that person has
-    /// consented and hasn't signed out.
+    /// Returns the person who is signed in automatically: the one who most recently signed in with this browser, if
+    /// that person has consented and hasn't signed out.
     /// <https://developers.google.com/identity/gsi/web/guides/automatic-sign-in-sign-out>
     func personSignedIn(_ request: BrowserSignIn, _ exchange: Exchange) -> Account? {
         guard request.form["auto_select"] == "true", let session = request.form["session"] else { return nil }
@@ -297,7 +297,7 @@ struct OneTapSignIn: AuthorizationFlow {
         return framed(request, title, message: nil, [.tag("h1", [], title), form])
     }
 
-    /// Returns the last page in the frame of One Tap. The script then removes the frame.
+    /// Returns the page with which a sign-in in One Tap's frame ends. Google's script then removes the frame.
     private func frame(_ request: BrowserSignIn, _ message: JSONObject) -> Response {
         framed(request, "Signing in…", message: .object(message), [.tag("p", [], "One Tap is over.")])
     }

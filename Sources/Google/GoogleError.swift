@@ -2,8 +2,8 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// An error response of Google's token endpoint or authorization page. A diagnosis for developers is sent beside it,
-/// and `Assets/evidence.tsv` has the public sources.
+/// An error response of Google's token endpoint or authorization page, with a diagnosis for developers.
+/// `Assets/evidence.tsv` has the public sources for Google's errors.
 struct GoogleError: Error, Sendable {
     let name: String
     let status: Int
@@ -123,7 +123,7 @@ struct APIError: Error, Sendable {
     let status: String
     let message: String
     let diagnosis: Diagnosis
-    /// The members of an element of `errors`, which only older Google APIs send.
+    /// The members of an element of the list `errors`. Only older Google APIs send that list.
     private var legacy: [(name: String, value: JSONValue)] = []
     /// The `ErrorInfo.reason` in `details` of the error response.
     private var reason: String?
@@ -168,7 +168,7 @@ struct APIError: Error, Sendable {
 
     var response: Response { response(withList: false) }
 
-    /// The error response with the member `errors` that has a list of errors, as in older Google APIs.
+    /// The error response with a list of errors as its member `errors`, as older Google APIs send it.
     var responseWithList: Response { response(withList: true) }
 
     private func response(withList: Bool) -> Response {
@@ -202,7 +202,7 @@ struct APIError: Error, Sendable {
     }
 
     /// Returns the error of a Google API for a token without the required scopes. Google's `WWW-Authenticate` lists all
-    /// scopes that would suffice; the stand-in's lists the scopes of sign-in.
+    /// scopes that would suffice; here it lists only the scopes of sign-in.
     static func insufficientScopes(_ diagnosis: Diagnosis) -> APIError {
         var error = APIError(
             403, "PERMISSION_DENIED", "Request had insufficient authentication scopes.",

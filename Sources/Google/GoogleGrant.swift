@@ -14,8 +14,8 @@ struct GoogleGrant: GrantToClient {
         let givesRefreshToken: Bool
     }
 
-    /// The details of one authorization at Google. Its tokens have only the scopes granted in it. With
-    /// `include_granted_scopes=true` they also have the scopes that the person granted before.
+    /// The details of one authorization at Google. Its tokens have only the scopes that the person granted in it. With
+    /// `include_granted_scopes=true`, they also have the scopes granted before.
     struct TokenDetails: Codable, Sendable {
         var scopes: GoogleScopes
         /// The `nonce` of the authorization request. Only the first ID token of the sign-in has it; ID tokens from
@@ -34,8 +34,8 @@ struct GoogleGrant: GrantToClient {
     static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
     /// The greatest number of refresh tokens of a Google grant. One token more revokes the oldest.
     static let refreshTokenLimit = 100
-    /// The lifetime of a grant to an app in testing, if it has more scopes than those of sign-in. It is seven days from
-    /// the consent, which Google's `refresh_token_expires_in` gives as 604799.
+    /// The lifetime of a grant to an app in testing: seven days from the consent, which Google gives as 604799 seconds.
+    /// A grant with only the scopes of sign-in doesn't expire.
     static let testingLifetime = TimeSpan.seconds(604_799)
     /// The greatest number of scopes in a person's grant. If there are more, only those of the latest consent are kept.
     static let scopeLimit = 500
@@ -83,7 +83,7 @@ extension Transaction {
     /// Ends a grant that has expired, with its codes and tokens. Returns whether it has expired.
     mutating func endIfExpired(_ grant: GoogleGrant) -> Bool {
         guard grant.hasEnded(at: now) else { return false }
-        end(grant, because: "the app is in testing, where the user's consent ends after seven days")
+        end(grant, because: "the app's publishing status is testing, in which the user's consent ends after seven days")
         return true
     }
 
@@ -153,8 +153,8 @@ struct GoogleScopes: Codable, Sendable {
 
     // MARK: - Granting
 
-    /// Whether a scope may exist at Google. There is no list of Google's scopes in this project: all but the three of
-    /// OpenID Connect are URLs, so every URL is accepted.
+    /// Whether a scope may exist at Google: it is `openid` or a URL. Any URL is accepted, because this project has no
+    /// list of Google's scopes.
     private static func isKnown(_ name: String) -> Bool {
         name == "openid" || name.hasPrefix("https://") || name.hasPrefix("http://")
     }
@@ -193,7 +193,7 @@ struct GoogleScopes: Codable, Sendable {
     func isSubset(of others: GoogleScopes) -> Bool { Set(names).isSubset(of: others.names) }
 
     /// Returns the parameter `scope` of Google's authorization response. If the short names `email` and `profile` were
-    /// requested, they also precede the scopes that are written as URLs.
+    /// requested, they come first. All scopes follow in the form of URLs.
     func callbackText(asked: String) -> String {
         let short = asked.split(separator: " ").filter { $0 == "email" || $0 == "profile" }.map(String.init)
         var seen: Set<String> = []

@@ -5,7 +5,7 @@ import OAuth
 import Time
 import Worlds
 
-/// The stand-in for Google: its sign-in, as far as OpenID Connect and Firebase need it.
+/// The stand-in for Google's sign-in, as far as OpenID Connect and Firebase need it.
 package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, MintsIDTokens,
     ExplainsValues, StartsSeeds
 {
@@ -38,7 +38,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         takesOutOfBand = seed.plays(GoogleProvider.outOfBand)
     }
 
-    /// Whether an `iss` is Google's. Older ID tokens have it without the scheme:
+    /// Whether an `iss` is Google's. In older ID tokens, it has no `https://`:
     /// <https://developers.google.com/identity/openid-connect/openid-connect>.
     package static func isIssuer(_ issuer: String) -> Bool { [self.issuer, host].contains(issuer) }
 

@@ -178,7 +178,7 @@ struct GoogleClient: SeededOAuthClient {
         return isScheme ? scheme : ""
     }
 
-    /// Checks a Google client in a seed beyond the rules of its JSON schema.
+    /// Checks what the JSON schema of a Google client in a seed can't express.
     static func check(_ json: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(json["interaction"])
         for user in json["testUsers"]?.items ?? [] { references.expectAccount(user) }
@@ -231,8 +231,8 @@ struct GoogleProfile: AccountProfile {
             "The ways in which the person signs in at Google: `amr` in ID tokens of clients that ask for it.")
     }
 
-    /// Whether the person's account belongs to a Google Workspace domain. `*` stands for any domain, unless `orAny` is
-    /// `false`.
+    /// Whether the person's account belongs to the Google Workspace domain `domain`, where `*` means any domain. With
+    /// `orAny` false, `*` has no such meaning.
     func isAt(_ domain: String, orAny: Bool = true) -> Bool {
         hostedDomain.map { orAny && domain == "*" || $0.equalsIgnoringASCIICase(domain) } ?? false
     }

@@ -330,8 +330,8 @@ struct IDToken: Sendable {
     let issuer: String
     /// The client ID in the `aud` of the ID token.
     let client: String
-    /// The client ID in the `azp` of the ID token: the client that has requested the token. A native app requests an ID
-    /// token for its backend.
+    /// The client ID in the `azp` of the ID token, if it isn't the one in the `aud`: that of a native app, which has
+    /// requested the token for its backend.
     var app: String?
     let account: Account
     let details: GoogleGrant.TokenDetails

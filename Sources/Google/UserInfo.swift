@@ -187,7 +187,7 @@ enum TokenInfoVersion: String, CaseIterable, Sendable {
     var isOld: Bool { self == .v1 || self == .v2 }
 
     /// Whether an error response of Google's tokeninfo endpoint has `error` beside `error_description`. Versions 2 and
-    /// 3 have only the latter.
+    /// 3 have only `error_description`.
     var namesErrors: Bool { self == .current || self == .v1 }
 
     var evidence: Evidence {

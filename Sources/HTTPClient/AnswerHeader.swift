@@ -14,8 +14,8 @@ struct AnswerHeader {
     /// The position of the body's first byte in the received bytes.
     private let start: Int
 
-    /// Reads the header of an HTTP answer, whose end is searched from `place` on. Returns `nil` if the header isn't
-    /// complete.
+    /// Reads the header of an HTTP answer. The end of the header is looked for from the index `place` on. Returns `nil`
+    /// if the header isn't complete.
     ///
     /// - Throws: An error if the bytes aren't an HTTP answer.
     init?(_ bytes: [UInt8], from place: Int) throws(OutgoingRequest.Failure) {

@@ -1,11 +1,11 @@
 import Platform
 
-/// A TCP connection that this process has opened. Reading and writing end at a deadline, even if bytes still come
+/// A TCP connection that this process has opened. Reading and writing fail after a deadline, even if bytes still come
 /// slowly. The connection is closed when the last reference to this object is released.
 final class ClientSocket: Sendable {
     let descriptor: Int32
 
-    /// Connects to the first address of the host that answers.
+    /// Connects to the host, at the first of its addresses that answers.
     ///
     /// - Parameters:
     ///   - host: a host name, which is looked up, or an IP address without brackets.

@@ -1,6 +1,6 @@
-/// Sends an HTTP request of the daemon's own and reads the answer: for notifications to apps, Firebase's blocking
-/// functions, and key sets needed to explain a token. Time and size are limited. Over TLS (1.2 or later), the
-/// certificate and its host name are verified.
+/// Sends HTTP requests of the daemon itself, such as notifications to apps and calls of Firebase's blocking functions,
+/// and reads the answers. The time and the answer's size are limited. Over TLS (1.2 or later), the server's certificate
+/// and host name are verified.
 package enum OutgoingRequest {
     package struct Answer: Sendable {
         package let status: Int
@@ -21,9 +21,9 @@ package enum OutgoingRequest {
     /// to an app's server can't change anything in the daemon.
     package static let userAgent = "Understudy/outgoing"
 
-    /// Sends an HTTP request, and blocks its thread until the answer has arrived or `seconds` have passed. `host` is
-    /// sent as the `Host` header in place of the URL's host. At most `limit` bytes of the answer are read, including
-    /// its header. If `isVerified` is false, any certificate is accepted.
+    /// Sends an HTTP request, and blocks the calling thread until the answer has arrived or `seconds` have passed.
+    /// `host` is sent as the `Host` header in place of the URL's host. At most `limit` bytes of the answer, with its
+    /// header, are read. If `isVerified` is false, any certificate is accepted.
     package static func send(
         _ method: String, to url: String, host: String? = nil, contentType: String? = nil,
         headers: [(name: String, value: String)] = [],

@@ -152,7 +152,7 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Records that the part of the request's body received so far was discarded.
+    /// Records that the bytes received so far of the request's body were discarded.
     func dropBody(of connection: Connection) { state.withLock { releaseBody(of: connection, &$0) } }
 
     /// Counts a request that was refused for a reason other than the limits on connections and memory.
@@ -323,8 +323,8 @@ package enum DescriptorLimit {
                 + "with ulimit -n")
     }
 
-    /// The number of descriptors for the connections of all servers in the process. The other descriptors are a quarter
-    /// of the limit of open files, 32 to 512, and serve epoll sets, files and outgoing requests.
+    /// The number of descriptors for the connections of all servers in the process. A quarter of the limit of open
+    /// files, at least 32 and at most 512, is kept for epoll sets, files and outgoing requests.
     private static var available: Int {
         // If there is no limit, the system returns its largest number.
         let files = Int(min(understudy_open_files(), 1 << 20))

@@ -50,8 +50,8 @@ package final class EventStream: Sendable {
         }
     }
 
-    /// The most bytes of a streamed body that may wait for the client to read them. If there are more, the stream ends,
-    /// unless a single chunk alone is larger.
+    /// The most bytes of a streamed body that may wait for the client to read them. If more bytes wait, the stream
+    /// ends, unless they are a single chunk.
     private static let backlogLimit = 4 << 20
     private let state = Mutex(State())
     private let whenDrained: (@Sendable () -> Void)?
@@ -186,7 +186,7 @@ package final class StreamBudget: Sendable {
 
     fileprivate func change(by count: Int) { held.wrappingAdd(count, ordering: .relaxed) }
 
-    /// Adds a streamed response to those whose memory is limited, until its connection is closed.
+    /// Makes the memory limit include a streamed response until its connection is closed.
     package func add(_ stream: EventStream) {
         let id = ObjectIdentifier(stream)
         streams.withLock { $0[id] = Entry(stream: stream) }

@@ -33,8 +33,8 @@ final class HTTPTransaction: @unchecked Sendable {
     var stream: EventStream?
     private let state = Mutex(State.reading)
     private let hasGone = Atomic<Bool>(false)
-    /// Whether the connection was found suspended by a search for suspended connections. If the next search finds it
-    /// again, the server begins to watch its client.
+    /// Whether a search for suspended connections has found the connection. If the next search finds it again, the
+    /// server begins to watch its client.
     let wasSeenWaiting = Atomic<Bool>(false)
     /// Whether the server watches the client, to notice when it disconnects; accessed under the lock of `state` only.
     private var isWatched = false
@@ -145,13 +145,14 @@ package final class Completion: Sendable {
         if isAbandoned { action() }
     }
 
-    /// Returns a completion whose answer is changed by `change` and then passed on to this completion. It is abandoned
-    /// when this completion is abandoned.
+    /// Returns a completion that changes its answer by `change`, and passes it on to this completion. If this
+    /// completion's client disconnects, the returned completion reports it, too.
     package func through(_ change: @escaping @Sendable (Response) -> Response) -> Completion {
         then { [self] in self(change($0)) }
     }
 
-    /// Returns a completion that passes its answer to `deliver`. It is abandoned when this completion is abandoned.
+    /// Returns a completion that passes its answer to `deliver`. If this completion's client disconnects, the returned
+    /// completion reports it, too.
     package func then(_ deliver: @escaping @Sendable (Response) -> Void) -> Completion {
         let inner = Completion(deliver)
         whenAbandoned { [weak inner] in inner?.abandon() }

@@ -19,7 +19,7 @@ package struct Listener {
     }
 
     /// Returns the IP addresses on which to listen for `host`. For `localhost` and `127.0.0.1`, these are the loopback
-    /// addresses of IPv4 and IPv6, because clients that use `localhost` try either.
+    /// addresses of IPv4 and IPv6, because a client may use either for `localhost`.
     static func addresses(of host: String) throws(ListenError) -> [Address] {
         var v4 = in_addr()
         var v6 = in6_addr()
@@ -66,8 +66,8 @@ package struct Listener {
         port = Listener.boundPort(of: descriptor)
     }
 
-    /// Binds a socket to `address` and listens. If the machine doesn't have the address, returns `nil` if the caller
-    /// has other addresses to try, and throws an error if `isOnly` is true.
+    /// Binds a socket to `address` and listens. If the machine doesn't have the address, returns `nil`, or throws an
+    /// error if `isOnly` is true, which means that the caller has no other address.
     init?(_ address: Address, host: String, port: UInt16, isOnly: Bool) throws(ListenError) {
         let family =
             switch address {

@@ -5,7 +5,8 @@ import CConnections
 struct Message {
     let pointer: OpaquePointer
 
-    /// Makes the library's form of an HTTP response. Returns `nil` if there is no memory, or if nothing should be sent.
+    /// Makes libmicrohttpd's form of an HTTP response. Returns `nil` if there is no memory, or if nothing should be
+    /// sent.
     init?(_ response: Response, on transaction: HTTPTransaction, _ watch: Watch?) {
         let made: OpaquePointer?
         switch response.delivery {

@@ -73,8 +73,8 @@ package final class RefusedConnections: Sendable {
         for connection in closing { RefusedConnections.end(connection.descriptor) }
     }
 
-    /// Returns the numbers of connections refused, and closed in favour of others, since the last report. Returns `nil`
-    /// if there were none, or if the last report is less than ten seconds old.
+    /// Returns the number of connections that were refused since the last report, and of those that were closed to make
+    /// room. Returns `nil` if there were none, or if the last report is less than ten seconds old.
     package func report(of counters: ServerCounters) -> (refused: UInt64, evicted: UInt64)? {
         state.withLock { state in
             let refused = counters.refused - state.reported.refused
@@ -103,8 +103,8 @@ package final class RefusedConnections: Sendable {
 /// The error responses of the library libmicrohttpd to requests that it can't read, so that they never reach the
 /// server's handler.
 enum MicrohttpdRefusal {
-    /// Returns the reason in an error response of libmicrohttpd, as a sentence without markup. `line` is the line that
-    /// libmicrohttpd has logged, and which contains the response. Returns `nil` if the line is about something else.
+    /// Returns the reason in an error response of libmicrohttpd, as a sentence without markup. `line` is a line that
+    /// libmicrohttpd has logged. Returns `nil` if the line isn't about an error response.
     static func reason(in line: String) -> String? {
         guard line.hasPrefix("Error processing request (HTTP response code is ") else { return nil }
         guard let start = line.firstRange(of: "<body>"), let end = line.firstRange(of: "</body>"),
@@ -121,7 +121,7 @@ enum MicrohttpdRefusal {
     }
 
     /// Whether an error status of libmicrohttpd means that the first line of a chunk was too long for the connection's
-    /// memory. In this server, only that error has the status 500.
+    /// memory. In this server, libmicrohttpd sends the status 500 only for that error.
     static func isChunkLine(_ status: UInt32) -> Bool { status == 500 }
 
     /// Returns the reason for refusing a request in which the first line of a chunk was too long.

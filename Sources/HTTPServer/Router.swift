@@ -28,7 +28,7 @@ package struct Router<Endpoint: Sendable>: Sendable {
     }
 
     private var routes: [Route] = []
-    /// The positions of routes by their paths. Routes without parameters are found in one step.
+    /// The index in `routes` for the path of each route, so that routes without parameters are found in one step.
     private var places: [String: Int] = [:]
 
     package init() {}

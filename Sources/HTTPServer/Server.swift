@@ -58,7 +58,7 @@ package final class Server: Sendable {
         }
         /// The name of the response header that says why a connection was closed.
         package var diagnosisHeader = "Understudy-Diagnosis"
-        /// Receives warnings for the operator of the server, a line each, at most one in ten seconds.
+        /// Receives warnings for the operator of the server. Each is one line, and there is at most one in ten seconds.
         package var warn: @Sendable (String) -> Void = { _ in }
         /// Receives the log messages of the HTTP library libmicrohttpd, a line each.
         package var log: @Sendable (String) -> Void = { _ in }
@@ -89,7 +89,7 @@ package final class Server: Sendable {
     package var counters: ServerCounters { workers.gate.counters }
 
     /// Stops the server: accepts no more connections, ends streams, waits a moment for requests in flight, answers 503
-    /// to those that still wait, and closes everything. It may be called twice.
+    /// to those that aren't finished by then, and closes everything. It may be called twice.
     package func stop() { workers.stop() }
 
     /// Makes the server close each connection with its next answer, so that clients and load balancers connect again,
@@ -114,7 +114,7 @@ package struct ServerCounters: Sendable, Equatable {
     /// The number of connections and requests refused because of a limit, since the server's start. There are limits
     /// for connections, for delayed or streamed answers, and for the memory of request bodies.
     package var refused: UInt64 = 0
-    /// The connections that were closed in favour of new ones, while the client was still sending or reading.
+    /// The number of connections that were closed in favour of new ones, while the client was still sending or reading.
     package var evicted: UInt64 = 0
     /// The number of connections that were closed because the client took too long to send or to read.
     package var expired: UInt64 = 0

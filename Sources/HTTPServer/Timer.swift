@@ -19,7 +19,7 @@ package final class Timer: Sendable {
         source.resume()
     }
 
-    /// Runs `action` once after `duration`: at once if that is negative, and in a year at the latest.
+    /// Runs `action` once after `duration`: at once if the duration is negative, and in a year at the latest.
     @discardableResult
     package static func after(_ duration: Duration, _ action: @escaping @Sendable () -> Void) -> Timer {
         Timer(duration, action)

@@ -16,8 +16,8 @@ final class Watch: Sendable {
         var listeners: [Int32]
         /// The labels that the connections of listening sockets get, by the socket's descriptor.
         var labels: [Int32: String] = [:]
-        /// The listening sockets that the accepting thread should close. No other thread may close them, because a
-        /// connection could just be accepted from one of them.
+        /// The listening sockets that the accepting thread should close. No other thread may close them, because the
+        /// accepting thread could be using them at that moment.
         var ending: [Int32] = []
         var mayAccept = true
         var isRunning = false
@@ -144,7 +144,7 @@ final class Watch: Sendable {
         _ = watched
     }
 
-    /// Adds a descriptor to the event set. `serial` is 0 for descriptors to read from, and a number of its own for each
+    /// Adds a descriptor to the event set. `serial` is 0 for descriptors to read from, and a unique number for each
     /// connection that waits for its answer.
     private func add(_ descriptor: Int32, serial: UInt32) {
         let word = UInt64(serial) << 32 | UInt64(UInt32(bitPattern: descriptor))

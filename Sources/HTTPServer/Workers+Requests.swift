@@ -3,7 +3,7 @@ import CConnections
 import Synchronization
 
 extension Workers {
-    /// Receives a part of a request's body, or its end, from the HTTP library libmicrohttpd.
+    /// Receives a part of a request's body, or the end of the body, from the HTTP library libmicrohttpd.
     func receive(
         _ transaction: HTTPTransaction, method: String, data: UnsafePointer<CChar>?, size: inout Int
     ) -> MHD_Result {

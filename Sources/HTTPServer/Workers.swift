@@ -143,7 +143,7 @@ final class Workers: Sendable {
     // MARK: - Stopping
 
     /// Stops the HTTP server: accepts no more connections, ends streams, waits a moment for requests in flight, answers
-    /// 503 to those that still wait, and closes everything. It may be called twice.
+    /// 503 to those that aren't finished by then, and closes everything. It may be called twice.
     func stop() {
         mustStopNow.store(true, ordering: .relaxed)
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
@@ -152,8 +152,8 @@ final class Workers: Sendable {
     }
 
     /// Stops the HTTP server after another process has taken over the listening sockets. Connected clients may send one
-    /// more request within `grace`. This call blocks until they have disconnected or `grace` has passed; `stop` ends it
-    /// early.
+    /// more request within `grace`. This call blocks until the clients have disconnected or `grace` has passed; `stop`
+    /// ends it early.
     func retire(within grace: Duration) {
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
         quiesce()

@@ -10,8 +10,8 @@ struct CallRefusal: Error, Sendable {
     let message: String
     /// The path of the wrong member in the call's body, such as `$.effect.delay`; `nil` if no member was wrong.
     var path: String?
-    /// The issues in the call's body, each with its path and message. The list is empty if something other than the
-    /// body was wrong.
+    /// The mistakes in the call's body, each with its path and message. The list is empty if the call was refused for
+    /// another reason.
     var issues: [SchemaForm.Fault] = []
     /// A text that says how many further issues the control API found and left out.
     var more: String?
@@ -78,7 +78,7 @@ extension Inspector {
             .group(content.compactMap { $0 }))
     }
 
-    /// Returns a button that posts one change to the inspector, with `fields` as hidden fields of its form.
+    /// Returns a button that posts one change to the inspector, with `fields` as hidden fields of the button's form.
     func action(
         _ exchange: Exchange, _ path: String, _ label: String, _ kind: String = "", spoken: String? = nil,
         _ fields: KeyValuePairs<String, String> = [:]

@@ -63,7 +63,7 @@ struct Area {
     /// The path of the area's first page, below the inspector's address.
     let path: String
     let title: String
-    /// The pages of an area of the inspector, such as the inbox, that are shown as tabs.
+    /// The pages that an area of the inspector shows as tabs.
     var tabs: [(path: String, title: String)] = []
 
     static let signIns = Area(path: "", title: "Sign-ins")

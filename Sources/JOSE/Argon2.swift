@@ -4,7 +4,7 @@
 /// let tag = Argon2(kind: .id, memory: 65_536, passes: 3).hash(password, salt: salt, length: 32)
 /// ```
 package struct Argon2: Codable, Equatable, Sendable {
-    /// A variant of Argon2. The raw value is its number in RFC 9106 §3.2.
+    /// A variant of Argon2. The raw value is the variant's number in RFC 9106 §3.2.
     package enum Kind: UInt32, Codable, Sendable {
         /// Argon2d: the password decides which blocks are read.
         case d = 0
@@ -23,8 +23,8 @@ package struct Argon2: Codable, Equatable, Sendable {
 
     /// Makes an Argon2 function with these costs. `memory` is in kibibytes.
     ///
-    /// - Parameter isFirstVersion: Whether Argon2 version 1.0 of 2015 (0x10) is computed, in which later passes
-    ///   overwrite blocks, instead of version 1.3 (0x13).
+    /// - Parameter isFirstVersion: True for version 1.0 of 2015 (0x10), whose later passes overwrite blocks. False for
+    ///   version 1.3 (0x13).
     package init(
         kind: Kind, memory: Int, passes: Int, lanes: Int = 1, associatedData: [UInt8] = [], isFirstVersion: Bool = false
     ) {

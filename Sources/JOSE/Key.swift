@@ -288,8 +288,8 @@ extension Key {
         return try Key(owning: pointer, isPrivate: true)
     }
 
-    /// Makes an HS256 key from the bytes of a secret. For `client_secret_jwt`, they are the UTF-8 of the client secret:
-    /// <https://openid.net/specs/openid-connect-core-1_0.html#ClientAuthentication>.
+    /// Makes an HS256 key from the bytes of a secret. For `client_secret_jwt`, these bytes are the UTF-8 of the client
+    /// secret: <https://openid.net/specs/openid-connect-core-1_0.html#ClientAuthentication>.
     package convenience init(secret: [UInt8]) throws(KeyError) {
         OpenSSL.prepare()
         guard !secret.isEmpty, let pointer = EVP_PKEY_new_raw_private_key(EVP_PKEY_HMAC, nil, secret, secret.count)

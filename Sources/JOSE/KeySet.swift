@@ -13,7 +13,7 @@ package struct KeySet: Sendable {
     package enum Fault: Sendable, Equatable {
         /// The token's `alg` is missing, unknown or not allowed.
         case algorithm
-        /// No key in the set has the token's `kid`. For a token without a `kid`, no key suits the token's algorithm.
+        /// No key in the set has the token's `kid`; or the token has no `kid`, and no key suits its algorithm.
         case unknownKey
         case signature(Verdict)
     }

@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// The signature algorithms of JSON Web Signatures that can be made and checked (RFC 7518 §3, RFC 8037 §3.1), in the
-/// order of JOSE's registry.
+/// The algorithms by which JSON Web Signatures are made and checked here (RFC 7518 §3, RFC 8037 §3.1), in the order of
+/// JOSE's registry.
 package enum Algorithm: String, Sendable, CaseIterable {
     /// The algorithm HMAC with SHA-256, by a secret that both sides know.
     case hs256 = "HS256"

@@ -17,8 +17,8 @@ package struct JSONLimits: Sendable {
     /// The limits on JSON in requests to providers.
     package static let request = JSONLimits(
         bytes: 1 << 20, depth: 64, members: 1_000, values: 100_000, allowsDuplicates: true)
-    /// The limits on JSON in requests to the control API. They allow fewer values than in requests to providers,
-    /// because a value that is validated needs several times as much memory.
+    /// The limits on JSON in requests to the control API. They allow fewer values than the limits on requests to
+    /// providers, because a value that is validated needs several times as much memory.
     package static let control = JSONLimits(
         bytes: 1 << 20, depth: 64, members: 1_000, values: 25_000, allowsDuplicates: false)
     /// The limits on the JSON of seeds and other files.
@@ -44,8 +44,8 @@ struct JSONOutline {
         members = Array(repeating: 0, count: limits.depth + 1)
     }
 
-    /// Returns the position at which the JSON text exceeds a limit, and the reason; `nil` if it exceeds none. Brackets
-    /// that don't match aren't reported, since the parser does so.
+    /// Returns the position at which the JSON text exceeds a limit, and the reason; `nil` if it exceeds none. The
+    /// parser, not this function, reports brackets that don't match.
     mutating func excess(in text: UnsafeBufferPointer<UInt8>) -> (offset: Int, reason: String)? {
         guard text.count <= limits.bytes else {
             return (0, "\(text.count) bytes of JSON; at most \(limits.bytes) are read")

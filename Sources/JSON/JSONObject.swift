@@ -12,7 +12,7 @@ package struct JSONObject: Sendable {
     private static let searched = 8
 
     private var entries: [Entry] = []
-    /// The positions of the object's members by name, if there are more than a few; otherwise empty. While it is empty,
+    /// The positions of the object's members by name. If there are only a few members, this dictionary is empty, and
     /// `entries` contains no removed members.
     private var places: [String: Int] = [:]
 

@@ -16,8 +16,8 @@ enum MicrosoftRealm: Sendable {
     case consumers
     case tenant(MicrosoftTenant)
 
-    /// The text of the tenant segment in URLs, such as `common`. A tenant's text is its ID, even if the request's path
-    /// has one of its domains.
+    /// The text of the tenant segment in URLs, such as `common`. For a single tenant, it is the tenant's ID, even if
+    /// the request's path has the tenant's domain.
     var text: String {
         switch self {
         case .common: "common"

@@ -83,7 +83,7 @@ extension MicrosoftProvider {
 
     /// Returns the person to whom a request's access token belongs, and the token.
     ///
-    /// - Throws: Microsoft Graph's error if the token doesn't work or lacks the scope.
+    /// - Throws: Microsoft Graph's error if the token doesn't work or lacks the required scope.
     private func person(
         _ exchange: Exchange, needing scope: String
     ) throws(MicrosoftGraphError) -> (account: Account, token: Token<MicrosoftGrant>) {

@@ -17,7 +17,7 @@ struct MicrosoftError: Error, Sendable {
     }
     private static let byCode = Dictionary(known.map { ($0.code, $0) }) { first, _ in first }
 
-    /// Makes the error of Microsoft's sign-in service with this code. `values` replace the `{}` in its text. If
+    /// Makes an error of Microsoft's sign-in service from its code. `values` replace the `{}` in the error's text. If
     /// `diagnosis` is `nil`, the error gets the advice in the table of known errors.
     init(
         _ code: Int, _ values: String..., name: String? = nil, received: String? = nil, expected: String? = nil,
@@ -76,11 +76,12 @@ struct MicrosoftError: Error, Sendable {
     }
 
     /// The names of errors that a test can order at Microsoft's sign-in service. A name is a code such as
-    /// `AADSTS50076`, or an OAuth name such as `invalid_grant`, which stands for the first error that has it.
+    /// `AADSTS50076`, or an OAuth name such as `invalid_grant`, which stands for the first error with that name in the
+    /// table of known errors.
     static let orderNames = known.map { "AADSTS\($0.code)" } + Set(known.map(\.name)).sorted()
 
     /// Returns the error of Microsoft's sign-in service that a test has ordered. A name that isn't in the table of
-    /// known errors gets the code 50000, that of an internal failure.
+    /// known errors gets the code 50000 (internal failure).
     static func ordered(_ name: String, description: String? = nil, _ diagnosis: Diagnosis) -> MicrosoftError {
         let found = known.first { "AADSTS\($0.code)" == name || $0.name == name }
         var error = MicrosoftError(found?.code ?? 50000, name: found?.name ?? name, because: diagnosis)

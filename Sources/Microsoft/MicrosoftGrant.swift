@@ -44,7 +44,7 @@ struct MicrosoftScopes: Sendable {
         return named.isEmpty ? [MicrosoftScopes.graph] : MicrosoftScopes(named).names
     }
 
-    /// Returns the scopes that an access token for the API contains: those of these scopes that belong to the API.
+    /// Returns those of these scopes that belong to the API. An access token for the API contains only them.
     func granted(for api: String) -> [String] {
         names.filter { name in
             MicrosoftScopes.ofSignIn.contains(name)
@@ -65,7 +65,7 @@ struct MicrosoftScopes: Sendable {
 }
 
 /// A person's grant to a client at Microsoft, or the client's own grant (`client_credentials`). Scopes that are granted
-/// later are added.
+/// later are added to it.
 struct MicrosoftGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
         let token: TokenDetails
@@ -139,15 +139,15 @@ extension MicrosoftClient {
 }
 
 extension MicrosoftProvider {
-    /// The lifetime of Microsoft's access tokens, as in the examples of its documentation.
+    /// The lifetime of access tokens, as in the examples of Microsoft's documentation.
     static let accessLifetime = TimeSpan.seconds(3599)
 
     func issuer(_ tenant: String, _ exchange: Exchange) -> String {
         "\(settings.issuer.issuer(at: MicrosoftProvider.host, exchange))/\(tenant)/v2.0"
     }
 
-    /// Returns the claims that all Microsoft tokens have. As in the examples of its documentation, a token is valid
-    /// from five minutes before it is issued.
+    /// Returns the claims that all Microsoft tokens have. As in the examples of Microsoft's documentation, a token is
+    /// valid from five minutes before it is issued.
     private func claims(_ audience: String, _ tenant: String, of use: String, _ exchange: Exchange) -> JSONObject {
         let (now, seed) = (exchange.world.now, Digest.sha256("microsoft.uti \(exchange.id) \(use)"))
         return JSONObject([
@@ -216,7 +216,7 @@ extension MicrosoftProvider {
         } catch { throw MicrosoftError(50000, because: Diagnosis("a token can't be signed: \(error.description)")) }
     }
 
-    /// Returns the member `client_info` of an answer, which Microsoft's libraries ask for; `nil` if the request doesn't
+    /// Returns the value of `client_info`, a response parameter for Microsoft's libraries; `nil` if the request doesn't
     /// ask for it.
     func clientInfo(_ account: Account, _ form: Form) -> String? {
         guard form["client_info"] == "1" else { return nil }

@@ -209,8 +209,8 @@ extension MicrosoftProvider {
 
     // MARK: - Answers
 
-    /// Makes the access and refresh token for a grant. The access token has the scopes `wanted`. If these are `nil`, it
-    /// has the scopes of the sign-in.
+    /// Makes the access and refresh token for a grant. The access token has the scopes `wanted`. If `wanted` is `nil`,
+    /// it has the scopes in `details`.
     private func issue(
         _ grant: MicrosoftGrant, _ account: Account?, _ details: MicrosoftGrant.TokenDetails,
         _ wanted: MicrosoftScopes?,

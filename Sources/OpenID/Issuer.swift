@@ -260,8 +260,8 @@ extension OpenIDProvider: ExplainsOwnAddresses {
         return ControlAnswer.error(404, "noSuchIssuer", diagnosis.line).diagnosed(diagnosis)
     }
 
-    /// Returns the path of the issuer to which a URL path belongs, if it is the path of a discovery document or of a
-    /// Keycloak endpoint; otherwise `nil`.
+    /// Returns the issuer's part of a URL path that leads to a discovery document or a Keycloak endpoint; `nil` for any
+    /// other path.
     private static func issuer(of path: String) -> String? {
         for mark in ["/.well-known/openid-configuration", "/protocol/openid-connect/"] {
             if let range = path.firstRange(of: mark) { return String(path[..<range.lowerBound]) }

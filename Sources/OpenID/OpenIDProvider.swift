@@ -109,8 +109,8 @@ extension Issuer {
         return (policy.paths.all + discovery).flatMap { addresses(of: $0) }.map { host + $0 }
     }
 
-    /// Returns the issuer's endpoints. `issuer` returns the issuer that answers a request: this issuer, or an issuer
-    /// outside the seed that the request's path names.
+    /// Returns the issuer's endpoints. `issuer` returns the issuer that answers a request: this issuer, or one that the
+    /// request's path names and that isn't in the seed.
     func endpoints(
         of issuer: @escaping @Sendable (Exchange) throws -> Issuer
     ) -> [Endpoint] {
@@ -318,7 +318,7 @@ extension Issuer {
 
 extension Issuer {
     /// Returns the discovery document: <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
-    /// `place` is the path, among those of the issuer, below which the document was requested.
+    /// `place` is the one of the issuer's paths below which the document was requested.
     func discovery(_ exchange: Exchange, at place: String) -> Response {
         var document = metadata(exchange, below: place)
         if let issuer = furtherPlaces.first(where: { $0.path == place })?.issuer {

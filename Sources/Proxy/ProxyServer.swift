@@ -142,8 +142,8 @@ final class ProxyState: Sendable {
         }
     }
 
-    /// The number of connections above the proxy's limit that are accepted while the connections that make room for
-    /// them end.
+    /// The number of connections that are accepted beyond the proxy's limit, each in place of an older connection that
+    /// is being closed.
     private static let surplus = 16
 
     /// Records that a client's connection to the proxy has sent a whole request, or has ended.
@@ -157,7 +157,8 @@ final class ProxyState: Sendable {
             let oldest = descriptors.removeFirst()
             let refusal = Refusal(
                 503, "Service Unavailable",
-                "the client sent no request, and all \(limit) tunnels are in use: another client got the tunnel")
+                "the client sent no request, and all \(limit) tunnels of the proxy are in use: another client got this one's tunnel"
+            )
             refusal.answer.withUnsafeBytes {
                 _ = send(oldest, $0.baseAddress, $0.count, understudy_no_signal | Int32(MSG_DONTWAIT))
             }

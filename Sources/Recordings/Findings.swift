@@ -4,8 +4,8 @@ import JSON
 
 /// A named value somewhere in a recorded request or answer, such as a form field or a member of JSON.
 package struct Finding: Sendable {
-    /// The place of the value in the recorded exchange, a path that begins with `request` or `response`:
-    /// `response.body.id_token`.
+    /// The place of the value in the recorded request or answer: a path such as `response.body.id_token`, which begins
+    /// with `request` or `response`.
     package let place: String
     package let name: String
     package let value: String

@@ -1,5 +1,5 @@
 /// A recorded request with its answer, the sign-in to which it belongs (its flow), and the client that signs a user in.
-/// Earlier requests show the flow and the client.
+/// The flow and the client are found by means of earlier requests.
 package struct KnownExchange: Sendable {
     package let exchange: RecordedExchange
     package let flow: String
@@ -49,8 +49,8 @@ struct FlowIndex: Sendable {
     private var places: [String: Int] = [:]
     private var owners: [Int: Holder] = [:]
     private var states: [Int: StateHolder] = [:]
-    /// The sign-ins whose last answer was a redirect, each by the hash of the redirect's destination. A request for the
-    /// destination removes the entry.
+    /// The sign-ins whose last answer was a redirect, each by the hash of the redirect's destination. After a request
+    /// for the destination, the sign-in isn't listed any more.
     private var onward: [Int: String] = [:]
     private var flows: [String: Flow] = [:]
     /// The recorded requests that the daemon sent to itself while it handled another request that isn't recorded yet,

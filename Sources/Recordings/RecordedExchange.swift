@@ -13,7 +13,7 @@ package final class RecordedExchange: Sendable {
     /// The response header that names the source from which it is known that the provider answers in this way.
     package static let evidenceHeader = "Understudy-Evidence"
 
-    /// The ID of a recorded exchange, such as `r12`, which the answer's header `Understudy-Request` also has.
+    /// The ID of a recorded request, such as `r12`, which the answer's header `Understudy-Request` also has.
     package let id: String
     /// The ID of the request during which the daemon sent this request to itself; `nil` for a client's request. For
     /// example, the stand-in for Firebase sends requests to the other providers.
@@ -41,8 +41,8 @@ package final class RecordedExchange: Sendable {
     /// Details of a mail that was sent by SMTP; `nil` for other requests. A mail is recorded as a request with the
     /// method `SMTP`. Its path is the SMTP command that decided about the mail, and its body is the conversation.
     package let mail: RecordedMail?
-    /// The codes and tokens in the request and its answer, by which they belong to a sign-in. They are found on first
-    /// use.
+    /// The codes and tokens in the request and its answer. They show to which sign-in the request belongs, and are
+    /// found on first use.
     package let traces = Traces()
     private let place = Atomic<Int>(0)
 
@@ -106,14 +106,14 @@ package final class RecordedExchange: Sendable {
 
     var number: Int { RecordedExchange.number(of: id) ?? 0 }
 
-    /// The reason why the request was refused, in a line; `nil` when it wasn't refused.
+    /// One line that says why the request was refused; `nil` if it wasn't refused.
     package var diagnosis: String? { response.header(RecordedExchange.diagnosisHeader) }
 
-    /// The source from which it is known that the provider gives this answer, in a line; `nil` for an answer that isn't
-    /// a provider's.
+    /// One line that names the source from which it is known that the provider gives this answer; `nil` for an answer
+    /// that isn't a provider's.
     package var evidence: String? { response.header(RecordedExchange.evidenceHeader) }
 
-    /// A surprising detail of an answer that isn't a refusal, in a line; `nil` if there is none.
+    /// One line about something surprising in the answer, for a request that wasn't refused; `nil` if there is none.
     package var note: String? { response.header(RecordedExchange.noteHeader) }
 
     /// Shortens a body that is larger than `Recording.bodyLimit`, without splitting a character.
@@ -125,8 +125,8 @@ package final class RecordedExchange: Sendable {
         body = Array(body.prefix(end))
     }
 
-    /// The number of bytes of memory that the recorded exchange takes, with everything that it refers to, its codes and
-    /// tokens, and its entries in tables.
+    /// The number of bytes of memory that a recorded request and its answer take, with their codes and tokens, and
+    /// their entries in tables.
     var size: Int {
         var size = RecordedExchange.ownSize + request.body.capacity + response.body.capacity
         for text in [id, parent, world, host, path, knownClient, fault, request.method, request.path, request.query] {
@@ -144,7 +144,7 @@ package final class RecordedExchange: Sendable {
         return size
     }
 
-    /// The memory that a recorded exchange takes besides its texts and bodies, rounded up: 1 kB.
+    /// The memory that a recorded request and its answer take besides their texts and bodies, rounded up: 1 kB.
     private static let ownSize = 1 << 10
 
     /// Returns the number of bytes that are allocated for a text. A text of up to 15 bytes has no allocation.
@@ -153,7 +153,7 @@ package final class RecordedExchange: Sendable {
         return count + 48
     }
 
-    /// Returns the number in the ID of a recorded exchange, such as 12 for `r12`; `nil` for any other text.
+    /// Returns the number in the ID of a recorded request, such as 12 for `r12`; `nil` for any other text.
     package static func number(of id: String) -> Int? { id.hasPrefix("r") ? Int(id.dropFirst()) : nil }
 }
 
@@ -177,8 +177,8 @@ package struct RecordedMail: Sendable, Equatable {
     }
 }
 
-/// Details of the sign-in to which a recorded request belongs: short values of its fields, by which people recognize
-/// the sign-in.
+/// Details of the sign-in to which a recorded request belongs: short values of the request's fields, by which people
+/// recognize the sign-in.
 package struct ExchangeNotes: Sendable {
     /// The user whom an ID token or an answer names.
     package struct Subject: Sendable {
@@ -219,7 +219,7 @@ package struct ExchangeNotes: Sendable {
     private static let opaque: Set<String> = [
         "code", "authorizationcode", "accesstoken", "refreshtoken", "devicecode", "token",
     ]
-    /// The names of all fields whose values the details of a sign-in keep.
+    /// The names of all fields whose values are kept as details of a sign-in.
     static let names = fields.union(secrets).union(answers).union(tokens).union(grants).union(opaque)
     /// The length of the longest field value that the details of a sign-in keep, in bytes.
     private static let longest = 256

@@ -23,7 +23,7 @@ package final class Recording: Sendable {
     private let copied = Mutex(Copied())
 
     private struct Copied {
-        /// The number of the last exchange that was copied from the database.
+        /// The highest number of the recorded requests that were copied from the database.
         var reached = 0
         /// The number of requests that were recorded since the recording was last empty.
         var total = 0
@@ -49,14 +49,14 @@ package final class Recording: Sendable {
         listeners.tell()
     }
 
-    /// The number of exchanges in the recording; if it is shared with other daemons, the number when it was last read.
+    /// The number of requests in the recording; if it is shared with other daemons, the number when it was last read.
     package var count: Int {
         guard let shared = store.shared else { return store.count(of: log) }
         return min(shared.mirrors.summary(of: world)?.count ?? 0, Recording.countLimit)
     }
 
-    /// The number of exchanges that this recording lost to make room for exchanges of any test world, since it was last
-    /// empty.
+    /// The number of requests that were dropped from this recording since it was last empty, to make room for new
+    /// requests of any test world.
     package var dropped: Int {
         guard store.shared != nil else { return store.dropped(of: log) }
         return max(0, copied.withLock { $0.total } - store.count(of: log))
@@ -89,7 +89,7 @@ package final class Recording: Sendable {
     /// Copies from the database the requests that any daemon has recorded so far.
     package func refresh() async throws(StoreFailure) { try await store.refresh([self]) }
 
-    /// The number of the last exchange that was copied from the database.
+    /// The highest number of the recorded requests that were copied from the database.
     var reached: Int { copied.withLock { $0.reached } }
 
     /// Adds requests that were read from the shared database to this process's copy, and drops requests that the

@@ -26,7 +26,7 @@ final class RecordingMirrors: Sendable {
         let done: @Sendable (StoreFailure?) -> Void
     }
 
-    /// The number of recordings in memory above which those that are no longer in use are removed.
+    /// If more recordings than this number are in memory, those that aren't in use are removed.
     private static let limit = 20_000
 
     private struct Mirror {
@@ -71,7 +71,7 @@ final class RecordingMirrors: Sendable {
         }
     }
 
-    /// The recordings of all test worlds that were found when all were last read from the database.
+    /// The recordings of all test worlds, as they were found when the database was last asked for all of them.
     var all: [Recording] { state.withLock { $0.all } }
 
     var refusedByGoneWorlds: [RecordedExchange] {

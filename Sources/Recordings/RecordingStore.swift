@@ -98,8 +98,7 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// The number of the log that keeps the last refused requests of test worlds that were deleted, dropped or reset
-    /// since.
+    /// The number of the log that keeps refused requests after their test worlds have been deleted, dropped or reset.
     private static let goneLog = 0
 
     /// The most bytes that the recordings of all test worlds together may have.
@@ -164,8 +163,8 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// The last refused requests of test worlds that were deleted, dropped or reset since; empty if the store doesn't
-    /// keep them. They have the same limits as the recording of one world.
+    /// The refused requests that were kept when their test worlds were deleted, dropped or reset; empty if the store
+    /// doesn't keep such requests. The limits for the recording of one world apply to them.
     package var refusedByGoneWorlds: [RecordedExchange] {
         shared?.mirrors.refusedByGoneWorlds ?? exchanges(of: RecordingStore.goneLog).exchanges
     }

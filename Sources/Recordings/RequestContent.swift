@@ -28,7 +28,7 @@ extension Request {
     }
 
     /// Whether the user name in Basic credentials is an access token, which GitHub's REST API accepts there. If the
-    /// request has a form, the user name may be the ID of a client without a secret.
+    /// password is empty and the request has a form, the user name is taken for a client ID.
     package func holdsToken(_ basic: (user: String, password: String)) -> Bool {
         basic.password == "x-oauth-basic" || basic.password.isEmpty && bodyForm.fields.isEmpty
     }

@@ -131,13 +131,14 @@ extension RecordingStore {
 ///
 /// The store's calls may wait for a few seconds at most, and then fail.
 package protocol RecordingKeeper: Sendable {
-    /// Appends a recorded exchange to the shared store, unless it is there already. `limit` is the most bytes that all
-    /// recordings together may have. Returns how many bytes all recordings have, and how many exchanges were dropped
-    /// because of the limit; `nil` if the exchange was there already.
+    /// Appends a recorded request with its answer to the shared store. `limit` is the most bytes that all recordings
+    /// together may have. Returns how many bytes they have, and how many requests were dropped because of the limit.
+    /// Returns `nil` if the store already has the request.
     func append(_ exchange: AppendedExchange, limit: Int) throws(StoreFailure) -> (bytes: Int, dropped: Int)?
 
-    /// Returns the recorded exchanges of each test world whose numbers are above `after`: as many as fit into an
-    /// answer, the lowest numbers first. Worlds without recorded exchanges aren't in the result's `worlds`.
+    /// Returns, for each test world, the recorded requests with numbers above `after`, the lowest numbers first. If
+    /// they are too many for one result, its `hasMore` is true. Worlds without recorded requests aren't in the result's
+    /// `worlds`.
     func read(_ worlds: [(name: String, after: Int)]) throws(StoreFailure) -> RecordingNews
 
     /// Returns a summary of the recording of each test world that has recorded exchanges.
@@ -158,7 +159,7 @@ package protocol RecordingKeeper: Sendable {
 
 /// A recorded request and its answer, to be appended to the shared store.
 package struct AppendedExchange: Sendable {
-    /// The ID of a recorded request, which no other request has, whichever daemon answered it.
+    /// The ID of a recorded request. It is unique among the requests of all daemons.
     package let id: String
     package let world: String
     /// The number of bytes that the recorded exchange counts for the limits of the recording.
@@ -175,7 +176,7 @@ package struct KeptExchange: Sendable {
     package let bytes: [UInt8]
 }
 
-/// A summary of a test world's recording: the number of its first exchange, how many exchanges are kept, and how many
+/// A summary of a test world's recording: the number of its first request, how many requests are kept, and how many
 /// were dropped.
 package struct RecordingSummary: Sendable {
     package let world: String
@@ -183,7 +184,7 @@ package struct RecordingSummary: Sendable {
     package let first: Int
     /// The number of recorded exchanges that are kept of a test world.
     package let count: Int
-    /// The number of exchanges that were dropped to make room for others since the recording was last empty.
+    /// The number of requests that were dropped to make room for others since the recording was last empty.
     package let dropped: Int
 }
 

@@ -28,7 +28,7 @@ package final class Traces: Sendable {
         "inputtoken", "oauthaccesstoken", "oauthidtoken", "request", "temporaryproof", "sessioncookie",
         "credential",
     ]
-    /// The names of the fields whose values are searched in recorded requests and answers.
+    /// The names of the fields that are looked for in recorded requests and answers.
     private static let names = credentials.union(ExchangeNotes.names).union(["state", "responsetype", "idtokenhint"])
     private static let codes: Set<String> = ["code", "authorizationcode"]
     private static let tokens: Set<String> = ["accesstoken", "idtoken"]
@@ -42,8 +42,8 @@ package final class Traces: Sendable {
 
     init() {}
 
-    /// Returns a field's name in small letters without `_` and `-`, or `nil` when it is longer than all names that are
-    /// searched.
+    /// Returns a field's name in small letters without `_` and `-`; `nil` if it is longer than every name that is
+    /// looked for.
     static func canonical(_ name: String) -> String? {
         guard name.utf8.count <= 40 else { return nil }
         if name.utf8.allSatisfy({ (0x61...0x7A).contains($0) }) { return name }

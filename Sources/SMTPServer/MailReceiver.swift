@@ -1,7 +1,7 @@
 /// Receives the mails of an SMTP server, and decides about them.
 package protocol MailReceiver: Sendable {
-    /// Begins a conversation with an SMTP client that has connected. `label` names the world for which all mails to
-    /// this port are meant; it is `nil` for a port of all worlds.
+    /// Begins a conversation with an SMTP client that has connected. `label` names the test world for which all mails
+    /// to this port are meant; it is `nil` for a port of all worlds.
     func open(_ label: String?) -> any MailConversation
 }
 

@@ -117,7 +117,7 @@ package final class SMTPServer: Sendable {
     /// The greatest number of SMTP connections at the same time.
     package var connectionLimit: Int { shared.options.limit }
 
-    /// Opens a further SMTP port. `label` names the world for which all mails to this port are meant.
+    /// Opens a further SMTP port. `label` names the test world for which all mails to this port are meant.
     package func listen(on port: UInt16, label: String) throws(ListenError) -> SMTPPort {
         guard !shared.isStopping else { throw ListenError(description: "the mail server has stopped") }
         return try shared.listeners.open(shared.options.host, port: port, label: label)

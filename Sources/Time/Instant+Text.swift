@@ -72,9 +72,8 @@ extension Instant {
         }
     }
 
-    /// Returns the date in the Gregorian calendar of a day that is counted from 1970-01-01. The calculation lets years
-    /// begin in March, so that the leap day is the last of a year, and uses cycles of 400 years, which have 146,097
-    /// days.
+    /// Returns the date in the Gregorian calendar of a day that is counted from 1970-01-01. In the calculation, years
+    /// begin in March, so that the leap day is the last day of a year. Cycles of 400 years have 146,097 days.
     private static func date(ofDay day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let sinceYear0 = day + 719_468
         let (cycle, dayOfCycle) = (sinceYear0 / 146_097, sinceYear0 % 146_097)

@@ -4,8 +4,7 @@ import EmulatorCore
 /// The built-in scenarios (ready-made situations such as a provider's outage), from the embedded files
 /// `seed-data/scenarios/*.json`.
 public enum BuiltInScenarios {
-    /// All built-in scenarios (ready-made situations for tests), sorted by name. Reading them can't fail, because a
-    /// test reads each of them.
+    /// All built-in scenarios (ready-made situations for tests), sorted by name.
     static var all: [Scenario] {
         let folder = "scenarios/"
         return EmbeddedFiles.all.filter { $0.path.hasPrefix(folder) }.compactMap { file in
@@ -46,9 +45,8 @@ public enum BuiltInScenarios {
         return page
     }
 
-    /// Reads a value of the option `--scenario`, which names the situation with which every test world begins: a
-    /// scenario's name or file, and values of its parameters after commas, such as
-    /// `slow-provider,host=api.github.com,delay=2s`.
+    /// Reads a value of the option `--scenario`: a scenario's name or file, and after commas the values of its
+    /// parameters, such as `slow-provider,host=api.github.com,delay=2s`.
     static func choose(_ text: String) throws(Issues) -> ChosenScenario {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         let values = parts.dropFirst().drop { !$0.contains("=") }

@@ -13,8 +13,7 @@ package enum Composition {
         EndpointCatalog(providers: Providers.playing(seed))
     }
 
-    /// Descriptions of all calls of the control API, for the documentation. They are the same for every seed. The
-    /// described endpoints can't be called.
+    /// Descriptions of all calls of the control API, for the documentation. They are the same for every seed.
     package static let calls: [Endpoint] = {
         let nothing = Providers.seedFormat.nothing
         let daemon = Daemon(

@@ -23,7 +23,7 @@ package enum Providers {
     /// The format of seed files, which contain a daemon's test data.
     package static let seedFormat = SeedFormat(all, rows: Inspector.rows)
 
-    /// Returns the environment variables by which a program finds the providers' endpoints at the daemon with this
+    /// Returns the environment variables that tell a program where the providers' endpoints are at the daemon with this
     /// address.
     package static func variables(daemon url: String) -> [(name: String, value: String)] {
         all.flatMap { $0.facts.variables(url) }
@@ -61,8 +61,8 @@ package enum Providers {
         }
     }
 
-    /// Returns the public sources of each provider's behaviour: first those of the endpoints with the built-in seed,
-    /// and then the others.
+    /// Returns the public sources of each provider's behaviour: first the sources for its endpoints, and then all
+    /// others.
     package static func evidence() throws -> [(name: String, title: String, rows: [EvidenceTable.Row])] {
         try playing(SeedInput.load([.builtIn])).map { provider in
             (provider.name, provider.facts.title, endpoints(of: provider) + provider.facts.evidence().rows)

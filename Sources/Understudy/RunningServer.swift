@@ -78,8 +78,8 @@ public final class RunningServer: Sendable {
     /// The server's HTTPS address: `https://` with host and port; `nil` without TLS.
     public var tlsURL: String? { tlsPort.map { "https://\(authority):\($0)" } }
 
-    /// The test worlds that have ports of their own by ``Options/worldPorts``, each with its address: `http://` with
-    /// host and port, in the same sequence.
+    /// The test worlds that have ports of their own by ``Options/worldPorts``, in the sequence of the option. Each has
+    /// its address: `http://` with host and port.
     public var worldURLs: [(world: String, url: String)] {
         worldPorts.map { (world: $0.world, url: "http://\(authority):\($0.port)") }
     }
@@ -90,8 +90,8 @@ public final class RunningServer: Sendable {
     /// Host and port of the server's SMTP service, such as `127.0.0.1:1025`; `nil` if there is none.
     public var smtpAddress: String? { smtpPort.map { "\(authority):\($0)" } }
 
-    /// The test worlds that have SMTP ports of their own by ``Options/worldMailPorts``, each with host and port, in the
-    /// same sequence.
+    /// The test worlds that have SMTP ports of their own by ``Options/worldMailPorts``, in the sequence of the option.
+    /// Each has its host and port.
     public var worldMailAddresses: [(world: String, address: String)] {
         mail.worldPorts.map { (world: $0.world, address: "\(authority):\($0.port)") }
     }
@@ -116,8 +116,8 @@ public final class RunningServer: Sendable {
     /// Returns a report on the requests of all test worlds so far.
     package func report() -> RunReport { RunReport(worlds, masksSecrets: masksSecrets, version: Version.current) }
 
-    /// Returns the last refused requests of all test worlds, the oldest first, each with the reason: `POST
-    /// appleid.apple.com/auth/token: …`.
+    /// Returns the `count` most recent refused requests of all test worlds, the oldest first, each with the reason:
+    /// `POST appleid.apple.com/auth/token: …`.
     public func lastRefusals(_ count: Int) -> [String] { report().lastRefusals(count) }
 
     /// Writes the users and settings of the default Firebase project in the default test world, as
@@ -195,16 +195,17 @@ extension RunningServer {
         public var tlsPort: UInt16?
         /// Whether the server serves only HTTPS, so that ``port`` isn't opened.
         public var isTLSOnly = false
-        /// The port for an HTTP proxy that sends requests to the provider hosts to this server; 0 chooses a free port,
-        /// `nil` opens none. With a proxy, TLS is served, too.
+        /// The port for an HTTP proxy, which passes requests for the provider hosts to this server; 0 chooses a free
+        /// port, `nil` opens none. With a proxy, TLS is served, too.
         public var proxyPort: UInt16?
-        /// Whether the HTTP proxy connects to hosts other than the providers', over the real network.
+        /// Whether the HTTP proxy also serves requests to hosts that aren't a provider's, by connecting to the real
+        /// hosts.
         public var proxyPassesThrough = false
         /// The SMTP port for incoming mail; 0 chooses a free port, `nil` opens none. If the server has TLS, the port
         /// offers STARTTLS.
         public var smtpPort: UInt16?
-        /// SMTP ports that each belong to one test world, with the world's name; 0 chooses a free port. They need
-        /// ``smtpPort``.
+        /// SMTP ports that each belong to one test world, with the world's name; 0 chooses a free port. Without
+        /// ``smtpPort``, they can't be used.
         public var worldMailPorts: [(world: String, port: UInt16)] = []
         /// The local certificate authority that issues the server's certificate. It must exist if TLS is used.
         public var authority = LocalAuthority()
@@ -217,8 +218,8 @@ extension RunningServer {
         /// The test world for requests that don't name one. It is kept until the server stops, because
         /// ``RunningServer/export(to:)`` writes it.
         public var defaultWorld = "default"
-        /// The store in which the server keeps its test worlds: `memory`; or `sqlite:` and the path of a file, in which
-        /// worlds outlive the server; or the URL of a PostgreSQL database. If it is `nil`, the environment variable
+        /// The store in which the server keeps its test worlds: `memory`, `sqlite:PATH` for a file, or the URL of a
+        /// PostgreSQL database. In a file or database, worlds outlive the server. With `nil`, the environment variable
         /// `UNDERSTUDY_STORE` names the store; without the variable, it is memory.
         public var store: String?
         /// Ports that belong to single test worlds, with the worlds' names; 0 chooses a free port. Every request to
@@ -241,11 +242,10 @@ extension RunningServer {
         public var importDirectory: String?
         /// Whether secrets in recorded requests and answers are replaced by `masked-` and their length.
         public var masksSecrets = false
-        /// The most bytes that the recorded requests of all test worlds may have together, at least 1 MB. When they
-        /// exceed it, the oldest are removed.
+        /// The most bytes that the recorded requests of all test worlds may have together: 1 MB or more. Above this
+        /// size, the oldest requests are removed.
         public var recordingLimit = 64_000_000
-        /// Whether a test world's refused requests are kept when the world is removed, for readers of the recording of
-        /// all worlds.
+        /// Whether a test world's refused requests stay in the recording of all worlds when the world is removed.
         package var keepsRefusalsOfGoneWorlds = false
         /// The number of threads that serve connections; `nil` means one for each processor core.
         public var workers: Int?
@@ -266,8 +266,7 @@ extension RunningServer {
     }
 }
 
-/// The reason why a server couldn't start or export data: a line for each error in the seeds (the test data), or a
-/// single line.
+/// The reason why a server couldn't start or export data. Errors in the seeds (the test data) have a line each.
 public struct StartError: Error, CustomStringConvertible, Sendable {
     /// The lines that say why the server couldn't start or export data, ready to be shown to the user.
     public let description: String

@@ -89,8 +89,7 @@ public enum SeedInput: Sendable {
 /// The built-in seed (test data): `seed-data/default.json` and the keys that it names, embedded so that the binary
 /// needs no other files.
 enum BuiltInSeed {
-    /// The source of the built-in seed (test data). It throws an error for a file that isn't embedded, but a test
-    /// checks that this never happens.
+    /// The source of the built-in seed (test data).
     static var source: SeedSource {
         get throws(Issues) {
             guard let seed = EmbeddedFiles.bytes(at: "default.json") else {

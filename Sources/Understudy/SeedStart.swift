@@ -14,7 +14,7 @@ package struct SeedStart: Sendable {
     /// Makes a project's first seed (its test data) from an app's configuration.
     ///
     /// - Parameter paths: `GoogleService-Info.plist`, `google-services.json`, a web app's Firebase configuration in
-    ///   JSON, or an `.env` file. Without any, the seed is an example with a client of every kind.
+    ///   JSON, or an `.env` file. Without a path, the seed is an example with a client of every kind.
     /// - Throws: ``StartError`` if a file can't be read, or if the files name no client.
     package init(from paths: [String]) throws {
         let app = AppConfiguration(merging: try paths.map { try SeedStart.configuration(at: $0) })
@@ -48,7 +48,7 @@ package struct SeedStart: Sendable {
     private static func nothingFound(in app: AppConfiguration) -> String {
         let known = "such as GOOGLE_CLIENT_ID, AUTH_GITHUB_ID, APPLE_TEAM_ID, OIDC_ISSUER or FIREBASE_PROJECT_ID"
         let names = app.names.prefix(6).joined(separator: ", ")
-        return "\(app.name ?? ""): the configuration names no client of a provider, \(known)"
+        return "\(app.name ?? ""): the configuration has no entry for a provider's client, \(known)"
             + (names.isEmpty ? "; it is empty" : "; it has \(names)\(app.names.count > 6 ? ", …" : "")")
     }
 
@@ -83,7 +83,8 @@ package struct SeedStart: Sendable {
 
     private static let ignoreFile = ".gitignore"
 
-    /// Returns the new content of a `.gitignore`: its present content, and `line` if it is missing.
+    /// Returns the new content of a `.gitignore`: its present content, with `line` added if the content lacks that
+    /// line.
     private static func ignoring(_ line: String, at path: String) throws(EmulatorCore.File.Failure) -> String {
         guard EmulatorCore.File.exists(path) else { return line }
         let present = try EmulatorCore.File.text(at: path)
@@ -93,7 +94,7 @@ package struct SeedStart: Sendable {
 
     /// Writes all files of the first seed into a directory, which is created if necessary.
     ///
-    /// - Throws: ``StartError`` if such files already exist and may not be replaced.
+    /// - Throws: ``StartError`` if `replacing` is false and one of the files already exists.
     package func write(to directory: String, replacing: Bool) throws(StartError) {
         let secrets = "\(directory)/\(StartingSeed.secretsFile)"
         if replacing, !hasSecrets, EmulatorCore.File.exists(secrets) {

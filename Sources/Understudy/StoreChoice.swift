@@ -36,11 +36,11 @@ enum StoreChoice {
     /// a command would open the store and find a new world in it that only has the seed's data.
     var reasonForNoWorlds: String? {
         switch self {
-        case .memory, .checked: "worlds in memory end with their daemon, so nothing is left to read"
-        case .sqlite(""): "a temporary store file is deleted with its daemon"
+        case .memory, .checked: "test worlds in memory are deleted when their daemon stops, so none are left to read"
+        case .sqlite(""): "a temporary store file is deleted when its daemon stops"
         case .sqlite(let path): access(path, F_OK) == 0 ? nil : "there is no file \(path)"
         case .postgresql(let url):
-            url.hasSuffix("#temporary") ? "a temporary database schema is deleted with its daemon" : nil
+            url.hasSuffix("#temporary") ? "a temporary database schema is deleted when its daemon stops" : nil
         }
     }
 

@@ -82,9 +82,9 @@ public struct Understudy: Sendable, Hashable {
         return try await (call("GET", "worlds") as Answer).worlds
     }
 
-    /// Returns the recorded requests, with their answers, of all test worlds in the sequence in which they were
-    /// answered, each with its ``World/RecordedExchange/world``. Refused requests of worlds that have been removed are
-    /// included.
+    /// Returns the recorded requests of the test worlds whose names match `pattern`, with the answers, in the sequence
+    /// of the answers. Each names its world in ``World/RecordedExchange/world``. Refused requests of worlds that have
+    /// been removed are included.
     ///
     /// - Parameters:
     ///   - pattern: the worlds' names; `*` stands for any characters.

@@ -85,8 +85,8 @@ public struct World: Sendable, Hashable {
         return World(daemon: Understudy(url: answer.url, controlToken: daemon.controlToken), name: nil)
     }
 
-    /// Returns host and port of the daemon as an emulator for Firebase's SDKs. A test world with a name gets a port of
-    /// its own for this.
+    /// Returns the host and port at which this test world serves Firebase's SDKs as an emulator. If the world has a
+    /// name, a port of its own is opened.
     ///
     ///     let emulator = try await world.firebaseEmulator()
     ///     Auth.auth().useEmulator(withHost: emulator.host, port: emulator.port)

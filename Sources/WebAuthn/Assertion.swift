@@ -21,8 +21,7 @@ package struct Assertion: Sendable {
         signCount = data.signCount
     }
 
-    /// Whether the authenticator's sign count has grown since `last`. An authenticator that doesn't count always sends
-    /// 0. If the count of any other authenticator doesn't grow, its credential was copied.
-    /// <https://www.w3.org/TR/webauthn-3/#sctn-sign-counter>
+    /// Whether the sign count is greater than `last`, or both are 0, as for an authenticator that doesn't count.
+    /// Otherwise, the credential may have been copied. <https://www.w3.org/TR/webauthn-3/#sctn-sign-counter>
     package func follows(_ last: UInt32) -> Bool { signCount > last || (signCount == 0 && last == 0) }
 }

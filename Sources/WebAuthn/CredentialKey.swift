@@ -4,7 +4,7 @@ import JSON
 /// The public key of a WebAuthn credential, in COSE: <https://www.rfc-editor.org/rfc/rfc9053#section-7>,
 /// <https://www.w3.org/TR/webauthn-3/#sctn-alg-identifier>.
 ///
-/// The algorithms ES256 with P-256 and RS256 are supported, which every relying party is advised to offer.
+/// The supported algorithms are ES256 (with P-256) and RS256.
 package struct CredentialKey: Sendable {
     private static let algorithms: [Int64: Algorithm] = [-7: .es256, -257: .rs256]
 

@@ -192,9 +192,9 @@ package protocol WorldDirectory: Sendable {
     /// Records that the test worlds of these names are used now.
     func noteUse(of names: [String]) throws(StoreFailure)
 
-    /// Removes test worlds that haven't been used for `seconds`: at most `count`, the least recently used first, and
-    /// never the world called `kept`. Returns the names of the removed worlds. Several daemons can call this at once:
-    /// each of them removes different worlds.
+    /// Removes test worlds that haven't been used for `seconds`, except the world called `kept`, and returns their
+    /// names. At most `count` are removed, the least recently used first. Several daemons can call this at once; no two
+    /// of them remove the same world.
     func removeIdle(_ seconds: Int, atMost count: Int, but kept: String) throws(StoreFailure) -> [String]
 }
 

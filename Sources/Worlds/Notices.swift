@@ -2,7 +2,7 @@ import Logging
 import Synchronization
 import Time
 
-/// Logs warnings without repeating them: each kind of warning once a minute at most, and one-time messages once.
+/// Logs each kind of warning at most once a minute, and each one-time message once.
 package final class Notices: Sendable {
     private static let interval = 60
     private let logger: Logger

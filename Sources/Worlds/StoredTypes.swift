@@ -76,6 +76,8 @@ package struct StoredCoder: Sendable {
         default: return "\(type(of: error))"
         }
         let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-        return path.isEmpty ? "the value isn't what is expected" : "the value at \(path) isn't what is expected"
+        return path.isEmpty
+            ? "the stored value isn't of the expected type or form"
+            : "the stored value at \(path) isn't of the expected type or form"
     }
 }

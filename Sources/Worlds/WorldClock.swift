@@ -15,7 +15,7 @@ package struct WorldClock: WorldValue {
     package var now: Instant { frozenAt ?? MachineClock.now + offset }
 
     /// Moves the test world's clock forward by `span`, or back if that is negative. Returns `false`, and changes
-    /// nothing, if it would leave the years 1970 to 9999.
+    /// nothing, if the clock would leave the years 1970 to 9999.
     package mutating func advance(by span: TimeSpan) -> Bool {
         guard let time = now.advanced(by: span) else { return false }
         if isFrozen { frozenAt = time } else { offset = offset + span }

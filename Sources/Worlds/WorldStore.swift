@@ -18,7 +18,7 @@ package final class WorldStore: Sendable {
     /// Whether the file or database had the test world before this process loaded it.
     package let isKept: Bool
 
-    /// The state of the test world, which is only used while the lock is held.
+    /// The state of the test world. It is only used while the lock is held.
     private struct State: @unchecked Sendable {
         var origin: any WorldOrigin
         /// The source of the world's initial rows, usually the seed. They aren't stored as long as the test world
@@ -79,8 +79,8 @@ package final class WorldStore: Sendable {
         try self.init(name, origin, in: archive, makes: makes)
     }
 
-    /// Loads the test world of this name from the file or database. If there is none, a new world is made if `makes` is
-    /// true. With `makes` false, the world counts as removed.
+    /// Loads the test world of this name from the file or database. If there is no such world and `makes` is true, a
+    /// new world is made. With `makes` false, a missing world counts as removed.
     package init(
         _ name: String, _ origin: any WorldOrigin, in archive: any Archive, makes: Bool = true
     ) throws(StoreFailure) {
@@ -309,7 +309,7 @@ package final class WorldStore: Sendable {
             }
             if isDone { return }
         }
-        throw StoreFailure(.slow, "other daemons keep changing the test world")
+        throw StoreFailure(.slow, "the test world can't be changed: other daemons keep changing it at the same time")
     }
 
     /// Makes one attempt to commit a change of the test world. Returns `false` when another attempt is needed.

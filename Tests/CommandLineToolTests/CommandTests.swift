@@ -218,7 +218,7 @@ struct ExplainTests {
         #expect(unknown.output.contains("the key set"))
         #expect(
             try Tool.run("explain", "--id-token", String(good.dropLast(8)) + "AAAAAAAA", "--jwks", keys).output
-                .contains("the signature isn't by that key"))
+                .contains("the signature isn't by key"))
         let late = try Explanation(idToken: good, now: 4_000_000_000)
         #expect(!late.isClean)
     }

@@ -323,7 +323,7 @@ struct SeedInitTests {
         arguments: [
             (".env", "A=1\nwhat is this\n", "line 2: expected NAME=value"),
             (".env", "A=1\n\nB=\"x\ny", "line 3: the quotation isn't closed"),
-            (".env", "PORT=3000\nDEBUG=1", "the configuration names no client of a provider, such as GOOGLE_CLIENT_ID"),
+            (".env", "PORT=3000\nDEBUG=1", "has no entry for a provider's client, such as GOOGLE_CLIENT_ID"),
             (".env", "", "it is empty"),
             (".env", "APPLE_TEAM_ID=short", "$.apple.teams[0].id: found a string (\"short\"), expected ten"),
             (".env", String(repeating: "A=1\n", count: 300_000), "it has more than 1 MB"),

@@ -60,8 +60,8 @@ struct SnapshotCommandTests {
             (["save", "--store", "mysql://ada:s3cret@db/x", "-"], 1, "\"mysql\" isn't a store"),
             (["save", "--store", "memory"] + url + ["-"], 64, "give one"),
             (["save", "--world", "a b", "-"], 64, "can't be a test world's name"),
-            (["save", "--store", "memory", "-"], 64, "worlds in memory end"),
-            (["save", "--store", "sqlite:#temporary", "-"], 64, "is deleted with its daemon"),
+            (["save", "--store", "memory", "-"], 64, "worlds in memory are deleted"),
+            (["save", "--store", "sqlite:#temporary", "-"], 64, "is deleted when its daemon stops"),
             (["save", "--store", "sqlite:\(folder.path)/typo", "-"], 64, "there is no file \(folder.path)/typo"),
         ] {
             let result = try Shell.run(Tool.path, ["snapshot"] + arguments)

@@ -33,7 +33,7 @@ enum AnswerSize {
     }
 }
 
-/// Shortens a tool's answer that is too long, and records the places at which something was left out.
+/// Shortens a tool's answer that is too long, and records which lists and maps were shortened.
 struct AnswerCutting {
     let textLimit: Int
     let countLimit: Int

@@ -21,8 +21,8 @@ struct Page {
         schema = .answer([.required(name, .sequence(of: element), about)] + others, goesOn ? [more, last] : [more])
     }
 
-    /// Returns an answer with as many elements of a list as fit. If some are missing, the member `more` is `true`, and
-    /// if the tool has the argument `after`, the member `last` has the ID of the answer's last element.
+    /// Returns an answer with as many elements of a list as fit. If some don't fit, the member `more` is `true`. If the
+    /// tool also has the argument `after`, the member `last` is the ID of the answer's last element.
     func answer(
         _ all: [JSONValue], more: Bool = false, last: (JSONValue) -> JSONValue? = { _ in nil }
     ) throws(ToolFailure) -> JSONObject {

@@ -2,8 +2,8 @@ import EmulatorCore
 import JSON
 import Understudy
 
-/// The input and the answers that a call of the control API declares. A tool that makes the call takes the schemas of
-/// its arguments and its answer from these declarations.
+/// The input and the answers that a call of the control API declares. A tool that makes the call takes its own schemas
+/// from these declarations.
 struct DeclaredCall: Sendable {
     private static let all = Dictionary(
         Composition.calls.compactMap { endpoint in
@@ -52,7 +52,7 @@ struct DeclaredCall: Sendable {
 
     private static func name(_ method: String, _ path: String) -> String { "\(method) \(path)" }
 
-    /// The parameters of the call's query or, if it has none, the members of its body.
+    /// The parameters of the call's query. For a call without a query, these are the members of its body.
     var fields: [Schema.Field] { (call.query ?? call.body?.schema)?.fields ?? [] }
 
     /// Returns the call's parameters or body members with these names, in this order.

@@ -75,7 +75,7 @@ struct DaemonAccess: Sendable {
         }
     }
 
-    /// Returns the list that a member of the control API's answer contains. Throws an error if there is none.
+    /// Returns the list that a member of the control API's answer contains. Throws an error if the member has no list.
     static func list(_ name: String, in answer: JSONValue) throws(ToolFailure) -> [JSONValue] {
         guard let list = answer[name]?.array else {
             throw ToolFailure(

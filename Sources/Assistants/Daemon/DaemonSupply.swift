@@ -73,8 +73,8 @@ package final class DaemonSupply: Sendable {
             url: server?.url ?? url, world: name, token: server == nil ? token : server?.controlToken)
     }
 
-    /// Sends a request to the daemon and returns its answer. If no daemon answers, this process starts one, unless it
-    /// may not, or has started one before.
+    /// Sends a request to the daemon and returns its answer. If no daemon answers, this process starts one if it may
+    /// and hasn't started one yet.
     func ask(
         _ method: String, _ path: String, body: [UInt8], about subject: Subject
     ) throws(ConnectionProblem) -> OutgoingRequest.Answer {
@@ -95,7 +95,7 @@ package final class DaemonSupply: Sendable {
         }
     }
 
-    /// Whether a daemon answers at the address, rather than another program or none.
+    /// Whether a daemon answers at the address. It is `false` if a different program answers, or none.
     private var isAnswering: Bool {
         guard let answer = try? DaemonClient(url: url, token: token).ask("GET", "health") else { return false }
         return (try? JSONValue(parsing: answer.body, limits: .answer))?["version"] != nil

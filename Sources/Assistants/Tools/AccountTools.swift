@@ -16,8 +16,8 @@ extension DaemonTools {
         }
     }
 
-    /// The schema of an account in a tool's answer. It leaves out the details that are specific to a provider, which
-    /// the documentation describes.
+    /// The schema of an account in a tool's answer. Objects with one provider's data are described without their
+    /// members.
     private static let person = DeclaredCall("GET", "accounts/:id").answer.outline
 
     var accounts: Tool {

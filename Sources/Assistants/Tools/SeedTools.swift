@@ -44,8 +44,7 @@ extension DaemonTools {
         }
     }
 
-    /// Returns the member of an object called `step`, or the element of an array with the number `step`; `nil` if there
-    /// is none.
+    /// Returns an object's member named `step`, or an array's element at the index `step`; `nil` if there is none.
     private static func part(of value: JSONValue, _ step: String) -> JSONValue? {
         if let items = value.array { return Int(step).flatMap { items.indices.contains($0) ? items[$0] : nil } }
         return value[step]

@@ -29,12 +29,13 @@ struct Interception {
     let isIsolated: Bool
     /// The reason why the command has a network of its own although the option `--isolate` wasn't given.
     let portObstacle: PortObstacle?
-    /// The machine's network outside the command's own, if the command may reach ports there.
+    /// Makes sockets in the machine's network for a command with a network of its own; `nil` if no port of the machine
+    /// is shared with the command.
     let outside: NetworkSockets?
 
     /// Moves this process into new namespaces. It must have only one thread, because other threads would stay outside.
-    /// `store` replaces the browsers' certificate store. If `shares` is true, sockets of the network outside remain
-    /// available.
+    /// `store` replaces the browsers' certificate store. If `shares` is true, this process can still make sockets in
+    /// the machine's network.
     init(
         hosts: [String], bundle: String, directory: String, isolated: Bool, store: BrowserStore?, shares: Bool
     ) throws {
@@ -78,7 +79,7 @@ struct Interception {
     }
 
     /// Moves this process into new namespaces. It must have only one thread, because otherwise it can't enter a user
-    /// namespace. If `keepingSockets` is true, sockets of the network outside remain available.
+    /// namespace. If `keepingSockets` is true, this process can still make sockets in the machine's network.
     private static func enter(withNetwork: Bool, keepingSockets: Bool) throws -> NetworkSockets? {
         let network = withNetwork ? understudy_new_network : 0
         let (user, group) = (geteuid(), getegid())

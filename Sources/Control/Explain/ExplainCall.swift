@@ -29,7 +29,7 @@ extension ControlAPI {
                 "parts",
                 .sequence(
                     of: .members([
-                        .required("heading", .string, "The heading of the part."),
+                        .required("heading", .string, "The findings' heading."),
                         .required(
                             "findings",
                             .sequence(
@@ -39,8 +39,8 @@ extension ControlAPI {
                                         "Whether the value passed this check; null for plain information."),
                                     .required("text", .string, "The finding, in a sentence."),
                                     .optional("request", .string, "The ID of the request that the finding is about."),
-                                ])), "The findings, one sentence each."),
-                    ])), "The parts of the explanation."),
+                                ])), "The findings about the value."),
+                    ])), "What is known of the value."),
         ])
 
     private struct ExplainRequest: SchemaObject {

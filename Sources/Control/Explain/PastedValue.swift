@@ -27,8 +27,8 @@ package struct PastedValue: Sendable {
 
 extension ValueReader {
     /// Recognizes the pasted `text` by its form, and returns what this world knows about it. `rawNonce` is the nonce
-    /// before hashing, to compare with a token's. This searches the recording of requests, so don't call it on a
-    /// server's worker thread.
+    /// before hashing, which is compared with a pasted token's nonce. This searches the recording of requests, so don't
+    /// call it on a server's worker thread.
     package func explain(_ text: String, rawNonce: String? = nil) throws -> PastedValue {
         let text = text.trimmed
         let rawNonce = rawNonce.flatMap { $0.isEmpty ? nil : $0 }
@@ -48,8 +48,8 @@ extension ValueReader {
         return seeded(text) ?? explain(nonce: text, search)
     }
 
-    /// Explains an e-mail address; `nil` if `address` isn't one. Addresses must be recognized before the recording is
-    /// searched for codes and tokens, because it contains addresses, too.
+    /// Explains an e-mail address; `nil` if `address` isn't one. Call this before the recording is searched for codes
+    /// and tokens, because the recording contains addresses, too.
     private func explain(address: String) -> PastedValue? {
         guard TextRule.email.holds(address) else { return nil }
         let kind = providers.explainers.lazy.compactMap { $0.kind(ofEmail: address.lowercased()) }.first
@@ -112,9 +112,9 @@ extension ValueReader {
             guard comparison != .unrelated else { continue }
             let words =
                 switch comparison {
-                case .matches: "this text's SHA-256 was sent to \(receiver), which is correct"
+                case .matches: "this text's SHA-256 was sent to \(receiver) as the nonce, which is correct"
                 case .hashGivenAsRawNonce:
-                    "this text, which looks like a SHA-256, was sent to \(receiver), which is correct"
+                    "this text looks like a SHA-256, and was sent to \(receiver) as the nonce, which is correct"
                 // Whether that is right depends on the program that compares it, which isn't known here.
                 case .rawNonceSent:
                     "this text was sent to \(receiver) unhashed: right if your backend compares the token's nonce with "

@@ -21,7 +21,7 @@ package struct RecordingSearch: Sendable {
         return entries.first { $0.response.contains { $0.value == value } }?.known
     }
 
-    /// Returns the last exchange whose request has `value` in a field with one of these names.
+    /// Returns the most recent exchange whose request has `value` in a field with one of these names.
     package func sender(of value: String, as names: Set<String>) -> KnownExchange? {
         entries.last { $0.request.contains { names.contains($0.name) && $0.value == value } }?.known
     }

@@ -119,7 +119,8 @@ package struct TokenExplainer: Sendable {
         do {
             let verdict = token.verify(with: try Key(jwk: member), algorithm: algorithm)
             return .init(
-                verdict == .valid, "checked with key \(Diagnosis.quote(keyID))", else: "the signature isn't by that key"
+                verdict == .valid, "checked with key \(Diagnosis.quote(keyID))",
+                else: "the signature isn't by key \(Diagnosis.quote(keyID))"
             )
         } catch {
             return .init(holds: false, "key \(Diagnosis.quote(keyID)) can't be used: \(error)")

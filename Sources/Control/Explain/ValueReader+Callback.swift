@@ -214,8 +214,9 @@ extension ValueReader {
 enum ReturnedWords {
     static let meanings = [
         "token_type": "how the access token is sent", "expires_in": "seconds until the access token expires",
-        "scope": "what was granted", "session_state": "the state of the browser's session at the provider",
-        "authuser": "which of the browser's signed-in accounts was used", "prompt": "what the user was asked for",
+        "scope": "the scopes that were granted", "session_state": "the state of the browser's session at the provider",
+        "authuser": "which of the browser's signed-in accounts was used",
+        "prompt": "what the user was asked for, such as consent",
         "hd": "the organization that the user's account belongs to",
     ]
 

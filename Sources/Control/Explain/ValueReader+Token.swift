@@ -34,10 +34,14 @@ extension ValueReader {
         guard meant != nil else {
             return [
                 .init(
-                    holds: nil, "not checked: aud names no provider of this test world, so the client's key is unknown")
+                    holds: nil,
+                    "the client secret isn't checked: aud names no provider of this test world, and only a provider has the client's key"
+                )
             ]
         }
-        return [.init(holds: nil, "not checked here: the provider checks the secret when it is sent")]
+        return [
+            .init(holds: nil, "the client secret isn't checked here: the provider checks it when a client sends it")
+        ]
     }
 
     // MARK: - Signature
@@ -61,7 +65,7 @@ extension ValueReader {
                     holds: isMeant ? nil : false,
                     isMeant
                         ? "the token isn't signed, as for Firebase SDKs in emulator mode: only they accept it"
-                        : "alg is none, and there is no signature: a server that accepts this token accepts any")
+                        : "alg is none, and there is no signature: a server that accepts this token accepts any token")
             ]
         }
         if algorithm == .hs256 { return [sharedSecretFinding(token)] }
@@ -111,7 +115,7 @@ extension ValueReader {
             let isCurrent = world.keys[known.owner.owner].signing(at: now, with: known.key.algorithm)?.id == keyID
             return [.init(holds: true, signed + ", which is published" + (isCurrent ? "" : "; another key signs now"))]
         case .withdrawn:
-            let advice = "but the key was rotated out: a verifier that fetches the key set now doesn't find it"
+            let advice = "but the key was rotated out: a verifier that fetches the key set now doesn't find the key"
             return [.init(holds: false, "\(signed), \(advice)")]
         case .neverPublished:
             let advice = "but the key is never published, as a test ordered: every verifier must refuse the token"
@@ -144,7 +148,9 @@ extension ValueReader {
                 ? .init(holds: true, "signed with HS256 and the secret of client \(Diagnosis.quote(client))")
                 : .init(holds: false, "signed with HS256, but not with the secret of client \(Diagnosis.quote(client))")
         }
-        return .init(holds: nil, "signed with HS256 and a shared secret: not checked")
+        return .init(
+            holds: nil,
+            "signed with HS256 and a shared secret: not checked, because the seed has no secret for the client")
     }
 
     /// Returns the owners of all signing keys of this world, each with the name of its provider. The owners at the

@@ -67,7 +67,7 @@ package struct TokenSurroundings: Sendable {
     package var field: String?
     /// The provider that issued the token, if the recording has the exchange in which it was issued.
     package var maker: (any Provider)?
-    /// The client for which the token was issued, with the exchange that issued it.
+    /// The client for which the token was issued, and the exchange in which the token was issued.
     package var client: Sent?
     /// The `nonce` of the authorization request in the sign-in that led to the token.
     package var sentNonce: Sent?

@@ -23,8 +23,8 @@ package struct FlowStep: Sendable {
         }
     }
 
-    /// Whether a test has ordered a fault for this step that a client needn't survive. A delay or shuffled members, for
-    /// example, must be survived.
+    /// Whether a test ordered a fault for this step that may break the sign-in. Clients must survive other faults, such
+    /// as a delay or shuffled members.
     fileprivate var isFaulted: Bool { exchange.fault.map { !Fault.isLegal($0) } ?? false }
 
     /// Whether the step failed because of a fault that a test has ordered, and not because the request was refused.
@@ -51,7 +51,7 @@ package struct Flow: Sendable {
         /// The sign-in failed because of a fault that a test had ordered.
         case faulted
         case unfinished
-        /// The exchanges weren't meant to sign anybody in, such as a request for a key set.
+        /// The exchanges, such as a request for a key set, weren't meant to sign anybody in.
         case answered
         /// The exchanges are a sign-out or a revocation without a recorded sign-in before it.
         case signedOut
@@ -167,7 +167,7 @@ package struct Flow: Sendable {
         return waiting
     }
 
-    /// The position of the sign-in's last exchange in the recording. A greater number is more recent.
+    /// The position in the recording of the sign-in's most recent exchange. A greater number is more recent.
     package var order: Int { steps.last?.exchange.order ?? 0 }
 
     // MARK: - Next step
@@ -182,7 +182,9 @@ package struct Flow: Sendable {
     package var hint: String? {
         guard ending == .unfinished, let last = steps.last(where: { !$0.isInner }) else { return nil }
         if awaitsRedemption { return "The authorization code was issued, but hasn't been redeemed." }
-        if last.isPending { return "The user hasn't decided yet, and the device keeps polling." }
+        if last.isPending {
+            return "The user hasn't decided yet whether to allow the sign-in, and the device keeps polling."
+        }
         if last.step.kind == .deviceCode { return "The device shows its user code, but no user has entered it." }
         if steps.contains(where: { $0.step.kind == .deviceCode }) {
             return "The user has opened the page for the device's code, and the device hasn't polled since."

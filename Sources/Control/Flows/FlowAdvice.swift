@@ -82,8 +82,8 @@ struct SentCode: Sendable {
     let isPosted: Bool
     let isRedeemed: Bool
 
-    /// Returns the authorization codes that were sent to redirect URIs, in order. Codes of native sign-ins aren't among
-    /// them, because they aren't sent to a URI.
+    /// Returns the authorization codes that were sent to redirect URIs, the oldest first. Codes of native sign-ins
+    /// aren't among them, because they aren't sent to a URI.
     static func codes(in flow: [RecordedExchange]) -> [SentCode] {
         var sent: [(code: String, place: Int, isPosted: Bool)] = []
         var used: Set<String> = []

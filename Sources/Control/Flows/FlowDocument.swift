@@ -76,7 +76,7 @@ struct FlowDocument {
         [
             .required("id", .string, "The sign-in's ID: the first request's ID."),
             .required("name", .string, "The name of the sign-in: \"Apple web sign-in\"."),
-            .required("ending", .choice(Flow.Ending.allCases.map(\.rawValue)), "How it ended, or its state."),
+            .required("ending", .choice(Flow.Ending.allCases.map(\.rawValue)), "The sign-in's end or state."),
             .optional("diagnosis", .string, "Why the sign-in failed: the diagnosis of the failure."),
             .optional("stoppedBy", .string, "The ID of the request that failed."),
             .optional("hint", .string, "What an unfinished sign-in waits for, in a sentence."),
@@ -106,7 +106,7 @@ struct FlowDocument {
         .required("to", .string, "The receiver: a provider, \"backend\" or \"understudy\"."),
         .required("does", .string, "The purpose of the request: \"redeem code\"."),
         .required("method", .string, "The method."), .optional("host", .string, "The provider's host."),
-        .required("path", .string, "The path on that host."), .required("status", .integer(0...999), "The status."),
+        .required("path", .string, "The path of the URL."), .required("status", .integer(0...999), "The status."),
         .required("answer", .string, "The response in short: \"302 code\", \"400 invalid_grant\"."),
         .optional("diagnosis", .string, "Why the request failed."),
         .optional("note", .string, "A warning about a successful response."),
@@ -122,7 +122,7 @@ struct FlowDocument {
         "Flows",
         [
             .required("flows", .sequence(of: schema), "The sign-ins, the most recently active last."),
-            .optional("last", .string, "The ID of the last request, to use as `after`."),
+            .optional("last", .string, "The last listed request's ID, for `after`."),
             .optional("more", .boolean, "Whether more sign-ins exist: later, or with `limit` alone, earlier."),
         ])
 }

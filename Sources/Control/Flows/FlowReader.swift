@@ -33,8 +33,8 @@ package struct FlowReader: Sendable {
     /// Returns the sign-ins that `filter` accepts, the most recently active first.
     ///
     /// - Parameters:
-    ///   - before: a sign-in's position; only sign-ins that were active before it are returned.
-    ///   - isWanted: returns for a sign-in's exchanges whether the sign-in is considered.
+    ///   - before: the position of a sign-in; only less recently active sign-ins are returned.
+    ///   - isWanted: returns whether to read the sign-in that consists of these requests and responses.
     package func flows(
         _ filter: FlowFilter, before: FlowPlace? = nil, limit: Int = .max,
         where isWanted: ([KnownExchange]) -> Bool = { _ in true }
@@ -107,7 +107,7 @@ package struct FlowReader: Sendable {
 
     private func account(_ id: String) -> Account? { world.read { $0.account(id) } }
 
-    /// Returns the ID of the account to which a provider of this sign-in has issued one of the credentials.
+    /// Returns the ID of the account to which a provider of this sign-in has issued one of these codes or tokens.
     private func behind(_ credentials: [String], _ flow: Flow) -> String? {
         let names = Set(flow.providerNames)
         for case let provider as any KeepsGrants in control.providers where names.contains(provider.name) {
@@ -136,7 +136,8 @@ package struct FlowFilter: Sendable {
     package var provider: String?
     /// A part of the `client_id` of the sign-in.
     package var client: String?
-    /// Whether the sign-in must have been refused, cancelled or made to fail by a fault; `nil` if that doesn't matter.
+    /// With `true`, only sign-ins that were refused, cancelled or made to fail by a fault are selected. With `false`,
+    /// only the others are; with `nil`, all are.
     package var isRefused: Bool?
     /// Whether the sign-in must be unfinished; `nil` if that doesn't matter.
     package var isUnfinished: Bool?
@@ -197,8 +198,8 @@ package struct FlowPlace: Comparable, Sendable {
         (time, number) = exchanges.map(\.exchange.answered).max { $0 < $1 } ?? (0, 0)
     }
 
-    /// Parses a position that the property `text` has written: a time in microseconds and a number. A time alone is the
-    /// position before all exchanges of that microsecond.
+    /// Parses a position as the property `text` returns it: a time in microseconds, and the number of an exchange.
+    /// Without a number, the position is before all exchanges of that microsecond.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let time = parts.first.flatMap({ Int64($0) }) else { return nil }

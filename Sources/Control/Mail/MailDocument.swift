@@ -137,7 +137,7 @@ extension MailDocument {
                         .required("value", .string, "The field's value."),
                     ])),
                 "The header fields."), .optional("notes", .strings(), "Notes on problems of the mail."),
-            .optional("cut", .boolean, "Whether a list omits parts: get the message itself for all."),
+            .optional("cut", .boolean, "Whether the list omits parts: get the message by its ID."),
         ])
 
     private static let attachmentSchema = Schema.members([
@@ -160,7 +160,7 @@ extension MailDocument {
         "Messages",
         [
             .required("messages", .sequence(of: schema), "The messages, the oldest first."),
-            .optional("last", .string, "The ID of the last message."),
+            .optional("last", .string, "Last listed message's ID."),
             .optional("more", .boolean, "Whether more messages follow after `last`."),
             .optional("dropped", .count, "The number of messages that were dropped because the inbox was full."),
         ])

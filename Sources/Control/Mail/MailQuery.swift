@@ -52,7 +52,7 @@ struct MailQuery: Sendable {
 
     /// Reads the query of `GET mail`. `header` is the `Last-Event-ID` with which a client resumes an event stream.
     ///
-    /// - Throws: A refusal if the header is wrong.
+    /// - Throws: A refusal if the header isn't the ID of a message.
     init(_ parameters: Parameters, resumedAfter header: String?, isMasked: Bool) throws(ControlRefusal) {
         self.isMasked = isMasked
         // A plus sign that isn't encoded comes as a space, and neither addresses nor numbers have spaces.
@@ -93,8 +93,8 @@ struct MailQuery: Sendable {
         return holds(content.text, text) || holds(content.html, text)
     }
 
-    /// Returns the messages that match the query, the oldest first. If more than `limit` messages match, only the
-    /// latest are returned. If the query has `after`, the first messages after that message are returned.
+    /// Returns the messages that match the query, the oldest first, at most `limit`. With `after`, these are the first
+    /// messages after that message, and otherwise the latest messages.
     func find(in world: World) -> [InboxMessage] {
         let found = candidates(in: world).filter { matches($0, in: world) }
         guard let limit else { return found }

@@ -17,7 +17,7 @@ struct NewMail: SchemaObject {
     let html: String?
 
     init(_ fields: inout Fields) {
-        from = fields("from", .text(.mailAddress), "The sender, in the envelope and in the header.")
+        from = fields("from", .text(.mailAddress), "The mail's sender, in envelope and header.")
         to = fields.sequence("to", of: .text(.mailAddress), "The recipients: at most 100, including cc.")
         cc = fields.sequence("cc", of: .text(.mailAddress), "The recipients of copies.")
         replyTo = fields.optional("replyTo", .text(.mailAddress), "The reply address; by default the sender's.")
@@ -68,7 +68,7 @@ extension ControlAPI {
                 .sequence(
                     of: .members([
                         .required("to", .string, "The recipient."),
-                        .required("smtp", replySchema, "The reply for that recipient."),
+                        .required("smtp", replySchema, "SMTP reply for the recipient."),
                         .required("reason", .string, "The reason."),
                     ])), "The recipients who were refused."),
         ])

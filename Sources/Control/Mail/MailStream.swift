@@ -18,7 +18,8 @@ extension ControlAPI {
 /// fast as the client reads, so that nothing is stored for a slow client. It works on the inbox's queue.
 private final class MailReader: Sendable {
     private struct State {
-        /// The number of the last message that was examined for the event stream; `nil` before the first.
+        /// The inbox's number for the message that was examined most recently; `nil` before the event stream has
+        /// started.
         var seen: Int?
         var deletions = 0
         /// The event stream's share of the limit on open streams, released when the client disconnects.
@@ -95,8 +96,8 @@ private final class MailReader: Sendable {
         }
     }
 
-    /// Sends an event if messages of the inbox were deleted. Returns `false` if the client has disconnected, or if no
-    /// message has been examined yet.
+    /// Sends an event if messages of the inbox were deleted. Returns `false` if the client has disconnected, or if the
+    /// event stream hasn't started.
     private func noteDeletions(_ stream: EventStream) -> Bool {
         let inbox = world.read { $0.inbox }
         let isNews: Bool? = state.withLock { state in

@@ -88,7 +88,7 @@ package struct ExchangeDocument: Sendable {
         return .object(object)
     }
 
-    /// The envelope of a received mail as JSON, with the IDs of its messages in the inbox.
+    /// The envelope of a received mail as JSON, with the IDs of the inbox's messages that were made of the mail.
     private var mail: JSONValue? {
         guard let mail = known.exchange.mail else { return nil }
         var object = JSONObject()
@@ -154,8 +154,8 @@ package struct ExchangeDocument: Sendable {
         package let token: JWS
     }
 
-    /// The JSON Web Tokens in a recorded request and its response, each listed once. The list is empty if a body can't
-    /// be searched for secrets.
+    /// The JSON Web Tokens in a recorded request and its response, each listed once. The list is empty if the bodies
+    /// are hidden, because secrets in them couldn't be found and masked.
     package var foundTokens: [FoundToken] {
         var seen: Set<String> = []
         guard !isWithheld else { return [] }
@@ -188,7 +188,7 @@ extension ExchangeDocument {
             .required("time", .time, "The world's time."),
             .required("durationMilliseconds", .number(0...1e15), "The response time."),
             .optional("host", .string, "The provider's host; if absent, the daemon's own address."),
-            .required("path", .string, "The path on that host."), .required("method", .string, "The method."),
+            .required("path", .string, "The path of the URL."), .required("method", .string, "The method."),
             .optional("client", .string, "The client's ID, if it is known."),
             .optional("mail", mailSchema, "The envelope of a mail."),
             .required("status", .integer(0...999), "The answer's status."),
@@ -208,7 +208,7 @@ extension ExchangeDocument {
             "kind", .choice(Evidence.Kind.allCases.map(\.rawValue)),
             "How the behaviour is known: from documentation, a specification, a recording, a report, or not at all."
         ),
-        .required("source", .string, "The source's address, or the reason of a choice."),
+        .required("source", .string, "Source URL, or why the behaviour was chosen."),
         .optional("date", .string, "The year, month or day of the source."),
     ])
 
@@ -228,7 +228,7 @@ extension ExchangeDocument {
         .optional("bodySize", .count, "The size of the whole body in bytes, if parts are omitted."),
         .optional("bodyShown", .count, "How many body bytes are shown."),
         .optional("body", .string, "The body, as text."),
-        .optional("bodyBase64", .string, "The body, if it isn't UTF-8."),
+        .optional("bodyBase64", .string, "Base64 of a non-UTF-8 body."),
     ]
 
     private static let requestSchema = Schema.members(
@@ -255,7 +255,7 @@ extension ExchangeDocument {
         "Exchanges",
         [
             .required("requests", .sequence(of: schema), "The requests, the oldest first."),
-            .optional("last", .string, "The ID of the last request."),
+            .optional("last", .string, "Last listed request's ID."),
             .optional("more", .boolean, "Whether more requests follow after `last`."),
             .optional(
                 "dropped", .count,
@@ -271,7 +271,7 @@ extension ExchangeDocument {
                 .members([
                     .required("version", .choice(["1.2"]), "The format's version."),
                     .required("creator", .map(of: .string), "The HAR file's creator."),
-                    .optional("pages", .sequence(of: .any), "A page for each world, if several are queried."),
+                    .optional("pages", .sequence(of: .any), "The HAR pages: one for each of several worlds."),
                     .optional("_mail", .sequence(of: schema), "Mail, which isn't HTTP's."),
                     .required("entries", .sequence(of: .any), "The exchanges."),
                     .optional("comment", .string, "The value of `after` for the next page, if there is one."),
@@ -328,8 +328,9 @@ extension ExchangeDocument {
         isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
     }
 
-    /// Returns a HAR file. `goesOnAfter` is the ID of the file's last exchange, if another part follows. If `worlds` is
-    /// true, each world becomes a page of the HAR file: <http://www.softwareishard.com/blog/har-12-spec/#pages>.
+    /// Returns a HAR file. `goesOnAfter` is the ID of the file's last exchange; `nil` if no exchanges follow it. If
+    /// `worlds` is true, each world becomes a page of the HAR file:
+    /// <http://www.softwareishard.com/blog/har-12-spec/#pages>.
     static func har(
         _ documents: [ExchangeDocument], version: String, goesOnAfter last: String?, worlds: Bool = false
     ) -> JSONValue {

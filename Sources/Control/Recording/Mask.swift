@@ -76,8 +76,8 @@ package struct Mask: Sendable {
         self.init(values)
     }
 
-    /// Adds the value of a field to `values` if the field is secret, and the secrets that are nested in the value: in a
-    /// URL, a form or JSON, such as the calls of a batch.
+    /// Adds the value of a field to `values` if the field is secret. Also adds the secrets that are nested in the
+    /// value: in a URL, a form or JSON, such as the calls of a batch.
     private static func collect(_ name: String, _ value: String, into values: inout Set<String>, depth: Int = 0) {
         guard value.utf8.count >= shortest, values.count <= limit else { return }
         if isSecret(name) { values.insert(value) }

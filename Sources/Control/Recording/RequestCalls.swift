@@ -219,8 +219,8 @@ extension ControlAPI {
 
     // MARK: -
 
-    /// Returns the recorded requests that match the query, the oldest first. If the query has `after`, all requests
-    /// after that request are returned. If it has only `limit`, the latest requests are returned, at most so many.
+    /// Returns the recorded requests that match the query, the oldest first. With `after`, these are all requests after
+    /// that request. With `limit` alone, they are the latest requests, at most `limit`.
     private func find(_ query: Query, in recording: Recording) -> [KnownExchange] {
         var known = recording.known().exchanges
         known.removeFirst(place(after: query.after, in: known))

@@ -65,9 +65,9 @@ package struct RunReport {
 
     private static let shownLosses = 20
 
-    /// Returns an XML report in JUnit's format: a suite for each world that has refused requests, with a failure for
-    /// each of these. Without refusals, the report has one passed test, since programs take a report without tests for
-    /// a broken run. `seconds` is the run's length.
+    /// Returns an XML report in JUnit's format: a suite for each world in which requests were refused, with a failure
+    /// for each refused request. Without refusals, the report has one passed test, since programs take a report without
+    /// tests for a broken run. `seconds` is the run's length.
     package func junit(host: String, began: Instant, seconds: Double) -> String {
         var names: [String] = []
         var worlds: [String: [ExchangeDocument]] = [:]

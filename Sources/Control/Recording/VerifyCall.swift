@@ -33,7 +33,7 @@ extension ControlAPI {
                 .sequence(
                     of: .members([
                         .required("id", .string, "The exchange's ID."),
-                        .required("differences", .strings(), "The differences, a line each."),
+                        .required("differences", .strings(), "Unmet criteria, a line each."),
                     ])), "The most similar requests."),
         ])
 
@@ -42,7 +42,7 @@ extension ControlAPI {
         .required("expectations", .sequence(of: resultSchema), "The result of each expectation."),
         .optional(
             "dropped", .count,
-            "How many requests couldn't be checked, because the full recording had dropped them."),
+            "How many requests couldn't be checked: the recording ran out of room for them."),
     ]
     private static let verificationSchema = Schema.members("Verification", verificationFields)
     private static let unmetSchema = Schema.members("UnmetVerification", CallAnswer.error.fields + verificationFields)

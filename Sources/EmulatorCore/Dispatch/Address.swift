@@ -92,8 +92,8 @@ package struct Address: Sendable, Equatable {
     /// The scheme of the request's URL: `http` or `https`.
     package var scheme: String { isSecure ? "https" : "http" }
 
-    /// The part at the beginning of URLs' paths that names the request's test world, such as `/~w1`; empty if the
-    /// request's path names no world.
+    /// The beginning of URLs' paths that names the request's test world, such as `/~w1`; empty if the request's path
+    /// names no world.
     private var worldPrefix: String { worldPlace == .path ? "/~\(world)" : "" }
 
     /// The end of host names in URLs: `localhost:9099`, or `w1.localhost:9099` if the request's host names the world

@@ -198,7 +198,7 @@ package struct CallAnswer: Sendable {
                         "faults",
                         .sequence(
                             of: .members([
-                                .required("path", .string, "The error's place in the body."),
+                                .required("path", .string, "The error's place in the request's body."),
                                 .required("message", .string, "The error at this place of the request's body."),
                             ])), "All errors in the request's body, twenty at most."),
                     .optional("more", .string, "The number of further errors that aren't listed, in words."),
@@ -218,7 +218,8 @@ package struct CallAnswer: Sendable {
             .refusal(403, "foreignOrigin", "The request comes from a web page of another origin than the daemon's."),
             .refusal(403, "foreignSite", "The request comes from a web page of another site than the daemon's."),
             .refusal(
-                403, "ownMessage", "The request is a notification that a daemon sent: it can't call the control API."),
+                403, "ownMessage",
+                "The request is a daemon's notification: a client's URL in the seed points at the control API."),
             .refusal(404, "badWorldName", "The name of the test world in the request's address is invalid."),
             .refusal(404, "noSuchHost", "The header `Host` names neither a test world nor a provider's host."),
             .refusal(413, "bodyTooLarge", "The request's body is larger than the API call allows."),
@@ -235,8 +236,8 @@ extension Endpoint {
     /// The beginning of the paths of all control API calls.
     package static let controlRoot = "/_understudy/v1"
 
-    /// Returns the endpoint of a control API call. `path` is relative, such as `faults/:id`, `about` is a sentence
-    /// about the call, and `names` are the meanings of the path's parameters.
+    /// Returns the endpoint of a control API call. `path` is below the API's root, such as `faults/:id`. `about` is a
+    /// sentence about the call, and `names` are the meanings of the path's parameters.
     ///
     /// A call that acts as a part of a provider has `traits`. Only such calls are recorded, and only they can be made
     /// to fail by a test.

@@ -63,8 +63,8 @@ extension Dispatcher {
         }
     }
 
-    /// Returns the verdict on a mail by the provider whose relay, such as Apple's private relay, has the recipient's
-    /// address; `nil` when no relay has it. `title` is the relay's name for people.
+    /// Returns the verdict on a mail by the private relay, such as Apple's, to which the recipient's address belongs;
+    /// `nil` when the address belongs to no relay. `title` is the relay's name for people.
     package func relay(_ mail: MailInTransit) throws -> (title: String, verdict: RelayVerdict)? {
         for provider in providers(of: mail.world) {
             guard let verdict = try (provider as? any RelaysMail)?.relay(mail) else { continue }

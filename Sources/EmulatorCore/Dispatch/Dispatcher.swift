@@ -138,8 +138,8 @@ package final class Dispatcher: Sendable {
         }
     }
 
-    /// Answers a request to a new world after the world's first scenarios have been played. This plays them, or waits
-    /// until an earlier request has played them.
+    /// Answers a request to a new world after the world's first scenarios have been played. This request plays them, or
+    /// waits until an earlier request has done so.
     private func prepared(_ context: RequestContext) -> Reply {
         .later { [self] done in
             let goOn: @Sendable () -> Void = { [self] in answer(context).deliver(done) }
@@ -282,8 +282,8 @@ package final class Dispatcher: Sendable {
         return nil
     }
 
-    /// Returns the refusal of a request at an unserved address, by the first of `providers` that has words of its own
-    /// for it; `nil` when none has.
+    /// Returns the error of the first of `providers` that has an error of its own for an address at which nothing is
+    /// served; `nil` when none has.
     private func refusal(of exchange: Exchange, by providers: [any Provider]) throws -> Response? {
         for provider in providers {
             if let refusal = try (provider as? any RefusesUnserved)?.notServed(exchange) { return refusal }
@@ -394,7 +394,8 @@ extension Response {
 }
 
 extension Dispatcher {
-    /// Returns whether the daemon, by its own seed, serves a provider at the host name `host`.
+    /// Returns whether the daemon's own seed, as opposed to the seed of a single test world, has a provider at this
+    /// host name.
     package func plays(_ host: String) -> Bool { endpoints.serves(host) }
 
     /// Returns the provider's name for the endpoint that answers a request at a provider's host, and whether it is an
@@ -415,8 +416,8 @@ extension Dispatcher: Network {
     /// The greatest number of test worlds that are searched for the one that has issued a code or token.
     private static let askedWorlds = 64
 
-    /// Returns the name of another world than `world` that has issued a code or token. Worlds in a shared store aren't
-    /// searched, since each would have to be read from the store.
+    /// Returns the name of a world, other than `world`, that has issued a code or token. Worlds in a shared store
+    /// aren't searched, since each would have to be read from the store.
     package func world(thatIssued text: String, besides world: World) -> String? {
         guard !worlds.isShared, (8...4_096).contains(text.utf8.count) else { return nil }
         let others = worlds.all.lazy.map(\.world).filter { $0.name != world.name }.prefix(Dispatcher.askedWorlds)

@@ -169,8 +169,9 @@ extension Endpoint {
         return [(name: "Access-Control-Allow-Origin", value: origin), (name: "Vary", value: "Origin")]
     }
 
-    /// Returns the paths by which a test may name this request's endpoint when it orders a fault: the request's path,
-    /// the path of the endpoint of which this endpoint is a part, and both without the version at their beginning.
+    /// Returns the paths by which a test may name this request's endpoint when it orders a fault. They are the
+    /// request's path and the path of the endpoint of which this endpoint is a part, each with and without the version
+    /// at its beginning.
     func paths(of exchange: Exchange) -> [String] {
         var paths = [exchange.address.path]
         if let whole = traits?.partOf { paths.append(whole) }

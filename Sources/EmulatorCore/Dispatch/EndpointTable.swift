@@ -5,7 +5,7 @@ import Worlds
 /// The reason why a request for one of the daemon's own pages is refused.
 package enum PageRefusal: Sendable {
     case nothingThere
-    /// The page isn't served for the request's HTTP method, only for these methods.
+    /// The page is served only for these HTTP methods, and the request has a different one.
     case otherMethod([String])
     /// The request has too many fields, or texts that are too long.
     case tooMuch(Diagnosis)

@@ -10,7 +10,7 @@ package protocol Network: AnyObject, Sendable {
     /// Returns an ID for a recorded exchange that isn't a request to the daemon, such as a message to a client's
     /// server.
     func makeID() -> String
-    /// Returns the name of another world than `world` that has issued a code or token; `nil` when none is known.
+    /// Returns the name of a world, other than `world`, that has issued a code or token; `nil` when none is known.
     func world(thatIssued text: String, besides world: World) -> String?
     /// The token that clients of the control API must send; `nil` when every client may call the control API.
     var controlToken: ControlToken? { get }

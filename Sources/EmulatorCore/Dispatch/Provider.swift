@@ -62,7 +62,7 @@ package protocol Provider: Sendable {
     /// Returns the provider's own response to a request with too many fields, or with texts that are too long; `nil`
     /// when it has none.
     func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response?
-    /// Returns the ID of the client that sent a request, where the provider finds it otherwise than by a field such as
+    /// Returns the ID of the client that sent a request, if the request names it otherwise than by a field such as
     /// `client_id`, for example by the access token.
     func client(of exchange: Exchange) -> String?
     /// Revokes a token that the provider has issued. Returns the token's kind (access or refresh token) and its client,
@@ -195,7 +195,7 @@ package protocol HasUserDirectories: Provider {
     /// Returns at most `limit` directories of an app's users. `cursor` comes from an earlier page; `nil` asks for the
     /// first page.
     func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) throws -> UserDirectoryPage
-    /// Returns the directory of an app's users with an ID; `nil` when there is none.
+    /// Returns the user directory with this ID; `nil` when there is none.
     func userDirectory(_ id: String, in exchange: Exchange) throws -> (any UserDirectory)?
 }
 
@@ -213,10 +213,10 @@ package protocol ProtectsResources {
     func variables(ofResource id: String, daemon url: String) -> [(name: String, value: String)]
 }
 
-/// A provider with addresses below the daemon's own host name, such as `http://localhost:9099/oidc/corp`, which the
-/// seed (the initial data) sets.
+/// A provider for which the seed (the initial data) sets addresses below the daemon's own host name, such as
+/// `http://localhost:9099/oidc/corp`.
 package protocol ExplainsOwnAddresses {
-    /// Returns an error response to a request at the daemon's own host name that was meant for this provider, but to an
-    /// address that isn't served. The response tells the reason. Returns `nil` for any other request.
+    /// Returns an error response, with the reason, to a request that was meant for this provider at the daemon's own
+    /// host name, but whose address isn't served. Returns `nil` for any other request.
     func unserved(_ exchange: Exchange) -> Response?
 }

@@ -3,8 +3,8 @@ import HTTPServer
 import Synchronization
 
 extension Reply {
-    /// Makes a reply by running `body` on the calling thread until `body` has to wait, which happens rarely. The task
-    /// of `body` is cancelled when the client has gone and nobody waits for the response any more.
+    /// Makes a reply by running `body`, on the calling thread for as long as `body` doesn't wait. `body` is cancelled
+    /// when nobody waits for its response any more.
     static func running(_ body: @escaping @Sendable () async -> Response) -> Reply {
         let pending = PendingResponse()
         let task = Task.atOnce(executorPreference: OperationExecutor.shared) { pending.settle(await body()) }

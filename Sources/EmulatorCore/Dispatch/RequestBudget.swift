@@ -12,7 +12,7 @@ package enum RequestBudget {
     static let name = 256
     /// The largest number of bytes that the value of a field may have, unless the field has a limit of its own.
     package static let value = 1 << 16
-    /// The smallest limit of all fields, in bytes. A query or form that isn't longer needs no further check.
+    /// The smallest of the limits on fields, in bytes. A query or form of at most this length needs no further check.
     private static let unnamed = 254
 
     /// Returns the largest number of bytes that the decoded value of the field `name` may have.
@@ -53,7 +53,7 @@ package enum RequestBudget {
         return isShort(request.body) ? nil : excess(of: request.body, called: "form")
     }
 
-    /// Returns whether a query or form is so short that it can't exceed any limit on fields.
+    /// Returns whether a query or form is so short that none of its fields can exceed a limit.
     private static func isShort(_ bytes: some Collection<UInt8>) -> Bool { bytes.count <= unnamed }
 
     private static func excess(of bytes: [UInt8], called what: String) -> Diagnosis? {

@@ -6,8 +6,8 @@ import Text
 package struct SetUpPlace: Sendable {
     /// The daemon's base URL for the world, without a slash at the end: `http://localhost:9099/~w1`.
     package let base: String
-    /// A host with a port that leads to the world, such as `localhost:43123`, for clients that accept no URL with a
-    /// path; `nil` for a world that is named in the URL's path and has no port of its own.
+    /// The host and port that lead to the world, such as `localhost:43123`, for clients that accept no URL with a path.
+    /// `nil` for a world that has no port of its own.
     package let authority: String?
     /// The seed (the configured people and clients) of the world.
     package let seed: Seed
@@ -47,12 +47,12 @@ package struct SetUpPlace: Sendable {
 /// A name in braces is replaced by a value. For the client's ID, there are `{client}`, `{shell client}` (for use in
 /// single quotes in a shell's command) and `{json client}` (for use in a JSON string within such quotes).
 /// `{url HOST/PATH}` is replaced by the daemon's address for that URL. A step with a value that is `nil` is left out.
-/// A guide called `{part NAME}` is inserted wherever a paragraph consists of this name.
+/// A guide under the heading `{part NAME}` is inserted in place of each paragraph that has only this text.
 package struct SetUpGuide: Sendable {
     /// A step of a set-up guide, or the configuration of a library.
     package struct Step: Sendable {
-        /// The instruction of a set-up guide's step, in one or more sentences; for a library's configuration, the
-        /// library's name.
+        /// The instruction of a set-up guide's step, in one or more sentences. For a library's configuration, this is
+        /// the library's name.
         package fileprivate(set) var text: String
         /// The text to copy in a step of a set-up guide, such as a command; `nil` for a step without such a text.
         package fileprivate(set) var code: String?
@@ -80,7 +80,7 @@ package struct SetUpGuide: Sendable {
     package let isArrival: Arrival
 
     /// Reads the set-up guides of a Markdown file. `arrivals` has functions that recognize requests of a guide's
-    /// clients, by the guide's ID. It is needed where a list of hosts and paths in the guide isn't enough for this.
+    /// clients, by the guide's ID. Without such a function, the guide's list of hosts and paths decides.
     package static func read(
         _ text: StaticString, at place: SetUpPlace, _ values: [String: String?] = [:],
         arrivals: [String: Arrival] = [:]
@@ -117,8 +117,7 @@ private struct SetUpReader {
         (self.place, self.values, self.arrivals) = (place, values, arrivals)
     }
 
-    /// Returns the set-up guide under the heading `title`; `nil` for a part that has no ID and is only included in
-    /// other guides.
+    /// Returns the set-up guide under the heading `title`; `nil` if it has no ID, and is only a part of other guides.
     mutating func guide(_ title: String, _ blocks: ArraySlice<Markdown.Block>) -> SetUpGuide? {
         var facts: [String: String] = [:]
         var steps: [SetUpGuide.Step] = []
@@ -220,7 +219,7 @@ package enum PersonalChoice: Sendable {
 
 /// Quotes texts as words of a POSIX shell's command line.
 package enum ShellWord {
-    /// Returns the text in single quotes, in which only the single quote itself has a meaning.
+    /// Returns the text in single quotes, as one word of a shell's command.
     package static func quoted(_ text: String) -> String { "'\(inner(text))'" }
 
     /// Returns a text escaped so that it can stand between single quotes of a shell's command.

@@ -30,10 +30,10 @@ package final class AppliedFault: Sendable {
 }
 
 extension Exchange {
-    /// Signs a JSON Web Token with `claims` and a key of `owner`, unless a fault that a test ordered changes the token.
-    /// `type` is the header's `typ`; without `type`, the header has the form of Apple's. `algorithm` defaults to the
-    /// owner's first one, and HS256 signs with the client's `secret`. If `isSigned` is false, the token has no
-    /// signature.
+    /// Signs a JSON Web Token with `claims` and a key of `owner`. A fault that a test ordered may change the token.
+    /// `type` is the header's `typ`; without it, the header has only `kid` and `alg`, as Apple's tokens. By default,
+    /// `algorithm` is the owner's first. HS256 signs with the client's `secret`. If `isSigned` is false, the token has
+    /// no signature.
     package func mint(
         _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
         secret: String? = nil, isSigned: Bool = true
@@ -79,8 +79,8 @@ extension Exchange {
         }
     }
 
-    /// The ID of the present request if a fault orders that new authorization codes count as used already. They count
-    /// as used by this request. `nil` without such a fault.
+    /// The ID of the present request, by which new authorization codes count as used already if a fault orders this.
+    /// `nil` without such a fault.
     package var spentBy: String? {
         guard let appliedFault, appliedFault.fault.effect.isCodeUsed else { return nil }
         appliedFault.use()
@@ -199,8 +199,8 @@ extension AppliedFault {
         return effect.delay.map { reply.delayed(by: $0.duration) } ?? reply
     }
 
-    /// Returns the response with the members that the fault changes. An error response, or one without members, stays
-    /// unchanged, and the fault isn't used up.
+    /// Returns the response with its members changed by the fault. An error response, or a response without members,
+    /// stays unchanged and doesn't use up the fault.
     private func changed(_ response: Response) -> Response {
         guard (200..<300).contains(response.status), response.header(Diagnosis.headerName) == nil,
             let body = changedBody(response)
@@ -211,8 +211,8 @@ extension AppliedFault {
         return response
     }
 
-    /// Returns the response's body (JSON or a form) with the members that the fault changes. If the JSON is a list,
-    /// each object in the list is changed. Returns `nil` if the body has no members, or has a member `error`.
+    /// Returns the response's body (JSON or a form) with its members changed by the fault. If the JSON is a list, each
+    /// object in the list is changed. Returns `nil` if the body has no members, or has a member `error`.
     private func changedBody(_ response: Response) -> [UInt8]? {
         let members = fault.effect.response
         let type = response.header("Content-Type")?.mediaType ?? ""
@@ -244,8 +244,8 @@ extension AppliedFault {
         return object
     }
 
-    /// Returns the JSON value with the members of each object shuffled, if the fault asks for this. The order is
-    /// reversed, and then rotated by one more place at each response.
+    /// Returns the JSON value with the members of each object shuffled, if the fault asks for this. Their order is
+    /// reversed, and then rotated by one more place in each further response.
     private func shuffled(_ value: JSONValue) -> JSONValue {
         guard fault.effect.shufflesMembers else { return value }
         switch value {
@@ -264,7 +264,7 @@ extension AppliedFault {
         }
         exchange.world.budget.notices.tell(
             .keys,
-            "a key rotation that a test ordered was skipped: \(KeyGenerator.waitingLimit) rotations already wait for a new key"
+            "a rotation of signing keys that a test requested was skipped: \(KeyGenerator.waitingLimit) rotations already wait for a new key"
         )
     }
 }

@@ -50,18 +50,18 @@ package struct EndpointCatalog: Sendable {
 
         func takes(shortPath pattern: Glob) -> Bool { shortPaths.contains { pattern.overlaps($0) } }
 
-        /// The total length of the endpoint's path patterns. Each is compared byte by byte with the path pattern of an
-        /// ordered fault.
+        /// The total length of the endpoint's path patterns. Each pattern is compared byte by byte with the path
+        /// pattern of an ordered fault.
         fileprivate var patternBytes: Int {
             (pathPatterns + shortPaths).filter(\.isPattern).reduce(0) { $0 + $1.length }
         }
     }
 
     package let entries: [Entry]
-    /// The total length of all endpoints' paths that have parameters. Each is compared byte by byte with the path
+    /// The total length of all endpoints' paths that have parameters. Each path is compared byte by byte with the path
     /// pattern of an ordered fault.
     private let patternBytes: Int
-    /// The short addresses of all endpoints, and the same by their first segment, such as `oidc`.
+    /// The short addresses of all endpoints: paths without the provider's host, such as `/oidc/corp/token`.
     private let shortPaths: Set<String>
     private let shortPathsBySegment: [Substring: [String]]
 
@@ -73,8 +73,8 @@ package struct EndpointCatalog: Sendable {
         shortPathsBySegment = Dictionary(grouping: paths) { $0.split(separator: "/").first ?? "" }
     }
 
-    /// The largest amount of work for checking a seed's faults: the number of comparisons between two bytes, and
-    /// between two paths. So many comparisons take about a second.
+    /// The largest number of comparisons that checking a seed's faults may take, between bytes and between paths. So
+    /// many comparisons take about a second.
     private static let comparisons = (bytes: 400_000_000, paths: 4_000_000)
 
     /// Returns the reasons why faults and sign-in outcomes that a seed orders can't be carried out; none if they can.
@@ -102,7 +102,7 @@ package struct EndpointCatalog: Sendable {
                 Issue(
                     file: file, path: "$.faults",
                     message:
-                        "the seed has too many faults for its \(entries.count) endpoints: use fewer faults, or shorter patterns"
+                        "the seed's faults can't all be compared with \(entries.count) endpoints: use fewer faults, or shorter path patterns"
                 )
             ]
         }
@@ -160,8 +160,8 @@ package struct EndpointCatalog: Sendable {
         return issues
     }
 
-    /// Returns the reason why no sign-in at a provider can end with the error `name`; `nil` if one can. An error that
-    /// any other endpoint of the provider sends, such as the token endpoint, is accepted, too.
+    /// Returns the reason why no sign-in at a provider can end with the error `name`; `nil` if a sign-in can. Errors of
+    /// the provider's other endpoints, such as the token endpoint, are accepted, too.
     private func unknownError(_ name: String, at provider: String) -> String? {
         let errors = entries.filter { $0.provider == provider }.compactMap(\.traits.errors)
         let ofSignIns = errors.filter { $0.answer == nil }
@@ -184,7 +184,11 @@ package struct EndpointCatalog: Sendable {
         let place = node["match"] ?? node
         if let step = match.smtp { return EndpointCatalog.issues(at: step, match, place, effect) }
         if let name = ["from", "to"].first(where: { place[$0] != nil }) {
-            return [Issue(place[name] ?? place, "\(name) matches only mail: add smtp to the match, too")]
+            return [
+                Issue(
+                    place[name] ?? place,
+                    "in a fault's match, \(name) applies only to mail: add smtp to the match, too")
+            ]
         }
         let atHost = match.host == nil ? entries : entries.filter { match.takes(host: $0.hostPattern) }
         guard !atHost.isEmpty else {
@@ -222,7 +226,7 @@ package struct EndpointCatalog: Sendable {
             return [
                 Issue(
                     place["tokensOf"] ?? place,
-                    "none of the matching endpoints issues ID tokens of this issuer"
+                    "none of the endpoints that the fault matches issues ID tokens of this issuer"
                         + (hint.isEmpty && !owners.isEmpty
                             ? "; expected one of: \(owners.joined(separator: ", "))" : hint))
             ]
@@ -235,9 +239,9 @@ package struct EndpointCatalog: Sendable {
         return misfits(effect, minting)
     }
 
-    /// Returns the endpoints that match the path of an ordered fault. If the fault names no host, and its path has no
-    /// wildcard and begins like a short address (a path without the provider's host, such as `/oidc/corp/token`), only
-    /// short addresses count.
+    /// Returns the endpoints that match the path of an ordered fault. Only short addresses (paths without the
+    /// provider's host, such as `/oidc/corp/token`) count if the fault names no host and its path begins like one,
+    /// without a wildcard.
     private func at(_ match: FaultMatch, among atHost: [Entry]) -> [Entry] {
         guard let path = match.path else { return atHost }
         guard match.host == nil else { return atHost.filter { $0.takes(path: path) } }
@@ -268,7 +272,7 @@ package struct EndpointCatalog: Sendable {
         return [
             Issue(
                 node[member] ?? node,
-                "the effect \(member) isn't valid for \(entry.name)\(hint(entry)); valid effects: \(entry.traits.fitting)"
+                "the fault's effect \(member) isn't valid for \(entry.name)\(hint(entry)); valid effects: \(entry.traits.fitting)"
             )
         ]
     }
@@ -308,7 +312,7 @@ extension EndpointCatalog {
         func has(_ name: String) -> Bool { effect[name] != nil }
         for (part, whole) in [("headers", "status"), ("body", "status"), ("description", "error")]
         where has(part) && !has(whole) {
-            return [Issue(effect[part] ?? effect, "the effect \(part) requires \(whole), which is missing")]
+            return [Issue(effect[part] ?? effect, "the fault's effect \(part) requires \(whole), which is missing")]
         }
         if let issue = headerIssue(in: effect) { return [issue] }
         let replacing =
@@ -318,7 +322,7 @@ extension EndpointCatalog {
             return [
                 Issue(
                     effect[replacing[1]] ?? effect,
-                    "only one effect can replace the response: give \(replacing.joined(separator: " or "))")
+                    "only one effect of a fault can replace the response: give \(replacing.joined(separator: " or "))")
             ]
         }
         let isNothing =
@@ -339,27 +343,34 @@ extension EndpointCatalog {
     ) -> [Issue] {
         for name in ["host", "path", "method", "client", "tokensOf", "fields"] {
             guard let node = place[name] else { continue }
-            return [Issue(node, "\(name) matches HTTP requests, but smtp matches mail: use from and to instead")]
+            return [
+                Issue(
+                    node,
+                    "in a fault's match, \(name) is for HTTP requests, but smtp is for mail: use from and to instead")
+            ]
         }
         if match.from != nil, !step.knowsSender {
             return [
                 Issue(
                     place["from"] ?? place,
-                    "the mail's sender isn't known yet at \(step.rawValue), but only from MAIL on")
+                    "a fault at \(step.rawValue) can't match the mail's sender (from), which is known only from MAIL on"
+                )
             ]
         }
         if match.to != nil, !step.knowsRecipient {
             return [
                 Issue(
                     place["to"] ?? place,
-                    "the mail's recipient isn't known yet at \(step.rawValue), but only from RCPT on")
+                    "a fault at \(step.rawValue) can't match the mail's recipient (to), which is known only from RCPT on"
+                )
             ]
         }
         guard let member = step.misfit(FaultEffect(reading: effect.value)) else { return [] }
         return [
             Issue(
                 effect[member] ?? effect,
-                "the effect \(member) isn't valid for the SMTP step \(step.rawValue); valid effects: \(step.fitting)")
+                "the fault's effect \(member) isn't valid for the SMTP step \(step.rawValue); valid effects: \(step.fitting)"
+            )
         ]
     }
 }

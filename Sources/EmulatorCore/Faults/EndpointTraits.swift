@@ -45,7 +45,7 @@ package struct EndpointTraits: Sendable {
     }
 
     package var errors: Errors?
-    /// The owner of the keys with which the endpoint signs tokens; `nil` where it mints none.
+    /// The owner of the keys with which the endpoint signs tokens; `nil` if it signs none.
     package var mints: KeyOwner?
     /// Whether the endpoint's JSON response consists of a token's claims. A fault that changes the claims of tokens
     /// also changes such a response.
@@ -65,14 +65,14 @@ package struct EndpointTraits: Sendable {
     /// Whether the endpoint's JSON response has a certificate for each key ID, so that clients read every member as a
     /// certificate.
     package var answersCertificates = false
-    /// For an endpoint that belongs to another one, such as the target of a sign-in page's form, the path of that other
-    /// endpoint.
+    /// The path of the endpoint of which this one is a part: a form's target is part of the sign-in page. `nil` if it
+    /// is part of none.
     package var partOf: String?
 
     package static let api = EndpointTraits()
     /// The traits of an endpoint that serves an HTML page.
     package static let page = EndpointTraits(answersJSON: false)
-    /// Returns the traits of an HTML page that leads to tokens, which are signed with keys of `owner`.
+    /// Returns the traits of an HTML page through which a client gets tokens signed with keys of `owner`.
     package static func page(mints owner: KeyOwner) -> EndpointTraits {
         EndpointTraits(mints: owner, answersJSON: false)
     }

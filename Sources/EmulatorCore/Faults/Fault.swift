@@ -22,16 +22,16 @@ package struct Fault: SchemaObject {
     package fileprivate(set) var done = 0
 
     package init(_ fields: inout Fields) {
-        match = fields.object("match", FaultMatch.self, "The requests affected; all by default.")
+        match = fields.object("match", FaultMatch.self, "Which requests to affect; all by default.")
         after = fields(
             "after", .integer(0...1_000_000), default: 0, "The number of matching requests to skip first.")
         times = fields(
             "times", .nullable(.integer(1...1_000_000)), default: 1,
-            "The number of requests affected; null: all.")
+            "How many requests to affect; null: all.")
         probability = fields(
             "probability", .number(0...1), default: 1,
-            "The probability that a matching request is affected.")
-        effect = fields("effect", .object(FaultEffect.self), "The effect on the response.")
+            "The fault's probability for each matching request.")
+        effect = fields("effect", .object(FaultEffect.self), "The fault's effect on responses.")
         size = JSONValue.object(fields.written).text.utf8.count
     }
 
@@ -116,8 +116,8 @@ package struct FaultQueue: SeededValue {
     /// The largest number of bytes that the JSON of all ordered faults together may have.
     package static let sizeLimit = 8 << 20
 
-    /// The ordered faults. A fault in its last use stays until the request has been answered. If the fault had no
-    /// effect on the response, it can be used again.
+    /// The ordered faults. A fault stays here during its last use, until the request has been answered. If the fault
+    /// had no effect on the response, the use doesn't count.
     private var faults: [Fault] = []
     private var made = 0
 

@@ -82,8 +82,8 @@ package struct FaultEffect: SchemaObject {
         error = fields.optional(
             "error", .text(.nonEmpty), "Respond with this error of the endpoint, in its own format.")
         description = fields.optional(
-            "description", .text(.any), "With `error`: the error description to send.")
-        token = fields.optional("token", .object(Tampering.self), "Break the tokens that are issued.")
+            "description", .text(.any), "The error description to send with `error`.")
+        token = fields.optional("token", .object(Tampering.self), "Issue tokens with these defects.")
         if let token { document["token"] = token.document }
         response =
             fields.optional(
@@ -101,7 +101,7 @@ package struct FaultEffect: SchemaObject {
         keySet = fields.optional(
             "jwks", .choice(KeySet.self), "Publish no keys, or only keys older than the signing key.")
         isMalformed =
-            fields.optional("malformedJSON", .boolean, "Cut the JSON body off in the middle.") ?? false
+            fields.optional("malformedJSON", .boolean, "Cut the JSON response off in the middle.") ?? false
         state = fields.optional("state", .choice(State.self), "Redirect without `state`, or with a wrong one.")
         issuer = fields.optional(
             "iss", .choice(RedirectIssuer.self), "Redirect without `iss`, or with a wrong one (RFC 9207).")
@@ -109,15 +109,15 @@ package struct FaultEffect: SchemaObject {
             "code", .choice(["used"]), "Issue an authorization code that is used already.")
         isCodeUsed = code != nil
         reply = fields.optional(
-            "reply", .object(SMTPAnswer.self), "With a match of \"smtp\": the SMTP reply to send.")
+            "reply", .object(SMTPAnswer.self), "The SMTP reply to send, if `match` has \"smtp\".")
         isLost =
-            fields.optional("lose", .boolean, "With \"smtp\": \"MESSAGE\": accept the mail, but lose it.")
+            fields.optional("lose", .boolean, "Accept the mail, but lose it; needs \"smtp\": \"MESSAGE\".")
             ?? false
         self.document = .object(document)
     }
 
-    /// Returns the choice that a member's `value` stands for: the choice that it names, `usual` if it is `true`, or
-    /// `nil` if it is `false` or missing.
+    /// Returns the choice that a member's `value` names. The value `true` stands for the choice `usual`. `false` or no
+    /// value stands for no choice, which is `nil`.
     private static func choice<Choice>(_ value: Either<Bool, Choice>?, whenTrue usual: Choice) -> Choice? {
         switch value {
         case .first(true): usual
@@ -129,20 +129,21 @@ package struct FaultEffect: SchemaObject {
     /// Whether the fault answers in place of the endpoint, so that the endpoint doesn't run.
     package var replacesEndpoint: Bool { answer != nil || disconnect == .beforeHeaders }
 
-    /// Whether a request uses up the fault only if a token is minted, a code is issued, a redirect is sent or a member
-    /// of the response is changed. A request that only shows a page doesn't use up such a fault.
+    /// Whether a request that only shows a page leaves the fault unused. Such a fault is used up only when a token is
+    /// minted, a code is issued, a redirect is sent, or a member of the response is changed.
     package var waitsForItsMoment: Bool {
         !replacesEndpoint && disconnect == nil && delay == nil && !isMalformed && rotation == nil && keySet == nil
     }
 }
 
 extension FaultEffect.Answer {
-    /// Reads the HTTP response that a fault sends in place of the endpoint's; `nil` when it gives no `status`.
+    /// Reads the HTTP response that a fault sends in place of the endpoint's; `nil` when the fault has no `status`.
     fileprivate init?(_ fields: inout Fields) {
         let status = fields.optional(
             "status", .integer(200...599), "Respond with this HTTP status, skipping the endpoint.")
-        let given = fields.optional("headers", .map(of: .text(.any)), "With `status`: the response headers.") ?? []
-        let content = fields.optional("body", .any, "With `status`: the body, text or JSON.")
+        let given =
+            fields.optional("headers", .map(of: .text(.any)), "The response headers to send with `status`.") ?? []
+        let content = fields.optional("body", .any, "The body to send with `status`, text or JSON.")
         guard let status else { return nil }
         var headers = given
         let body: [UInt8]

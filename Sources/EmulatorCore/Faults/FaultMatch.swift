@@ -9,8 +9,8 @@ package struct FaultMatch: SchemaObject {
     package let path: Glob?
     package let method: String?
     package let client: String?
-    /// The owner of the signing keys of an endpoint's tokens. The fault applies only to endpoints with this owner;
-    /// `nil` for all.
+    /// The owner of signing keys. The fault applies only to endpoints whose tokens are signed with these keys; `nil`
+    /// for all endpoints.
     package let tokensOf: String?
     /// The fields of a request's query, form or JSON body, with the values that they must have for the fault to apply.
     package let fields: [(name: String, value: String)]
@@ -43,10 +43,10 @@ package struct FaultMatch: SchemaObject {
             "smtp", .choice(SMTPStep.self), "Match mail, not requests: the SMTP command, or the end of a message.")
         from = fields.optional(
             "from", .text(FaultMatch.address),
-            "With \"smtp\": the envelope's sender; \"*\" stands for any characters."
+            "With \"smtp\": the mail's envelope sender; \"*\" stands for any characters."
         ).map { Glob($0.lowercased()) }
         to = fields.optional(
-            "to", .text(FaultMatch.address), "With \"smtp\": a recipient; \"*\" stands for any characters."
+            "to", .text(FaultMatch.address), "With \"smtp\": a recipient of the mail; \"*\" stands for any characters."
         ).map { Glob($0.lowercased()) }
     }
 
@@ -71,16 +71,16 @@ package struct FaultMatch: SchemaObject {
         !$0.isEmpty && $0.utf8.count <= 253 && TextRule.hasFewStars($0)
     }
 
-    /// Returns whether the fault can apply to an endpoint's host `known`, which may be a pattern such as
-    /// `*.firebaseapp.com`, and is `nil` for the daemon's own address.
+    /// Returns whether the fault can apply to endpoints at the host `known`. This may be a pattern such as
+    /// `*.firebaseapp.com`, or `nil` for the daemon's own address.
     package func takes(host known: Glob?) -> Bool {
         guard let host else { return true }
         return known.map { host.overlaps($0) } ?? false
     }
 
     /// Returns whether the fault applies to the request of `exchange` to `endpoint`. `shortPaths` returns the
-    /// endpoint's paths at the daemon's own address. `client` returns the client's ID, and is called last because this
-    /// may take long.
+    /// endpoint's paths at the daemon's own address. `client` returns the client's ID, and is called last because
+    /// finding the ID may take long.
     func takes(
         _ exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client name: () -> String?,
         fields sent: () -> [String: String]

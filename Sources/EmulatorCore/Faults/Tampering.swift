@@ -72,8 +72,8 @@ package struct Tampering: SchemaObject {
         return claims
     }
 
-    /// Returns the ordered text for the claim `name`, in which the first name of a claim in braces is replaced by that
-    /// claim's value. If the claim `name` itself has no value yet, its name in braces is removed.
+    /// Returns the ordered text for the claim `name`, with the first `{claim}` in the text replaced by the value of the
+    /// claim that it names. If this is the claim `name` itself, and it has no value yet, `{claim}` is removed.
     private static func filled(_ value: JSONValue, _ name: String, from claims: JSONObject) -> JSONValue {
         guard let text = value.string, let start = text.firstIndex(of: "{"),
             let end = text[start...].firstIndex(of: "}")

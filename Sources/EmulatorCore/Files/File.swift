@@ -126,8 +126,8 @@ package enum File {
         close(descriptor)
     }
 
-    /// Writes to a path that the user has named, which may be a new or existing file, a link's target, a pipe or a
-    /// device. A new file's mode follows the umask, and an existing file keeps its mode. After a failure, a part may
+    /// Writes to a path that the user has named. It may be a new or existing file, a link's target, a pipe or a device.
+    /// A new file's mode follows the umask, and an existing file keeps its mode. After a failure, some of the bytes may
     /// have been written.
     package static func put(_ bytes: [UInt8], at path: String) throws(Failure) {
         let what = "can't be written"

@@ -118,8 +118,8 @@ package struct InspectedAction: Sendable {
     package enum Work: Sendable {
         /// The action calls the control API, for example with the path `apple/notifications`.
         case call(String, path: String, JSONValue?)
-        /// The action runs a function because no call of the control API does this. The function returns a message
-        /// about the result.
+        /// The action runs a function, which returns a message about the result. It is for actions for which the
+        /// control API has no call.
         case work(@Sendable () async throws -> String)
     }
 

@@ -64,8 +64,7 @@ extension Mailbox {
     ]
 
     /// Returns the e-mail address for a header field. The part before the `@` is in quotes if its characters need them.
-    /// Unicode scalars are compared, because a quotation mark with a combining mark is a different `Character` than
-    /// without.
+    /// Unicode scalars are compared, because a `Character` may join a quotation mark with a combining mark.
     private static func headerAddress(_ address: String) -> String {
         let scalars = HeaderText.withoutControls(address).unicodeScalars
         guard let mark = scalars.lastIndex(of: "@") else {
@@ -105,9 +104,8 @@ extension Instant {
 
 /// Replaces header fields of a mail and leaves the mail's body unchanged, byte for byte.
 package enum HeaderRewriting {
-    /// Returns the mail with `fields` in place of all its header fields of the same names. A new field stands where the
-    /// first replaced one stood, or at the end of the header if the mail had none. The fields' values aren't encoded
-    /// yet.
+    /// Returns the mail with `fields`, whose values aren't encoded yet, in place of its header fields of the same
+    /// names. A field stands where the first one of its name stood, or at the end of the header if there was none.
     package static func replace(_ raw: [UInt8], with fields: [InboxMessage.HeaderField]) -> [UInt8] {
         guard !fields.isEmpty else { return raw }
         var output: [UInt8] = []
@@ -158,8 +156,8 @@ package enum HeaderRewriting {
         return "\(field.name): \(mailboxes.joined(separator: ",\r\n "))\r\n"
     }
 
-    /// Reads a single mailbox that is written for people, with a name that may have commas without quotes: `Example,
-    /// Inc. <a@example.com>`.
+    /// Reads a single mailbox as people write it, with a name that may have commas without quotes:
+    /// `Example, Inc. <a@example.com>`.
     private static func displayed(_ value: String) -> Mailbox? {
         let (bytes, bracket, blanks) = (value.utf8, UInt8(ascii: "<"), " \t\r\n".utf8)
         guard bytes.last == UInt8(ascii: ">"), let mark = bytes.firstIndex(of: bracket),

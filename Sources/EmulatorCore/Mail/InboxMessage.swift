@@ -156,8 +156,8 @@ extension World {
         inboxListeners.tell()
     }
 
-    /// A number of the world's inbox that no other inbox of this process has. The world gets a new number when it is
-    /// reset.
+    /// A number of the world's inbox that no other inbox of this process has. A reset of the world gives the inbox a
+    /// new number.
     package var inboxNumber: Int { state.inboxNumber.load(ordering: .relaxed) }
 
     /// Gives the inbox a new number, and removes its mails from the cache of parsed mails.

@@ -23,13 +23,13 @@ enum MailCodes {
         return Array(found.prefix(limit.codes))
     }
 
-    /// Returns whether a line of a mail may have a code, which always has a digit or a hyphen. Few lines do, and this
-    /// check is cheap, while splitting a line into words is costly.
+    /// Returns whether a line of a mail has a digit or a hyphen, as every code does. This quick check comes first,
+    /// because splitting a line into words is slow.
     private static func mayHoldCode(_ line: Substring.UTF8View.SubSequence) -> Bool {
         line.contains { (0x30...0x39).contains($0) || $0 == 0x2D }
     }
 
-    /// Finds the last line before a given line that has any words. Each line is read at most once.
+    /// Finds the nearest line with words above a given line. Each line is read at most once.
     private struct WordsBefore {
         private let lines: [Substring.UTF8View.SubSequence]
         private var known = 0
@@ -37,8 +37,8 @@ enum MailCodes {
 
         init(_ lines: [Substring.UTF8View.SubSequence]) { self.lines = lines }
 
-        /// Returns whether the last line with words before the line `place` has a word such as "code". Call it for one
-        /// line after the other, in their order.
+        /// Returns whether the nearest line with words above the line `place` has a word such as "code". Call this for
+        /// one line after the other, in their order.
         mutating func announce(_ place: Int) -> Bool {
             for other in (known..<place).reversed() {
                 let line = Line(lines[other])

@@ -32,8 +32,8 @@ package struct SentMessage: Codable, Sendable, Equatable {
         package let sender: String?
         /// The header fields that the relay has put in place of the mail's fields of the same names.
         package let fields: [InboxMessage.HeaderField]
-        /// The relay's SMTP reply to a mail that it refused, or a description of what it did with the mail; `nil` if it
-        /// forwarded the mail, or if the sender wasn't told anything.
+        /// The relay's refusal of the mail: its SMTP reply, or a description if there was no reply. `nil` if the relay
+        /// didn't refuse the mail.
         package let refusal: String?
         /// The reason why the relay delivered the mail to nobody, and advice on what to do.
         package let reason: String?
@@ -91,8 +91,8 @@ package struct SentMessage: Codable, Sendable, Equatable {
     /// The mail as it came from outside the daemon; `nil` for a mail that the daemon writes from this message's other
     /// properties.
     package var received: ReceivedMail?
-    /// The header fields of a mail that was made from a received one, for example to mask secrets in it; `nil` for all
-    /// other mails.
+    /// The header fields of a mail that is a changed copy of a received one, for example with masked secrets; `nil` for
+    /// all other mails.
     package var fields: [InboxMessage.HeaderField]?
     /// The ID of the HTTP request for which the message was sent.
     package let request: String?

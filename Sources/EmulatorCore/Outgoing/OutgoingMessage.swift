@@ -75,11 +75,11 @@ package struct OutgoingMessage: Sendable {
         package static func schema(beside others: [Schema.Field]) -> Schema {
             .members(
                 [
-                    .required("delivered", .boolean, "Whether the server accepted the message."),
+                    .required("delivered", .boolean, "Whether the receiving server accepted the message."),
                     .optional("url", .string, "The server's address."),
                     .optional("attempts", .count, "The number of attempts."),
                     .optional("status", .integer(0...999), "The last answer's status."),
-                    .optional("failure", .string, "The reason why delivery failed."),
+                    .optional("failure", .string, "The reason why the message wasn't delivered."),
                 ] + others)
         }
 

@@ -29,9 +29,9 @@ extension World {
     package var scenarioOrders: [String: ScenarioOrders] { read { $0.value(PlayedScenarios.self).orders } }
 }
 
-/// Lets scenarios in a world start and end one after the other, in the order of the calls, because two starts of a
-/// scenario at the same time would both add its faults and outcomes. This doesn't wait for another daemon that shares
-/// the world.
+/// Lets scenarios in a world start and end one at a time, in the order of the calls. Otherwise, two starts of a
+/// scenario at the same time would both add its faults and outcomes. Calls at another daemon that shares the world
+/// aren't waited for.
 final class ScenarioTurns: Sendable {
     private struct State {
         var isTaken = false
@@ -65,8 +65,8 @@ final class ScenarioTurns: Sendable {
 }
 
 extension Scenario {
-    /// Withdraws what the scenario has ordered in `world`, after all starts of scenarios that were requested earlier.
-    /// Returns `false` if there was nothing to withdraw.
+    /// Withdraws what the scenario has ordered in `world`, after all starts of scenarios that were requested earlier
+    /// have ended. Returns `false` if there was nothing to withdraw.
     package func end(in world: World) async throws -> Bool {
         try await world.state.scenarioTurns.run { try withdraw(from: world) }
     }

@@ -32,7 +32,7 @@ package struct Scenario: Sendable {
             body = fields.optional("body", .any, "The body, as JSON.")
             accepted = fields(
                 "accept", .set(of: .text(.nonEmpty)), default: [],
-                "The call's errors to ignore, such as that something already exists.")
+                "The codes of the call's errors to ignore, such as that an item already exists.")
         }
 
         private static let rule = TextRule(
@@ -72,7 +72,7 @@ package struct Scenario: Sendable {
             advice = fields("advice", .text(.nonEmpty), "How a correct client reacts to the situation.")
             startsWorlds = fields(
                 "startsWorlds", .boolean, default: true,
-                "Whether a test world can start with this scenario. Some need earlier sign-ins.")
+                "Whether a test world can start with this scenario. Some scenarios need earlier sign-ins.")
             parameters = fields.map(
                 "parameters", of: .object(Parameter.self), "Values that the orders refer to as {name}.")
             calls = fields("orders", .sequence(of: Call.self), "The calls, in order.")

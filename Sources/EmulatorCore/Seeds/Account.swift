@@ -151,7 +151,7 @@ extension Account: Codable {
         guard let types = known as? [any AccountProfile.Type] else {
             let context = DecodingError.Context(
                 codingPath: decoder.codingPath,
-                debugDescription: "the decoder lacks the types of the account's profiles")
+                debugDescription: "the account can't be decoded: the decoder's userInfo lacks the types of profiles")
             throw DecodingError.dataCorrupted(context)
         }
         id = try container.decode(String.self, forKey: Member("id"))
@@ -216,8 +216,8 @@ package protocol AccountProfile: Codable, Equatable, Sendable {
     static func check(_ references: inout SeedReferences)
 
     /// Returns an error for each reference in the profile to something that the seed doesn't define. It is called when
-    /// a person is added while the daemon runs. An error has the place in the profile, such as `orgs[0]`, and the
-    /// reason.
+    /// a person is added while the daemon runs. An error consists of the reference's path in the profile, such as
+    /// `orgs[0]`, and the reason.
     func issues(in seed: Seed) -> [(place: String, message: String)]
 }
 
@@ -275,7 +275,8 @@ extension Seed {
         return String(Hex.encode(Array(Digest.sha256(whole))).prefix(16))
     }
 
-    /// Returns a copy of the seed with `data`, which providers' tools have exported and with which worlds also begin.
+    /// Returns a copy of the seed with `data`, which providers' tools have exported. Worlds with this seed begin with
+    /// the data, too.
     package func beginning(with data: [any ExportedData]) -> Seed {
         var seed = self
         seed.exports = data

@@ -80,8 +80,8 @@ package struct Change: Sendable {
 }
 
 extension Seed {
-    /// The date whose provider behaviour a world with this seed imitates. It is named by the seed or, if not, by the
-    /// daemon's settings; by default, it is the latest date that this version knows.
+    /// The date whose provider behaviour a world with this seed imitates. The seed names it, or else the daemon's
+    /// settings. By default, it is the latest date that this version knows.
     package var day: Day { asOf ?? daemonDay }
 
     /// Returns whether the provider's behaviour `change` is in force on the date whose behaviour the world imitates.

@@ -56,8 +56,8 @@ struct KeyFiles {
         }
     }
 
-    /// Returns the PEM text in the member `name` of the object `json`, or the text of the file that the member with the
-    /// suffix `File` names, such as `publicKeyFile`. Returns `nil` if there is neither.
+    /// Returns the PEM text in the member `name` of the object `json`. Without this member, returns the text of the
+    /// file that the member with the suffix `File` names, such as `publicKeyFile`; `nil` if there is neither.
     private mutating func key(_ name: String, of json: LocatedJSON, in list: String?) -> String? {
         let file = json["\(name)File"]
         var pem = json[name]

@@ -34,7 +34,7 @@ package struct Seed: Sendable {
         package let freeze: Bool
 
         package init(_ fields: inout Fields) {
-            set = fields.nullable("set", .timestamp, "The time at which the world's clock starts.")
+            set = fields.nullable("set", .timestamp, "The time at which the test world's clock starts.")
             freeze = fields("freeze", .boolean, default: false, "Whether the clock stands still until a test moves it.")
         }
     }
@@ -102,8 +102,8 @@ extension Seed: WorldOrigin {
 }
 
 extension Seed {
-    /// Returns the reason why none of these providers knows a client with the ID `id`, with a hint at similar IDs;
-    /// `nil` when one of the providers knows the client.
+    /// Returns the reason why none of `providers` knows a client with the ID `id`, with a hint at similar IDs; `nil`
+    /// when one of the providers knows the client.
     package func unknownClient(_ id: String, at providers: Set<String>) -> String? {
         let asked = sections.filter { providers.contains(type(of: $0).name) }
         guard !asked.isEmpty, !asked.contains(where: { $0.knows(client: id) }) else { return nil }
@@ -129,7 +129,8 @@ package struct Interaction: SchemaObject {
     }
 
     package let mode: Mode
-    /// The ID of the account that signs in when no page is shown (mode `auto`); `nil` for the first account.
+    /// The ID of the account that signs in when no page is shown (mode `auto`); `nil` for the account that was added
+    /// first.
     package let account: String?
     package let outcome: Outcome.Kind
     package let details: Outcome.Details
@@ -139,7 +140,8 @@ package struct Interaction: SchemaObject {
             "mode", .choice(Mode.self), default: .page,
             "\"page\" shows the sign-in page; \"auto\" signs in without a page.")
         account = fields.nullable(
-            "account", .text(.identifier), "Who signs in when the mode is \"auto\"; the first account by default.")
+            "account", .text(.identifier),
+            "The account that signs in when the mode is \"auto\"; the first account by default.")
         outcome = fields("outcome", .choice(Outcome.Kind.self), default: .approve, "What mode \"auto\" answers.")
         details = Outcome.Details(&fields)
     }

@@ -151,8 +151,7 @@ package protocol SeedSection: SchemaObject {
 
     /// Returns the secret of a client in the seed's section, for other sections that refer to the client.
     func secret(ofClient id: String) -> String?
-    /// Returns whether requests can come from a client with this ID. It is either registered in the seed, or made on
-    /// first use.
+    /// Returns whether a client with this ID is registered in the seed, or is made when it is first used.
     func knows(client id: String) -> Bool
 
     /// Checks that everything exists to which the seed's section refers.

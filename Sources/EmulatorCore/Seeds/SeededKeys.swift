@@ -92,16 +92,18 @@ extension Fields {
 
     /// Reads a private key from the seed, and returns its PEM text.
     package mutating func privateKey(
-        _ about: String = "The path of a PKCS#8 PEM file, relative to the seed file."
+        _ about: String = "The path of the private key's PKCS#8 PEM file, relative to the seed file."
     ) -> String? {
         _ = optional("privateKeyFile", .text(.nonEmpty), about)
-        return optional("privateKey", .text(.nonEmpty), "The key's PEM text itself, instead of a file.")
+        return optional("privateKey", .text(.nonEmpty), "The private key's PEM text, instead of a file.")
     }
 
     /// Reads a public key from the seed, and returns its PEM text.
     package mutating func publicKey() -> String? {
-        _ = optional("publicKeyFile", .text(.nonEmpty), "The path of a P-256 SPKI PEM file, relative to the seed file.")
-        return optional("publicKey", .text(.nonEmpty), "The key's PEM text itself, instead of a file.")
+        _ = optional(
+            "publicKeyFile", .text(.nonEmpty),
+            "The path of the P-256 public key's SPKI PEM file, relative to the seed file.")
+        return optional("publicKey", .text(.nonEmpty), "The public key's PEM text, instead of a file.")
     }
 }
 
@@ -116,8 +118,8 @@ extension SeedReferences {
         }
     }
 
-    /// Notes an error for each signing key in the list `json` that isn't suitable for the algorithm that it names, or
-    /// for any of `algorithms` if it names none.
+    /// Notes an error for each signing key in the list `json` that isn't suitable for the algorithm that it names. A
+    /// key that names none must be suitable for one of `algorithms`.
     package mutating func expectSigningKeys(_ json: LocatedJSON?, for algorithms: [Algorithm] = [.rs256]) {
         for item in json?.items ?? [] {
             guard let pem = item["privateKey"], let key = pem.string.flatMap({ keys[$0] }) else { continue }

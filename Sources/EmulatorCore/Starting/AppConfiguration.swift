@@ -103,7 +103,8 @@ package struct AppConfiguration: Sendable {
 
     // MARK: - Names
 
-    /// The prefixes with which frameworks mark variables that are passed on to the browser, or that belong together.
+    /// The prefixes that frameworks require for the names of variables, for example of those that are passed on to the
+    /// browser.
     private static let prefixes = [
         "NEXT_PUBLIC_", "NUXT_PUBLIC_", "NUXT_OAUTH_", "EXPO_PUBLIC_", "REACT_APP_", "VUE_APP_", "GATSBY_", "VITE_",
         "PUBLIC_", "SOCIAL_AUTH_", "SOCIALACCOUNT_", "OAUTH_",
@@ -158,8 +159,8 @@ extension AppConfiguration {
         }
     }
 
-    /// Returns the OAuth client of a provider that the app's configuration has. `name` is the provider's name in upper
-    /// case, such as `CORP`, and `noun` is the provider's word for a client, such as `APP`.
+    /// Returns a provider's OAuth client from the app's configuration. `name` is the provider's name in upper case,
+    /// such as `CORP`, and `noun` is the provider's word for a client, such as `APP`.
     package func client(_ name: String, noun: String = "CLIENT") -> Client {
         func value(_ ends: [String]) -> String? {
             self[

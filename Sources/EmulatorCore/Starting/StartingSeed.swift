@@ -16,7 +16,7 @@ package protocol StartsSeeds: Provider {
 package enum AppTrace: Sendable {
     case nothing
     case client
-    /// The app has a project, as at Firebase, whose users may sign in at any provider. The providers send them back to
+    /// The app has a project, as at Firebase, whose users may sign in at any provider. Providers send the users back to
     /// `redirectURIs`.
     case project(redirectURIs: [String])
 }

@@ -15,7 +15,7 @@ package final class KeyGenerator: Sendable {
 
     private enum Kind {
         case initial
-        /// Two keys that take turns in signing with the initial one.
+        /// Two keys that take turns in signing with the key with which worlds begin.
         case further
         case unpublished
         case fresh
@@ -243,8 +243,8 @@ package final class KeyGenerator: Sendable {
         ready.forEach { $0() }
     }
 
-    /// Handles a failure to store new keys for the other daemons, after which the keys can't be used. Callers that wait
-    /// for keys get the failure or no key. If worlds begin with such keys, they are made again a second later.
+    /// Handles a failure to store new keys for the other daemons. The keys aren't used, and callers that wait for keys
+    /// get none. If worlds begin with such keys, they are made again a second later.
     private func tryAgain(_ kind: Kind, _ algorithm: Algorithm, _ failure: StoreFailure) {
         guard kind == .initial || kind == .further else { return add([], as: kind, algorithm) }
         let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].refuse(failure) } }

@@ -10,7 +10,8 @@ package struct KeyRings: Sendable {
     /// The key ring of all owners that the seed's format doesn't know.
     private let others: KeyRing
 
-    /// Returns the signing keys in each section of the seed, with the parsed keys. All worlds with the seed share them.
+    /// Returns each owner's signing keys in the seed, together with the parsed keys. All worlds with the seed share the
+    /// parsed keys.
     static func seeded(_ seed: Seed) -> [(SeededKeys, [KeyGenerator.NamedKey])] {
         seed.sections.flatMap { section in section.keys.map { ($0, $0.named(seed.keys)) } }
     }
@@ -73,10 +74,10 @@ package struct KeyRings: Sendable {
     }
 }
 
-/// The signing keys of one owner in a world, with a sequence of keys for each of the owner's algorithms. All of them
-/// are published.
+/// The signing keys of one owner in a world, with a sequence of keys for each of the owner's algorithms. Keys of all
+/// algorithms are published.
 package struct KeyRing: Sendable {
-    /// The sequences of keys, at least one. The first one signs unless an algorithm is requested.
+    /// The sequences of keys, one for each algorithm. The first one signs unless an algorithm is requested.
     private let sequences: [KeySequence]
 
     /// Makes the signing keys of one owner. For an algorithm that has no key in `keys`, it uses the generator's keys,
@@ -146,15 +147,15 @@ package struct KeyRing: Sendable {
         algorithm.map { algorithm in sequences.first { $0.algorithm == algorithm } } ?? sequences.first
     }
 
-    /// Returns the key that signs at `time`. This is the newest key, unless the seed sets a rotation period, in which
-    /// the keys take turns.
+    /// Returns the key that signs at `time`. This is the newest key. If the seed sets a rotation period, the published
+    /// keys take turns instead, each for one period.
     package func signing(at time: Instant, with algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? {
         sequence(algorithm)?.signing(at: time)
     }
 
-    /// Publishes a new key of each algorithm, which signs from now on. At most three keys stay published; if `dropping`
-    /// is true, only the new key does. Returns the IDs of the new keys, or `nil` when a key can't be made or too many
-    /// rotations wait for one.
+    /// Publishes a new key of each algorithm, which signs from now on. At most three keys of an algorithm stay
+    /// published; if `dropping` is true, only the new one does. Returns the IDs of the new keys, or `nil` when a key
+    /// can't be made or too many rotations wait for one.
     package func rotate(dropping: Bool = false) async throws(StoreFailure) -> [String]? {
         var made: [String] = []
         for sequence in sequences {
@@ -261,7 +262,7 @@ extension KeyRing {
 }
 
 extension KeyGenerator.NamedKey {
-    /// Returns the key for a secret that both the client and the provider know. It is in no key set.
+    /// Returns the key for HS256 that is made from a client's secret. It is in no key set.
     static func shared(_ key: Key) -> KeyGenerator.NamedKey {
         KeyGenerator.NamedKey(id: "", algorithm: .hs256, key: key)
     }

@@ -187,8 +187,8 @@ final class KeySequence: Sendable {
         }
     }
 
-    /// Returns the keys as the table row for a snapshot that has the row key `key`. Returns `nil` if all keys are those
-    /// of the seed, or none were made.
+    /// Returns the keys as a table row for a snapshot, with the row key `key`. Returns `nil` if all keys are those of
+    /// the seed, or none were made.
     func stored(as key: String) -> StoredKeys? {
         let rotated = current
         let published = rotated?.published ?? initial

@@ -22,7 +22,7 @@ package struct Outcome: Codable, Sendable, Equatable {
         package init() {}
 
         package init(_ fields: inout Fields) {
-            error = fields.nullable("error", .text(.nonEmpty), "With outcome \"error\": the error's name.")
+            error = fields.nullable("error", .text(.nonEmpty), "The OAuth error, for outcome \"error\".")
             shareEmail = fields.nullable("shareEmail", .boolean, "Whether to share the e-mail address.")
             name = fields.nullable("name", .object(EditedName.self), "The name that the user enters.")?.name
             scopes = fields.nullable("scopes", .set(of: .text(.nonEmpty)), "The scopes that the user grants.")
@@ -44,7 +44,8 @@ package struct Outcome: Codable, Sendable, Equatable {
     package let provider: String
     /// The ID of the client for whose sign-ins the outcome is; `nil` for every client.
     package let client: String?
-    /// The ID of the account that signs in. If it is `nil`, the request or the `interaction` setting decides.
+    /// The ID of the account that signs in. If it is `nil`, the request or the `interaction` setting decides who signs
+    /// in.
     package let account: String?
     package let kind: Kind
     private let details: Details
@@ -76,7 +77,7 @@ package struct Outcome: Codable, Sendable, Equatable {
         details = Details(&fields)
         times = fields(
             "times", .nullable(.integer(1...1_000_000)), default: 1,
-            "The number of sign-ins affected; null: all.")
+            "How many sign-ins end this way; null: all.")
     }
 
     /// The number of bytes that the texts of an ordered outcome have together.

@@ -53,8 +53,8 @@ final class OwnSeed: Sendable {
 }
 
 extension WorldRegistry {
-    /// Gives a world a seed of its own. If `addition` is given, which was merged into the seed already, the world keeps
-    /// its state; otherwise, the world begins anew. Returns `false`, and changes nothing, when the world has been
+    /// Gives a world a seed of its own, and begins the world anew. If `addition` is given (a part that was merged into
+    /// the seed already), the world keeps its state. Returns `false`, and changes nothing, when the world has been
     /// removed or its seed has been replaced meanwhile.
     package func give(
         _ played: PlayedSeed, _ lease: SeedBudget.Lease, to world: World, adding addition: LocatedJSON? = nil

@@ -7,7 +7,7 @@ extension Account: Row {
 
     package var key: String { id }
 
-    /// The number of people up to which people can be added to a world. A seed may have more people.
+    /// The largest number of people to which a world can grow while the daemon runs. A seed may have more people.
     package static let limit = 100_000
 
     package static let byEmail = Index<Account, String>("email") { $0.email.lowercased() }
@@ -31,8 +31,8 @@ extension TableReading where Self: ~Copyable {
     package func account(_ id: String) -> Account? { find(Account.self, id) }
 
     /// Returns an identifier in `account` that belongs to another person already: its path in `written` (the JSON of
-    /// the account), and the ID of the other person. Ignores derived identifiers, and the identifiers of `earlier`,
-    /// which is the account before a change.
+    /// the account), and the ID of the other person. Derived identifiers are ignored. So are those of `earlier`, the
+    /// account before a change.
     package func takenIdentifier(
         of account: Account, written: JSONValue, before earlier: Account? = nil
     ) -> (path: String, owner: String)? {
@@ -46,8 +46,8 @@ extension TableReading where Self: ~Copyable {
         return nil
     }
 
-    /// Returns the person who signs in when no sign-in page is shown: the account of the ordered outcome, the account
-    /// of the `interaction` setting, or the first account.
+    /// Returns the person who signs in when no sign-in page is shown: the account of the ordered outcome, else that of
+    /// the `interaction` setting, else the account that was added first.
     package func personSigningIn(_ interaction: Interaction, _ outcome: Outcome?) -> Account? {
         (outcome?.account ?? interaction.account).map { account($0) } ?? first(Account.self)
     }
@@ -87,7 +87,7 @@ extension Transaction {
 /// A page of the list of a world's people.
 package struct PeoplePage: Sendable {
     package let people: [Account]
-    /// The ID of the page's last person, with which the next page is requested; `nil` on the last page.
+    /// The ID of the last person on the page, with which the next page is requested; `nil` on the last page.
     package let next: String?
 }
 

@@ -9,12 +9,13 @@ import Worlds
 
 /// A world: an isolated test environment with its own people, grants, codes, clock, faults and recording of requests.
 /// Its state is in tables, which only `read` and `update` can reach. Both hold the world's lock while they run. If a
-/// file or database keeps the world, `update` holds it until the change is committed. Never sign or hash within them.
+/// file or database keeps the world, `update` holds it until the change is committed. Never do slow work such as
+/// signing within them.
 package final class World: Sendable {
     package let name: String
     package let seed: Seed
     package let keys: KeyRings
-    /// The caches of this world, whose content can be computed again. They are dropped with the world, or when its seed
+    /// The world's caches, whose content can be computed again. They are dropped with the world, or when its seed
     /// changes.
     package let caches: WorldCaches
     package let budget: ProcessBudget
@@ -49,7 +50,7 @@ package final class World: Sendable {
         state = world.state
     }
 
-    /// Prepares the world for the faults and other changes that were read from a file or database.
+    /// Prepares a world that was read from a file or database, and may already have faults, mails and other changes.
     private func resume() {
         state.mayHaveFaults.store(true, ordering: .relaxed)
         noteChange()

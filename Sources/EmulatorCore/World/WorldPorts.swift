@@ -41,7 +41,7 @@ package final class WorldPorts: Sendable {
         /// The world already has a port with a different number than the requested one.
         case other(UInt16)
         case tooMany
-        /// The protocol isn't served: the daemon serves HTTPS only, or accepts no mail.
+        /// The port's protocol isn't served: the daemon serves HTTPS only, or accepts no mail.
         case notServed
         case cannotListen(String)
     }
@@ -76,7 +76,7 @@ package final class WorldPorts: Sendable {
         guard let listen = state.withLock({ $0.listen }) else {
             throw ListenError(
                 description: kind == .http
-                    ? "a test world's own port serves HTTP, but this daemon serves only HTTPS"
+                    ? "a test world can't have its own port: such ports serve HTTP, but this daemon serves only HTTPS"
                     : "the daemon accepts no mail: start it with --smtp-port")
         }
         let opened = try listen(port, world)

@@ -108,8 +108,8 @@ package final class WorldRegistry: Sendable {
     /// The world that is used for requests that name no world, as this daemon holds it in memory.
     package var main: World { held(unnamed) ?? first }
 
-    /// Returns the world of this name from the store. If the store doesn't have it, makes a new one. If `makes` is
-    /// false, that world is only marked as removed.
+    /// Returns the world of this name from the store. If the store doesn't have it, makes a new world. With `makes`
+    /// false, returns a world that counts as removed instead.
     func made(_ name: String, makes: Bool = true) throws(StoreFailure) -> World {
         World(
             name: name, seed: seed, keys: keys, generator: generator, budget: budget,
@@ -202,7 +202,7 @@ package final class WorldRegistry: Sendable {
     }
 
     /// Removes a world and closes its ports. On next use it is made anew. Returns `false` when there is no such world,
-    /// or when it is the world of requests that name none.
+    /// or when it is the world of requests that name no world.
     package func drop(_ name: String) throws(StoreFailure) -> Bool {
         guard name != unnamed else { return false }
         guard !isShared else { return try dropShared(name) }
@@ -280,8 +280,8 @@ package final class WorldRegistry: Sendable {
             .sorted { $0.number < $1.number }.map(\.world)
     }
 
-    /// Removes worlds from memory when too many are held, and returns them. They are shared with other daemons and stay
-    /// in the archive.
+    /// Removes worlds from memory when too many are held there, and returns them. Only for worlds that daemons share,
+    /// which stay in the archive.
     func unload(_ state: inout State) -> [World] {
         guard state.worlds.count >= WorldRegistry.limit else { return [] }
         let gone = leastUsed(state).lazy.filter { !$0.isNeededHere }.prefix(WorldRegistry.evictionCount)

@@ -23,7 +23,7 @@ extension FirebaseProvider {
     // MARK: - Update
 
     /// The changes that a user asks for in accounts:update. The value of each field is checked when the request is
-    /// read. Conflicts with other users are found later.
+    /// read. Conflicts with other users are found when the changes are made.
     private struct Change: Sendable {
         var email: String?
         var password: String?

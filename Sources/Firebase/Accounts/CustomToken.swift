@@ -55,7 +55,8 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// Checks the claims of a custom token about the token itself: the service account that issued it, and the times.
+    /// Checks the issuer and the times of a custom token. A service account of a different project is refused as
+    /// issuer.
     private func checkAssertion(_ claims: JSONObject, _ call: FirebaseCall) throws(FirebaseError) {
         func invalid(_ reason: String) -> FirebaseError { FirebaseError("INVALID_CUSTOM_TOKEN", because: reason) }
         let issuer = claims["iss"]?.string ?? ""

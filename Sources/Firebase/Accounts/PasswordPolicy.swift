@@ -22,7 +22,8 @@ struct PasswordPolicy: Sendable {
     /// The characters of a password that count as non-alphanumeric. `+` and `=` don't count (recorded as
     /// `policy/enforce-custom#sign-up-plus-symbol`).
     private static let symbols = "^$*.[]{}()?\"!@#%&/\\,><':;|_~`-"
-    /// The kinds of character that a policy can require. Only ASCII letters and digits count, which isn't documented.
+    /// The kinds of character that a policy can require. Letters and digits outside ASCII don't count, which isn't
+    /// documented.
     private static let kinds: [(option: String, code: String, name: String, holds: @Sendable (UInt8) -> Bool)] = [
         ("containsLowercaseCharacter", "LOWERCASE", "a lower case", { (0x61...0x7A).contains($0) }),
         ("containsUppercaseCharacter", "UPPERCASE", "an upper case", { (0x41...0x5A).contains($0) }),

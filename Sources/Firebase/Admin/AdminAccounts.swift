@@ -128,7 +128,7 @@ extension FirebaseError {
 }
 
 /// The changes to a user that an administrator asks for. The value of each field is checked when the request is read.
-/// Conflicts with other users are found later.
+/// Conflicts with other users are found when the changes are made.
 struct AdminChange: Sendable {
     private let email: String?
     private let password: Password?

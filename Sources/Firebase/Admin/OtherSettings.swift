@@ -80,8 +80,8 @@ struct OtherSettings: Codable, Sendable {
         }
     }
 
-    /// Of the settings named in `fields`, sets those that the update mask names, too. `message` is the type of the
-    /// request's body, for error texts.
+    /// Sets those settings among `fields` that the update mask names. `message` is the type of the request's body, for
+    /// error texts.
     mutating func change(
         _ call: FirebaseCall, of message: String, _ mask: UpdateMask, fields: [String], now: String
     ) throws(FirebaseError) {

@@ -226,7 +226,7 @@ extension FirebaseProvider {
         return config
     }
 
-    /// Returns a project's configuration in the shorter form that only the Emulator Suite has.
+    /// Returns a project's configuration in the short form that only the Emulator Suite has.
     static func emulatorConfig(of project: Project) -> JSONObject {
         JSONObject([
             ("signIn", ["allowDuplicateEmails": .bool(!project.oneAccountPerEmail)]),

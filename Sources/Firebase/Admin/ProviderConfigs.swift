@@ -12,8 +12,8 @@ import Worlds
 // conformance/auth-federation-production.json, programs provider-config/default-supported and provider-config/saml.
 
 /// An administrator's configuration of an identity provider in a project or tenant. The provider is one that Firebase
-/// knows by name, or a SAML provider. If Understudy plays the provider, such as `google.com`, the configuration decides
-/// who can sign in; other configurations are only stored and returned.
+/// knows by name, or a SAML provider. The configuration takes effect only if Understudy plays the provider, such as
+/// `google.com`. Other configurations are only stored and returned.
 struct ProviderConfig: PoolRow {
     /// The API's collection to which a provider configuration belongs. The raw value is the collection's name in paths.
     enum Kind: String, CaseIterable, Codable, Sendable {
@@ -128,8 +128,8 @@ struct ProviderConfig: PoolRow {
 }
 
 extension Transaction {
-    /// Adds a new provider configuration. Error texts name the kind of configuration by `kinds`. `detail` is the text
-    /// behind the error code `CONFIGURATION_EXISTS`.
+    /// Adds a new provider configuration. Error texts call such configurations `kinds`. `detail` is the text behind the
+    /// error code `CONFIGURATION_EXISTS`.
     ///
     /// - Throws: `CONFIGURATION_EXISTS`, `QUOTA_EXCEEDED`.
     fileprivate mutating func add<Config: PoolRow>(
@@ -162,8 +162,8 @@ extension FirebaseCall {
         min(100, max(1, exchange.request.queryForm["pageSize"].flatMap { Int($0) } ?? 20))
     }
 
-    /// Returns one page of a list of provider configurations. `configs` are all that follow the previous page, and `id`
-    /// returns the ID of a configuration.
+    /// Returns one page of a list of provider configurations. `configs` are all configurations after the previous page.
+    /// `id` returns the ID of a configuration.
     fileprivate func page<Config>(
         _ configs: [Config], in list: String, id: (Config) -> String, _ document: (Config) throws -> JSONObject
     ) rethrows -> FirebaseAnswer {
@@ -378,8 +378,8 @@ extension OAuthIdpConfig {
             clientID: seeded.clientID, clientSecret: seeded.clientSecret, usesCode: seeded.usesCode)
     }
 
-    /// Sets the fields of an OpenID provider for which `isNamed` is true to the values in the request's body. Such a
-    /// field is cleared if the body lacks it.
+    /// Sets those fields of an OpenID provider for which `isNamed` returns true, to their values in the request's body.
+    /// A field that the body lacks is cleared, except `responseType`.
     fileprivate mutating func change(_ call: FirebaseCall, _ isNamed: (String) -> Bool) throws(FirebaseError) {
         if isNamed("displayName") { displayName = try call.text("displayName") }
         if isNamed("enabled") { isEnabled = try call.flag("enabled") ?? false }

@@ -93,7 +93,7 @@ extension FirebaseCall {
     /// Checks the App Check token of a request if the project enforces App Check. Administrators need no token.
     ///
     /// - Throws: The error in https://github.com/firebase/firebase-ios-sdk/issues/13636. A missing token gets the same
-    ///   error, which isn't documented.
+    ///   error as an invalid one, which isn't documented.
     func checkApp() throws(FirebaseError) {
         guard !isAdmin, project.enforcesAppCheck else { return }
         let fault: String

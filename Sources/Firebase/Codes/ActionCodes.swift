@@ -51,7 +51,7 @@ extension TableReading where Self: ~Copyable {
             throw FirebaseError(
                 "EXPIRED_OOB_CODE",
                 because:
-                    "the code expired \((now - mail.expires).inWords) ago: request a new mail, or advance the clock less"
+                    "the code expired \((now - mail.expires).inWords) ago: request a new mail, or advance the test world's clock less"
             )
         }
         return mail
@@ -59,8 +59,8 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension OutOfBandCode.Kind {
-    /// The kinds of mailed codes (`oobCode`) that take effect without further input. A password reset, for example,
-    /// needs a new password.
+    /// The kinds of mailed codes (`oobCode`) that take effect without further input. A password reset isn't one of
+    /// them, because it needs a new password.
     static let applied: [OutOfBandCode.Kind] = [
         .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
     ]
@@ -155,8 +155,8 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// Marks a mailed code (`oobCode`) as used, and makes the code's change to its user. The code is used up even if
-    /// the change fails.
+    /// Marks a mailed code (`oobCode`) as used, and carries out the change that the code stands for, such as a new
+    /// address. The code is used up even if the change fails.
     private func apply(
         _ mail: OutOfBandCode, _ call: FirebaseCall,
         _ change: (inout User, borrowing Transaction) throws -> Void
@@ -179,8 +179,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Sends a mail to the user's first address when the address was changed. The mail has a link that restores the
-    /// first address.
+    /// Sends a mail to the user's original address when the address was changed. The mail has a link that restores the
+    /// original address.
     func offerRecovery(_ call: FirebaseCall, of user: User, to address: String) async throws -> Diagnosis? {
         let mail = try call.update { tables in
             let mail = call.code(.recoverEmail, for: address, newEmail: user.email, owner: user.localId, &tables)

@@ -110,7 +110,7 @@ struct PhoneCode: PoolRow {
 }
 
 extension Transaction {
-    /// Marks the earlier codes of this kind that were mailed to an address as used. In production only the latest code
+    /// Marks as used all earlier codes of one kind that were mailed to an address. In production only the latest code
     /// works.
     mutating func retire(_ kind: OutOfBandCode.Kind, of email: String, in pool: UserPool) {
         for var code in rows(OutOfBandCode.byPool, pool)
@@ -120,8 +120,8 @@ extension Transaction {
         }
     }
 
-    /// Stores a sent mail or text message, so that tests can read its code. Per project or tenant, the latest thousand
-    /// of each kind are kept.
+    /// Stores a sent mail or text message, so that tests can read its code. A project or tenant keeps its latest
+    /// thousand mails and its latest thousand text messages.
     mutating func send<Message: PoolRow>(_ message: Message) {
         put(message)
         guard count(Message.byPool, message.pool) > 1_000 else { return }

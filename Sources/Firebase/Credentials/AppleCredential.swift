@@ -79,8 +79,8 @@ struct AppleSource: KnownSource {
         }
     }
 
-    /// Returns the URL that stands for a user ID of Apple in `federatedId` of Firebase's answers. Only older
-    /// documentation has the URL.
+    /// Returns the URL that Firebase's answers have in `federatedId` for an Apple user ID. Only older documentation
+    /// shows this URL.
     static func federatedID(_ rawID: String) -> String { "https://appleid.apple.com/\(rawID)" }
 
     static func isTrusted(email: String?, isVerified: Bool) -> Bool { true }

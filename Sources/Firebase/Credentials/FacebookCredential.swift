@@ -106,8 +106,8 @@ struct FacebookSource: ClientSource {
         return identity
     }
 
-    /// Returns the members of a Facebook profile that Firebase passes on to the app in production, in production's
-    /// order, with the permissions that the person has granted. `details` are members that need further permissions:
+    /// Returns a Facebook profile and the granted permissions as Firebase passes them on to the app, in production's
+    /// order. `details` are members of the profile that need further permissions:
     /// <https://github.com/firebase/firebase-js-sdk/issues/2158>.
     private static func rawUserInfo(_ user: JSONValue?, granted: [JSONValue], _ details: [String]) -> String {
         var info = JSONObject()

@@ -38,8 +38,8 @@ struct GitHubSource: ClientSource {
             "OAuth app", in: " in github.oauthApps")
     }
 
-    /// Returns the URL that stands for a user ID of GitHub in `federatedId` of Firebase's answers. Only older
-    /// documentation has the URL.
+    /// Returns the URL that Firebase's answers have in `federatedId` for a GitHub user ID. Only older documentation
+    /// shows this URL.
     static func federatedID(_ rawID: String) -> String { "http://github.com/\(rawID)" }
 
     /// Returns GitHub's authorization endpoint with the fields of the request. Without `scopes`, Firebase asks for the
@@ -72,7 +72,7 @@ struct GitHubSource: ClientSource {
             throw .invalidIdP(
                 "Unsuccessful check authorization response from Github: \(check.text)",
                 Diagnosis(
-                    "GitHub doesn't accept the access token as one of client \"\(clientID)\"\(check.becauseOfDiagnosis)"
+                    "GitHub doesn't accept the access token as a token of client \"\(clientID)\"\(check.becauseOfDiagnosis)"
                 ))
         }
         let bearer = (name: "Authorization", value: "Bearer \(text)")

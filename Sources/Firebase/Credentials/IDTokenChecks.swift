@@ -88,7 +88,7 @@ extension FirebaseCall {
                 Diagnosis(
                     received: "aud \(Diagnosis.quote(audiences.joined(separator: ", ")))",
                     expected: known.isEmpty ? nil : known,
-                    "the ID token was issued to another client ID: add it to the project's provider in the seed, or sign in with the right one"
+                    "the ID token was issued to another client ID: add it to the project's provider in the seed, or sign in with the right client ID"
                 ))
         }
         guard claims["sub"]?.string.map({ !$0.isEmpty }) ?? false else {
@@ -101,7 +101,7 @@ extension FirebaseCall {
         throw .invalidIdP("ID Token issued at \(claims["iat"]?.integer ?? 0) is stale to sign-in.", Diagnosis(reason))
     }
 
-    /// Returns the reason why `iat` or `exp` of an ID token isn't valid at present; `nil` if both are.
+    /// Returns the reason why `iat` or `exp` of an ID token isn't valid at present; `nil` if both are valid.
     private func staleness(_ claims: JSONObject, _ now: Instant) -> String? {
         let issued = claims["iat"]?.numericDate
         guard issued != nil || claims["iat"] == nil else {
@@ -116,8 +116,8 @@ extension FirebaseCall {
         return expires > now ? nil : "the ID token expired \((now - expires).inWords) ago: get a new one"
     }
 
-    /// Checks the nonce of an ID token, after all other checks. If the token has one, the request must contain the raw
-    /// nonce that matches it. The token's nonce must not have been used. A nonce that doesn't match counts as used.
+    /// Checks the nonce of an ID token, after all other checks. If the token has a nonce, the request must contain the
+    /// matching raw nonce, and no earlier request may have presented the nonce.
     func checkNonce(
         of token: JWS, provider id: String, called title: String, subject: String, rawNonce: String?
     ) throws -> String? {

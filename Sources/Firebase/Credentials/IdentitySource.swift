@@ -31,7 +31,7 @@ protocol KnownSource: IdentitySource, SchemaObject {
 
     /// Checks that the seed defines the clients, apps and keys to which the identity provider's settings refer.
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences)
-    /// Returns the URL that stands for a user ID of the identity provider in `federatedId` of Firebase's answers.
+    /// Returns the URL that Firebase's answers have in `federatedId` for a user ID at the identity provider.
     static func federatedID(_ rawID: String) -> String
     /// Whether Firebase trusts the identity provider to have verified the given address.
     /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>

@@ -41,12 +41,11 @@ struct MicrosoftSource: ClientSource {
         references.expect(settings["clientID"], among: clients, "client", in: " in microsoft.clients")
     }
 
-    /// Returns the URL that stands for a user ID of Microsoft in `federatedId` of Firebase's answers. The URL isn't
-    /// documented.
+    /// Returns the URL that Firebase's answers have in `federatedId` for a Microsoft user ID. The URL isn't documented.
     static func federatedID(_ rawID: String) -> String { "http://microsoft.com/\(rawID)" }
 
-    /// Returns Microsoft's authorization endpoint with the fields of the request. The scopes that Firebase itself needs
-    /// aren't documented; it reads the profile from Microsoft Graph.
+    /// Returns Microsoft's authorization endpoint with the fields of the request. Firebase adds the scopes that it
+    /// needs to read the profile. These scopes aren't documented.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
         let own = ["openid", "email", "profile", "https://graph.microsoft.com/User.Read"]
         return WebAuthorization(

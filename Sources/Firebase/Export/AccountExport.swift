@@ -85,8 +85,8 @@ struct AccountExport: ExportedData {
         }
     }
 
-    /// Writes the exported users and settings into a test world. They replace seeded users with the same IDs, and the
-    /// settings.
+    /// Writes the exported users and settings into a test world. They replace the seed's settings, and seeded users
+    /// with the same IDs.
     func put(_ tables: inout Transaction) {
         for id in tenants where tables.find(Tenant.self, UserPool(project: project, tenant: id)) == nil {
             tables.put(Tenant(unconfigured: id, of: project))
@@ -193,8 +193,7 @@ private struct AccountFiles {
     }
 }
 
-/// The IDs, addresses, phone numbers and identities that only one user of a project or tenant may have, to find
-/// duplicates in an export.
+/// The IDs, addresses, phone numbers and identities of the users read so far from an export, to find duplicates.
 private struct KnownUsers {
     let oneAccountPerEmail: Bool
     private var ids: Set<String> = []
@@ -204,8 +203,8 @@ private struct KnownUsers {
 
     init(oneAccountPerEmail: Bool) { self.oneAccountPerEmail = oneAccountPerEmail }
 
-    /// Adds a user to the known ones. Returns those of the user's values that an earlier user also has, or that this
-    /// user has twice.
+    /// Adds a user's ID, address, phone number and identities. Returns those that were added before, for an earlier
+    /// user or for this one.
     mutating func insert(_ user: User) -> [String] {
         var found: [String] = []
         if !ids.insert(user.localId).inserted { found.append("the localId \"\(user.localId)\"") }
@@ -317,8 +316,8 @@ extension FirebaseProvider {
         return path
     }
 
-    /// Returns the metadata of an export, to which the folder of the exported users is added. `known` are the existing
-    /// entries.
+    /// Returns the metadata of an export with the folder of the exported users added. `known` is the metadata without
+    /// this folder.
     private static func metadata(over known: JSONObject, folder: String) -> JSONValue {
         var metadata = known
         if metadata["version"] == nil { metadata["version"] = "understudy" }

@@ -99,7 +99,7 @@ struct BlockingFunctions: SchemaObject, Codable {
     // MARK: - At run time
 
     /// Returns the blocking functions in the form of `getConfig`, without members that aren't set. In production each
-    /// trigger has the time of its last change; a trigger of the seed has 1970. Recorded as
+    /// trigger has the time of its last change; for a trigger from the seed, this time is in 1970. Recorded as
     /// `blocking/config#config-blocking` (https://github.com/t-k/fireemu,
     /// conformance/auth-tenant-blocking-production.json).
     func document(inEmulatorMode isInEmulatorMode: Bool) -> JSONObject {
@@ -261,8 +261,8 @@ struct FunctionChange: Sendable {
 }
 
 extension FirebaseError {
-    /// Returns the error for a blocking function whose answer is wrong. If only the official emulator's text is known,
-    /// it is used at real hosts, too.
+    /// Returns the error for a blocking function whose answer is wrong. If only the official emulator's error text is
+    /// known, real hosts send this text, too.
     static func function(_ detail: String, _ reason: String, status: Int = 400) -> FirebaseError {
         FirebaseError(
             "BLOCKING_FUNCTION_ERROR_RESPONSE", detail, status: status,

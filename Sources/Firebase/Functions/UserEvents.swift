@@ -18,8 +18,8 @@ struct UserEvents: SchemaObject {
     }
 
     private let urls: [Kind: String]
-    /// The host and port of the Emulator Suite's Functions emulator, which gets the events, too; `nil` if there is
-    /// none.
+    /// The host and port of the Emulator Suite's Functions emulator, which also gets the events; `nil` without this
+    /// emulator.
     var emulator: String?
 
     init(_ fields: inout Fields) {

@@ -32,8 +32,8 @@ struct EmailTemplate: Sendable {
     var body: Body
     var senderLocalPart = "noreply"
     var senderDisplayName: String?
-    /// The address for the mail's header field Reply-To. A new project's value has no `@`, and then the mail has no
-    /// such field.
+    /// The address for the mail's header field Reply-To. If it has no `@`, as in a new project, the mail has no such
+    /// field.
     var replyTo = "noreply"
 
     /// Makes the template that a new project has for this kind of mail.
@@ -164,8 +164,7 @@ struct Placeholders: Sendable {
     }
 }
 
-/// Makes the plain text of a mail that has only HTML. The text is for people to read: only the elements that mails use
-/// are handled.
+/// Makes the plain text of a mail that has only HTML. Only the HTML elements that mails use are handled.
 enum PlainText {
     /// The HTML elements that end a line of text.
     private static let blocks: Set<String> = [

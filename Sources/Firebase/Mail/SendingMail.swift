@@ -66,7 +66,7 @@ extension FirebaseCall {
 }
 
 extension OutOfBandCode {
-    /// The address to which the code is mailed: the new address to verify it, or the old address to restore it.
+    /// The address to which the code is mailed. A code that verifies a new address is mailed to the new address.
     var recipient: String { kind == .verifyAndChangeEmail ? newEmail ?? email : email }
 }
 

@@ -50,8 +50,8 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: tokens.members)
     }
 
-    /// Verifies an authenticator's signature at a sign-in with a passkey, and returns the result; `nil` for a fake
-    /// passkey, which has no key.
+    /// Verifies an authenticator's signature at a sign-in with a passkey. Returns the verified assertion; `nil` for a
+    /// fake passkey, which has no key.
     private func assertion(
         _ response: PasskeyResponse, _ passkey: Passkey, of user: User, at party: RelyingParty, _ call: FirebaseCall
     ) throws -> Assertion? {

@@ -254,8 +254,8 @@ extension FirebaseProvider {
 struct FactorRequest: Sendable {
     /// The enrolment ID of the second factor; `nil` if a new ID is to be made.
     let id: String?
-    /// The phone number of the second factor; `nil` for an authenticator app. The user must already have the app,
-    /// because a request doesn't contain an app's secret.
+    /// The phone number of the second factor; `nil` for an authenticator app. The app must already be one of the user's
+    /// second factors, because a request doesn't contain an app's secret.
     let phoneNumber: String?
     let displayName: String?
     let enrolledAt: Instant?

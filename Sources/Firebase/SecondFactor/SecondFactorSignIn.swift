@@ -18,14 +18,14 @@ extension FirebaseCall {
         throw FirebaseError(
             "INVALID_CODE",
             because:
-                "the code isn't the authenticator app's at the test world's time, within \(mfa.adjacentIntervals) steps of 30 seconds"
+                "the code isn't one that the authenticator app shows at the test world's time, or within \(mfa.adjacentIntervals) steps of 30 seconds of it"
         )
     }
 }
 
 extension FirebaseCall {
-    /// Returns the error for a part that a request lacks. In emulator mode it has the error code `code`. Production has
-    /// the same error for every missing part.
+    /// Returns the error for a request that lacks a field. In emulator mode it has the error code `code`. Production
+    /// has the same error for every missing field.
     func missing(_ code: String, because reason: String) -> FirebaseError {
         isInEmulatorMode ? FirebaseError(code, because: reason) : .invalidArgument(reason)
     }
@@ -40,8 +40,8 @@ extension FirebaseCall {
 }
 
 extension FirebaseProvider {
-    /// Returns the sign-in that has passed the first factor and that the request continues (`mfaPendingCredential`),
-    /// with its user.
+    /// Returns the sign-in that the request continues (`mfaPendingCredential`), with its user. The sign-in has passed
+    /// the first factor.
     private func pending(_ call: FirebaseCall) throws(FirebaseError) -> (PendingSecondFactor, User) {
         let text = try call.requiredPart("mfaPendingCredential")
         let (pending, user) = call.read { tables in

@@ -113,7 +113,7 @@ extension Tenant {
         "inheritance", "recaptchaConfig", "smsRegionConfig", "monitoring", "passwordPolicyConfig", "client",
         "mobileLinksConfig",
     ]
-    /// The names of all fields of a tenant in the API. A request can't set the last three.
+    /// The names of all fields of a tenant in the API. A request can't set `name`, `hashConfig` and `tenantId`.
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.tenants#Tenant>
     private static let fields =
         otherFields + flags.map(\.name) + [

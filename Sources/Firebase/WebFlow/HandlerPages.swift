@@ -182,7 +182,9 @@ extension FirebaseProvider {
             ) : (code: "auth/internal-error", message: description ?? error)
         return try finish(exchange, flow, .failure(failure)).diagnosed(
             Diagnosis(
-                isCancel ? "the user cancelled at \(flow.providerId)" : "\(flow.providerId) returned the error \(error)"
+                isCancel
+                    ? "the user cancelled the sign-in at \(flow.providerId)"
+                    : "\(flow.providerId) returned the error \(error)"
             )
         )
         .known(by: FirebaseProvider.inSDKs)
@@ -346,7 +348,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// Returns the stored result of a sign-in whose name is in the frame's URL, and deletes it.
+    /// Returns the result of a sign-in that is stored under the secret name in the frame's URL, and deletes it.
     func takeKept(_ exchange: Exchange, storageKey: String, of project: Project) throws -> String? {
         guard let token = exchange.request.queryForm["understudy_answer"] else { return nil }
         return try exchange.world.update { tables in

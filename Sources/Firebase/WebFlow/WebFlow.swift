@@ -24,7 +24,7 @@ struct WebFlow: TokenRow {
 
     static let lifetime = TimeSpan.hours(1)
 
-    /// The parameter `state` in the request to the identity provider, by which its answer is recognized.
+    /// The parameter `state` in the request to the identity provider, by which the provider's answer is recognized.
     let token: String
     let pool: UserPool
     let expires: Instant
@@ -198,10 +198,12 @@ struct ReturnAddressFailure: Error {
 extension WebFlow.Destination {
     private static let longestIdentifier = 256
 
-    /// Reads from a request the app or page to which a sign-in returns. An app's URL scheme is the `clientId` with its
-    /// parts in reverse order. Without a `clientId`, the scheme is made of `appId`, or is `ibi` (the bundle ID) if
-    /// there is no `appId`. If the request has neither `clientId` nor `ibi`, the sign-in returns to the page at
-    /// `redirectUrl`.
+    /// Reads from a request the app or page to which a sign-in returns.
+    ///
+    /// - With `clientId`: the app whose URL scheme is the `clientId` with its parts in reverse order.
+    /// - Otherwise, with `ibi` (the bundle ID) and `appId`: the app whose URL scheme is made of `appId`.
+    /// - With `ibi` alone: the app whose URL scheme is `ibi`.
+    /// - With neither `clientId` nor `ibi`: the page at `redirectUrl`.
     init(_ form: Form, _ project: Project) throws(ReturnAddressFailure) {
         func value(_ name: String) -> String? { form[name].flatMap { $0.isEmpty ? nil : $0 } }
         let (bundleID, clientID) = (value("ibi"), value("clientId"))

@@ -154,7 +154,7 @@ extension GitHubProvider {
 /// A callback URL that is registered at GitHub, with the rules by which a `redirect_uri` matches it.
 ///
 /// Quirks: with wildcard matching, subdomains and subdirectories match, but not a different port or scheme. On a
-/// loopback address, any port matches; a registered `http://localhost:*/path` means the same.
+/// loopback address, any port matches, whether or not the registered URL has `*` for the port.
 struct CallbackURL: Sendable {
     let text: String
     let hasWildcardMatching: Bool

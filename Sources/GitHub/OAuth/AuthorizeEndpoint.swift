@@ -172,7 +172,7 @@ struct GitHubSignIn: AuthorizationFlow {
 
 extension GitHubProvider {
     /// A change at GitHub: authorization responses have the parameter `iss` (RFC 9207). GitHub first sent `iss` for
-    /// only two days. It broke clients that compare it with an issuer of their own.
+    /// only two days, which broke clients that compare `iss` with an issuer of their own.
     static let callbackIssuer = Change(
         "callbackIssuer", ("2026-04-09", "2026-04-11"), ("2026-08-20", nil),
         summary: "redirects to callbacks have iss=https://github.com/login/oauth (RFC 9207)",

@@ -244,8 +244,8 @@ extension RESTCall {
 
     static let organizationScopes: [GitHubScope] = [.adminOrg, .readOrg, .repo, .user, .writeOrg]
 
-    /// Returns the error for an app that the GitHub organization hasn't approved, or for a token without the single
-    /// sign-on that the organization requires; `nil` if access isn't restricted.
+    /// Returns the error if the GitHub organization hasn't approved the app, or requires single sign-on for which the
+    /// token isn't authorized; otherwise `nil`.
     func restriction(by organization: GitHubSection.Organization) -> RESTAnswer? {
         guard case .person(_, let app, _) = viewer else { return nil }
         if organization.hides(from: app) {

@@ -35,8 +35,8 @@ struct UserDocument: Sendable {
         self.base = base
     }
 
-    /// Returns the short form of a user, by which other documents of GitHub's REST API refer to the person. The members
-    /// have GitHub's order.
+    /// Returns the short form of a user, as other objects of GitHub's REST API contain it. The members are in GitHub's
+    /// order.
     func simple(isPrivate: Bool = false) -> JSONObject {
         let url = "\(base.api)/users/\(profile.login)"
         return JSONObject([
@@ -115,8 +115,8 @@ struct UserDocument: Sendable {
 
     static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
 
-    /// Returns a GitHub node ID in the older form, which GitHub still accepts: base64 of the type's length, the type
-    /// and the number.
+    /// Returns a GitHub node ID in the older form, which GitHub still accepts: base64 of a text such as `04:User7`,
+    /// which has the length of the type's name, that name, and the number.
     static func nodeID(_ type: String, _ id: Int) -> String {
         let length = type.utf8.count < 10 ? "0\(type.utf8.count)" : "\(type.utf8.count)"
         return Base64.encode(Array("\(length):\(type)\(id)".utf8))
@@ -179,7 +179,7 @@ struct OrganizationDocument: Sendable {
         ])
     }
 
-    /// Returns a team as GitHub's REST API represents it on its own, with its counts and its organization.
+    /// Returns a team as GitHub's REST API represents it on its own: with the number of members and the organization.
     func fullTeam(_ team: GitHubSection.Team) -> JSONObject {
         let members = team.people.count
         return JSONObject(
@@ -202,8 +202,8 @@ extension RESTCall {
         return answer
     }
 
-    /// Returns a response of GitHub's REST API that consists of a list, as the member `name`, and the total count of
-    /// its items.
+    /// Returns a response of GitHub's REST API with a list as the member `name`, and the number of the list's items as
+    /// `total_count`.
     func countedList(_ name: String, _ items: [JSONValue]) -> RESTAnswer {
         let page = page(of: items)
         let body = JSONObject([("total_count", .integer(Int64(items.count))), (name, .array(page.items))])

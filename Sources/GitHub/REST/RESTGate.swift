@@ -156,7 +156,7 @@ struct RESTRefusal: Error, Sendable {
     init(_ answer: RESTAnswer) { self.answer = answer }
 }
 
-/// The data that all responses to one request of GitHub's REST API have in common.
+/// The request to GitHub's REST API for which a response is made.
 struct RESTContext: Sendable {
     let base: RESTBase
     private let exchange: Exchange
@@ -242,8 +242,8 @@ struct RESTContext: Sendable {
         "\(instant.text.dropLast().split(separator: "T").joined(separator: " ")) UTC"
     }
 
-    /// Adds the response headers about the token's rights. For OAuth apps they list scopes, and for GitHub Apps, which
-    /// have no scopes, permissions.
+    /// Adds the response headers about the token's rights: the scopes for an OAuth app, or the permissions for a GitHub
+    /// App.
     private func appendIdentity(of viewer: Viewer, to headers: inout [(name: String, value: String)]) {
         guard case .person(_, let app, let token) = viewer else { return }
         if !app.isGitHubApp {
@@ -326,7 +326,7 @@ struct RateStatus: Sendable {
 }
 
 extension RateStatus {
-    /// The path of the documentation page that rate limit errors name, as in logs of 2025 and 2026. The page itself has
+    /// The path of the documentation page that GitHub's rate limit errors named in 2025 and 2026. The page itself has
     /// moved.
     static let documentation = "overview/rate-limits-for-the-rest-api"
 
@@ -395,8 +395,8 @@ extension GitHubProvider {
         }
     }
 
-    /// Returns the caller's count of API requests in the current hour. If the hour of the count `known` is over, a new
-    /// hour begins now, with the count 0.
+    /// Returns the caller's count of API requests in the current hour: `known`, or a new count if the hour of `known`
+    /// is over.
     private func requests(of viewer: Viewer, _ known: RequestCount?, at now: Instant) -> RequestCount {
         if let known, known.resetsAt > now { return known }
         return RequestCount(key: rateKey(viewer), resetsAt: now + RateStatus.period)

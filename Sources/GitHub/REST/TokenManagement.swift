@@ -87,7 +87,7 @@ extension GitHubProvider {
     }
 
     /// Returns an access token with fewer permissions. This server has no repositories, so a restriction to
-    /// repositories only appears in the response.
+    /// repositories is only repeated in the response.
     private func scopedToken(_ call: RESTCall) throws -> RESTAnswer {
         try withToken(call) { token in
             guard let app = call.viewer.app, let details = app.details else {

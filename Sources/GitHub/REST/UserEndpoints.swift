@@ -126,8 +126,8 @@ final class ProfileCache: WorldCache {
         let api: String
     }
 
-    /// The greatest number of cached profiles. The base URL in a profile follows from the Host header, so a client
-    /// could otherwise fill the cache without limit.
+    /// The greatest number of cached profiles. A profile's base URL comes from the Host header, so clients could fill a
+    /// cache without limit.
     private static let limit = 1_000
 
     private let profiles = Mutex<[Key: (account: Account, body: RESTBody)]>([:])

@@ -78,7 +78,8 @@ struct Comparison {
         var different: [Row] { rows.filter { !$0.isSame } }
     }
 
-    /// The greatest number of values that are compared in each part of an exchange, such as the headers.
+    /// The greatest number of values that a comparison of two recorded requests shows under one heading, such as
+    /// "Response headers".
     private static let limit = 300
 
     let groups: [Group]
@@ -96,9 +97,9 @@ struct Comparison {
         let number: Int
     }
 
-    /// Returns the rows that compare two lists of fields, in the order of the first, followed by the fields that only
-    /// the second has. The first occurrence of a name is compared with the first, the second with the second, and so
-    /// on.
+    /// Returns the rows that compare two lists of fields, in the order of the first list, followed by the fields that
+    /// only the second list has. If a name occurs several times, its first occurrences are compared with each other,
+    /// then its second ones, and so on.
     private static func rows(_ first: [(String, String)], _ second: [(String, String)]) -> [Row] {
         func numbered(_ fields: [(String, String)]) -> [(key: Key, value: String)] {
             var seen: [String: Int] = [:]
@@ -150,8 +151,8 @@ struct Comparison {
         ]
     }
 
-    /// The daemon's own response headers that a comparison leaves out, because they repeat the result or differ every
-    /// time.
+    /// The daemon's own response headers that a comparison leaves out: they repeat what it shows elsewhere, or differ
+    /// in every response.
     private static let said = [
         Diagnosis.headerName, Note.headerName, Evidence.headerName, "Understudy-Request",
     ]

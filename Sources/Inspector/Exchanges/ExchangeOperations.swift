@@ -10,7 +10,7 @@ struct FoundExchange: Sendable {
     let known: KnownExchange
     /// The exchanges of the same sign-in, the oldest first.
     let flow: [KnownExchange]
-    /// The exchange that made the daemon send the request of this exchange; `nil` if a client sent the request.
+    /// The recorded exchange that caused the daemon to send this request; `nil` if a client sent it.
     let parent: KnownExchange?
     let children: [KnownExchange]
     /// The other recorded exchanges at the same endpoint, the latest first.
@@ -22,7 +22,8 @@ struct FoundExchange: Sendable {
 
     /// The greatest number of earlier exchanges that the page offers for a comparison.
     static let similarLimit = 20
-    /// The greatest number of JSON Web Tokens that the page shows. No sign-in has more in one exchange.
+    /// The greatest number of JSON Web Tokens that the page shows. A request and its response in a sign-in never have
+    /// more.
     static let tokenLimit = 8
 }
 

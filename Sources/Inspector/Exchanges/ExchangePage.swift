@@ -178,7 +178,7 @@ extension Inspector {
             comparing(exchange, found))
     }
 
-    /// Returns a form in which the user chooses a second recorded exchange, to compare this one with.
+    /// Returns a form in which the user chooses a recorded exchange to compare with the one on the page.
     func comparing(_ exchange: Exchange, _ found: FoundExchange, with other: String? = nil) -> HTML? {
         guard let first = found.similar.first else { return nil }
         let worked = found.similar.first { $0.exchange.diagnosis == nil && $0.exchange.response.status < 400 }
@@ -235,7 +235,7 @@ extension Inspector {
         return [
             .of("h2", found.tokens.count == 1 ? "The token in it" : "The tokens in it"),
             .of(
-                "p.soft.small", "Judged at the time of this request, ",
+                "p.soft.small", "The tokens are judged at this request's time, ",
                 ShownText.time(found.known.exchange.time), " by the world's clock."),
         ] + cards + [.more(found.moreTokens, "more tokens aren't shown here.")]
     }
@@ -276,8 +276,8 @@ extension Inspector {
         ])
     }
 
-    /// Returns a list of findings. Each has a mark that isn't only a colour, and a link to the exchange that it is
-    /// about.
+    /// Returns a list of findings. Right and wrong ones have a mark (✓ or ✗) besides a colour. A finding about a
+    /// certain recorded request links to it.
     func findingList(_ exchange: Exchange, _ findings: [ExplainedPart.Finding]) -> HTML? {
         guard !findings.isEmpty else { return nil }
         let items = findings.prefix(FieldTable.limit).map { finding -> HTML in

@@ -9,7 +9,7 @@ import Recordings
 /// and body.
 struct MessageColumn {
     let document: ExchangeDocument
-    /// The exchange in which a browser requests the page, as opposed to the recorded one that the page shows.
+    /// The request for the page that the browser has sent now, not the recorded request that the page shows.
     let page: Exchange
     let ofRequest: Bool
 
@@ -128,8 +128,8 @@ struct MessageColumn {
         return parts + nested("\(name).body")
     }
 
-    /// Returns tables of the forms and URLs that are nested in the values of the fields below `place`, such as the
-    /// request's body.
+    /// Returns tables of the forms and URLs that are nested in the fields of one part of the message, such as the
+    /// request's body. `place` is the beginning of these fields' paths.
     private func nested(_ place: String) -> [HTML] {
         guard !document.isWithheld else { return [] }
         let all = ofRequest ? exchange.requestFindings : exchange.responseFindings

@@ -37,8 +37,8 @@ extension Inspector {
     /// The types of the table rows that the inspector stores in worlds.
     package static var rows: [any Row.Type] { [PageNotice.self] }
 
-    /// Stores a notice that says what has changed, and redirects to the page at `path` below the inspector's address,
-    /// which shows it.
+    /// Stores a notice that says what has changed. Redirects to the page at `path` below the inspector's address, which
+    /// shows the notice.
     func changed(_ exchange: Exchange, show path: String, saying text: String) throws -> Response {
         let notice = PageNotice(text, for: path)
         try exchange.world.update { $0.put(notice) }

@@ -12,7 +12,7 @@ struct SchemaForm: Sendable {
         let path: [String]
         let field: Schema.Field
 
-        /// The field's dotted path, by which issues name the field (there with `$.` in front).
+        /// The path of the field with dots between the names. In mistakes, the path also begins with `$.`.
         var name: String { path.joined(separator: ".") }
         var member: String { path.last ?? "" }
         /// The name of the HTML control for a field of the form.
@@ -34,10 +34,11 @@ struct SchemaForm: Sendable {
         }
     }
 
-    /// An issue with a value in the form, and the path of the field; `nil` if the issue is about no field.
+    /// A mistake in a form's values: the message, and the path of the wrong field, or `nil` if no single field is
+    /// wrong.
     typealias Fault = (path: String?, message: String)
 
-    /// A section of the form, with the names of its fields or of objects that contain them. A field belongs to the
+    /// A section of the form. `names` lists the section's fields, or objects that contain them. A field belongs to the
     /// first section that names it.
     typealias Section = (title: String?, isFolded: Bool, names: [String])
 
@@ -80,8 +81,8 @@ struct SchemaForm: Sendable {
 
     private struct Unreadable: Error { let message: String }
 
-    /// Returns what the user has entered: a JSON Merge Patch, or a whole object if the form is for a new one. Adds an
-    /// issue to `faults` for each input that should be JSON and isn't.
+    /// Returns what the user has entered: a JSON Merge Patch, or a whole object if the form is for a new one. Adds a
+    /// mistake to `faults` for each input that should be JSON and isn't.
     mutating func patch() -> JSONObject {
         var patch = JSONObject()
         guard let sent else { return patch }
@@ -102,7 +103,7 @@ struct SchemaForm: Sendable {
         return value.isNull && values == nil ? nil : value
     }
 
-    /// Adds an issue for each field that the user has changed and somebody else has changed, too, since the form was
+    /// Adds a mistake for each field that the user has changed and somebody else has changed, too, since the form was
     /// made.
     mutating func findConflicts() {
         guard let sent, let earlier, let values else { return }
@@ -171,7 +172,7 @@ struct SchemaForm: Sendable {
     }
 
     /// Returns the members of a map as they were entered. If the map may contain any JSON, a value is parsed as JSON,
-    /// and an empty one is `null`.
+    /// and an empty value becomes `null`.
     private static func rows(_ leaf: Leaf, _ inner: Schema, _ sent: Form) -> JSONValue? {
         let isAny = if case .any = inner { true } else { false }
         var members = JSONObject()
@@ -233,7 +234,7 @@ struct SchemaForm: Sendable {
 
     // MARK: - Faults
 
-    /// Returns the messages of the issues with a field's value, including those with values nested in it.
+    /// Returns the messages about mistakes in a field's value, including those in values nested in it.
     private func faults(of leaf: Leaf) -> [String] { faults.filter { isAbout(leaf, $0) }.map(\.message) }
 
     private func isAbout(_ leaf: Leaf, _ fault: Fault) -> Bool {
@@ -248,8 +249,8 @@ struct SchemaForm: Sendable {
         }
     }
 
-    /// The first issue with the form, for the response header that says why the form is shown again; `nil` if there are
-    /// no issues.
+    /// The first mistake in the form, for the response header that says why the form is shown again; `nil` if there is
+    /// no mistake.
     var diagnosis: Diagnosis? {
         faults.first.map { CallRefusal(status: 400, message: $0.message, path: $0.path).diagnosis }
     }
@@ -272,8 +273,8 @@ extension JSONObject {
 // The HTML of a form.
 
 extension SchemaForm {
-    /// Returns the HTML before the form's controls: a hidden field with the present values, by which changes are
-    /// recognized later, and a note if there are issues.
+    /// Returns the HTML before the form's controls. A hidden field has the present values, by which changes are
+    /// recognized later. If the form has mistakes, a note says so.
     private var start: [HTML] {
         var parts = values.map { [HTML.hidden(SchemaForm.earlierName, JSONValue.object($0).text)] } ?? []
         guard !faults.isEmpty else { return parts }

@@ -199,7 +199,7 @@ extension Inspector {
         return .group([
             .of("h2", "As the recipient gets it"),
             .table("stack.inbox-rewritten", ["Field", "As sent", "As the recipient gets it"], headed: true, rows),
-            .of("p", save(exchange, row, "raw?as=forwarded", "Save as .eml as the person gets it")),
+            .of("p", save(exchange, row, "raw?as=forwarded", "Save the mail as the recipient gets it (.eml)")),
         ])
     }
 
@@ -323,7 +323,7 @@ struct MailHTML {
 
     /// The beginnings of the names of elements that get the prefix `x-` in a mail's HTML, so that browsers ignore them.
     /// `link` makes browsers open connections (`preconnect`) in spite of any policy, and `meta` and `base` override
-    /// settings of the page. No other element that a mail needs begins with these names.
+    /// settings of the page. Mails need no element whose name begins with one of these.
     private static let forbidden = ["link", "meta", "base"].map { Array($0.utf8) }
 
     private func isForbidden(at place: Int) -> Bool {
@@ -331,8 +331,8 @@ struct MailHTML {
         return MailHTML.forbidden.contains(name)
     }
 
-    /// Returns an image that is embedded in the mail and referred to by `cid:…`, as a data URL, and the index after the
-    /// reference.
+    /// Returns the data URL of an image that is embedded in the mail and referred to by `cid:…`, and the index after
+    /// that reference.
     private func image(at place: Int, _ length: Int) -> (url: [UInt8], end: Int)? {
         guard !images.isEmpty, html[place...].prefix(4).map({ $0 | 0x20 }) == Array("cid:".utf8) else { return nil }
         let name = html[(place + 4)...].prefix(256).prefix { byte in

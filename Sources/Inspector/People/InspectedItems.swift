@@ -15,7 +15,7 @@ struct InspectedItems: Sendable {
     /// The account or user to whom the page's actions apply.
     let owner: String
     let providers: [any Provider]
-    /// The level of the HTML headings above single items, such as 4 for `h4`.
+    /// The level of the HTML heading above each stored item, such as 4 for `h4`.
     var level = 4
 
     /// The ID of the page's HTML form to which all action buttons belong.
@@ -31,7 +31,7 @@ struct InspectedItems: Sendable {
             .of(
                 "div", about,
                 section.items.isEmpty ? nil : .of("div.people-items", .group(section.items.map { item($0) })),
-                .more(section.more, "more, which are older than these.")))
+                .more(section.more, "older entries aren't shown here.")))
     }
 
     private func item(_ item: InspectedItem) -> HTML {
@@ -93,7 +93,7 @@ struct InspectedItems: Sendable {
         }
         return .group([
             .table("stack.people-tokens", ["Token"] + (hasScopes ? ["Scopes"] : []) + ["Works", ""], rows),
-            .more(item.moreTokens, "more, which are older than these.") ?? "",
+            .more(item.moreTokens, "older tokens aren't shown here.") ?? "",
         ])
     }
 
@@ -162,7 +162,7 @@ extension Inspector {
             let place = delivery["url"]?.string.map { " at \($0)" } ?? ""
             if delivery["delivered"]?.bool ?? false { return "The app's server\(place) was notified." }
             let reason = delivery["failure"]?.string ?? delivery["status"]?.integer.map { "it answered \($0)" } ?? ""
-            return "The app's server\(place) wasn't told: \(reason)"
+            return "The app's server\(place) wasn't notified: \(reason)"
         }.joined(separator: " ")
     }
 }

@@ -43,7 +43,9 @@ extension Inspector {
             [
                 self.search(
                     exchange, "people-search", at: "people",
-                    .field("Name, address or ID begins with", .input("q", search, type: "search", ["maxlength": "254"]))
+                    .field(
+                        "Find people whose name, address or ID begins with",
+                        .input("q", search, type: "search", ["maxlength": "254"]))
                 ),
                 rows.isEmpty
                     ? .of("p.empty", search.isEmpty ? "There is nobody here." : "Nobody is found.")

@@ -17,7 +17,7 @@ struct Profile: Sendable {
     }
 
     let area: Area
-    /// The path of the account's or user's page, and the path of the list to which it belongs.
+    /// The path of the account's or user's page, and the path of the list of accounts or users.
     let path, list: String
     let name: String
     let lead: [HTML]

@@ -36,7 +36,8 @@ extension Inspector {
     private func noDirectory(_ exchange: Exchange) -> Response {
         missing(
             exchange, .users, "No such users",
-            "This world has no such users: no app has used the project yet, or it is in another world.", to: "users",
+            "This test world has no users of this project: no app has used the project yet, or only in another world.",
+            to: "users",
             "All app users")
     }
 
@@ -117,7 +118,7 @@ extension Inspector {
                 self.search(
                     exchange, "people-search", at: path,
                     .field(
-                        "Address, user ID or phone number begins with",
+                        "Find users whose address, user ID or phone number begins with",
                         .input("q", search, type: "search", ["maxlength": "254"]))),
                 rows.isEmpty
                     ? .of("p.empty", search.isEmpty ? "No user has signed in yet." : "No user is found.")

@@ -3,7 +3,7 @@ import EmulatorCore
 import HTTPServer
 import Recordings
 
-/// A sign-in as a conversation between its parties, line by line, which the sequence diagram and the list show.
+/// A sign-in as a conversation between its parties. The sequence diagram and the list show it line by line.
 struct Conversation {
     enum Line {
         /// A pause in which no request was being answered, in microseconds.
@@ -63,8 +63,8 @@ struct Conversation {
     // MARK: - The browser's next step
 
     /// Returns the line of a sign-in's conversation in which the browser takes an authorization response to the client,
-    /// by a redirect or a form (`response_mode=form_post`). Returns `nil` if `isOwn` says that the redirect leads to a
-    /// host that the daemon serves, because the recording shows that request already.
+    /// by a redirect or a form (`response_mode=form_post`). Returns `nil` if the daemon serves the redirect's host, as
+    /// `isOwn` tells: the recording then contains the browser's request to that host.
     private static func onward(_ step: FlowStep, _ isOwn: (String) -> Bool) -> Line? {
         guard [.authorization, .decision].contains(step.step.kind), step.sender == .browser else { return nil }
         let answer = step.exchange.response

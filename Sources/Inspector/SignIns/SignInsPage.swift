@@ -53,7 +53,8 @@ extension Inspector {
             .field("Text", .input("q", form["q"] ?? "", type: "search")),
             .of(
                 "div.flow-choices", choice("Refused only", "refused"), choice("Unfinished only", "unfinished"),
-                choice("Also requests for key sets and discovery", "all")), .button("Show", "quiet.orders-unscripted"))
+                choice("Show requests for key sets and discovery, too", "all")),
+            .button("Show", "quiet.orders-unscripted"))
     }
 
     // MARK: - The list
@@ -118,7 +119,7 @@ extension Inspector {
 }
 
 extension FlowFilter {
-    /// Reads the conditions by which the list of sign-ins is filtered from the query of the page's URL.
+    /// Reads, from the query of the page's URL, the conditions by which the list of sign-ins is filtered.
     fileprivate init(_ form: Form) {
         self.init()
         func text(_ name: String) -> String? { form[name].flatMap { $0.isEmpty ? nil : $0 } }

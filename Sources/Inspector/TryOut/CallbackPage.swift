@@ -7,8 +7,8 @@ import JSON
 // The page /_understudy/callback, to which the seed's example clients return, in place of an app. It shows the answer,
 // and redeems the code.
 
-/// The authorization response to a sign-in that was tried out in the inspector, with the daemon's knowledge about its
-/// values.
+/// The authorization response to a sign-in that was tried out in the inspector, and what the daemon knows about the
+/// response's values.
 private struct ReturnedSignIn: Sendable {
     let provider: (any Provider)?
     /// The stored data of the authorization code.
@@ -146,7 +146,8 @@ extension Inspector {
             let trial = trial(of: value, at: offer, exchange), let redirectURI = value.redirectURI
         else {
             return unredeemed(
-                exchange, 404, "this test world knows no such code of a client in the seed: start a new sign-in")
+                exchange, 404,
+                "the code is unknown in this test world, or isn't for a client in the seed: start a new sign-in")
         }
         var fields: [(String, String?)] = [
             ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),

@@ -169,8 +169,8 @@ package struct Fields {
         return []
     }
 
-    /// Declares a family of members whose names begin with `prefix`, none by default. The documentation lists them as
-    /// `placeholder`, such as `oidc.NAME`. An object has at most one such family.
+    /// Declares all members whose names begin with `prefix`; the object needn't have any. The documentation lists them
+    /// as `placeholder`, such as `oidc.NAME`. An object can have only one such prefix.
     package mutating func family<R: Rule>(
         _ prefix: String, listedAs placeholder: String, _ rule: R, _ about: String
     ) -> [(name: String, value: R.Value)] {

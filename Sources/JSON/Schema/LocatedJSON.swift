@@ -1,5 +1,5 @@
-/// A JSON value with the file and the path at which it was written, so that a mistake that is found after files were
-/// merged can still be reported with its position. Paths are built only when they are needed.
+/// A JSON value with the file and the path at which it was written. A mistake is reported with both, even if it is
+/// found after files were merged. Paths are built only when they are needed.
 package struct LocatedJSON: Sendable {
     package let value: JSONValue
     package let location: Location
@@ -160,7 +160,7 @@ package struct Issues: Error, Sendable, CustomStringConvertible {
 
     package init(_ all: [Issue]) { self.all = all }
 
-    /// Makes a list of mistakes with a single one, which concerns a whole file.
+    /// Makes a list with a single mistake, which concerns a whole file.
     package init(file: String, _ message: String) { self.init([Issue(file: file, path: "$", message: message)]) }
 
     /// The first twenty mistakes, one per line, and the number of the remaining ones.

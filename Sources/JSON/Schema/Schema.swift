@@ -74,7 +74,8 @@ package indirect enum Schema: Sendable {
             return family.field
         }
 
-        /// The members as the documentation lists them. All members with a common prefix are one entry.
+        /// The members as the documentation lists them. All members with a common prefix, such as `oidc.`, are listed
+        /// as one member.
         var listed: [Field] { fields + (family.map { [$0.field] } ?? []) }
     }
 

@@ -72,7 +72,7 @@ extension MailService {
         let relayed = delivery.rows.lazy.compactMap { $0.message.relay?.address }.first
         if let refusal = delivery.refusal(of: envelope.recipients.count) {
             return Taken(
-                decision: .reply(refusal.reply), note: "saved in the inbox as \(shown), but refused",
+                decision: .reply(refusal.reply), note: "the mail is saved in the inbox as \(shown), but refused",
                 diagnosis: refusal.diagnosis, messages: ids, relayed: relayed)
         }
         // A user name that is by chance a world's name leads there, so the sender's log says it.

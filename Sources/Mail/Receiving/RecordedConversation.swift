@@ -39,7 +39,7 @@ final class RecordedConversation: MailConversation {
         }
         guard let world else {
             throw NoDestination(
-                reply: SMTPReply(451, "4.3.2", "the limit of test worlds is reached, all in use"))
+                reply: SMTPReply(451, "4.3.2", "the limit of test worlds is reached, and all worlds are in use"))
         }
         return world
     }

@@ -10,8 +10,8 @@ package struct LineReader {
         case tooLong
     }
 
-    /// The greatest number of bytes of a line. A line may contain a body for the control API, which has at most 1 MB
-    /// and grows when it is escaped as JSON within JSON.
+    /// The greatest number of bytes of a line. A line may contain a request body of 1 MB for the control API, and
+    /// escaping the body as a JSON string makes it longer.
     package static let limit = 4 << 20
 
     private let descriptor: Int32

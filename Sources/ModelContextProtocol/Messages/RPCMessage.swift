@@ -89,8 +89,8 @@ struct RPCRequest: Sendable {
     }
 }
 
-/// The JSON-RPC error with which a request is refused: <https://www.jsonrpc.org/specification#error_object>. If a tool
-/// fails, that isn't such an error but a result of the tool.
+/// The JSON-RPC error with which a request is refused: <https://www.jsonrpc.org/specification#error_object>. A tool's
+/// failure isn't sent as such an error, but as a result of the tool.
 struct RPCError: Error, Sendable {
     let code: Int64
     let message: String

@@ -69,8 +69,7 @@ package final class ModelContextServer: Sendable {
         }
     }
 
-    /// Makes the tool calls that wait for something answer with what they have so far, and waits until all calls have
-    /// ended.
+    /// Makes waiting tool calls answer with the results that they have so far, and returns when all calls have ended.
     package func finish() {
         for call in state.withLock({ Array($0.calls.values) }) { call.end() }
         queue.finish(within: ModelContextServer.patience)
@@ -154,7 +153,7 @@ package final class ModelContextServer: Sendable {
         return agreed
     }
 
-    /// Returns the protocol revision that a client asks for in `initialize`, or else the last revision that has
+    /// Returns the protocol revision that a client asks for in `initialize`, or else the newest revision that has
     /// `initialize`.
     private func agree(on requested: JSONValue?) throws(RPCError) -> Revision {
         guard let text = requested?.string else { throw .invalidParams("protocolVersion is missing, a string") }
@@ -341,12 +340,12 @@ enum Revision: String, CaseIterable, Comparable, Sendable {
     case november2025 = "2025-11-25"
     case july2026 = "2026-07-28"
 
-    /// The last revision of the Model Context Protocol that begins with `initialize`.
+    /// The newest revision of the Model Context Protocol that begins with `initialize`.
     static let lastWithHandshake = november2025
 
     static func < (left: Revision, right: Revision) -> Bool { left.rawValue < right.rawValue }
 
-    /// Whether each request of this protocol revision names the revision itself, so that there is no `initialize`:
+    /// Whether this protocol revision has no `initialize`, so that each request names its revision:
     /// <https://modelcontextprotocol.io/specification/2026-07-28/changelog>.
     var isStateless: Bool { self >= .july2026 }
 

@@ -45,7 +45,8 @@ package struct PostedMessage: Sendable {
         return request.params["name"]?.string
     }
 
-    /// Carries out the posted message, and returns the response. A tool that it calls runs on this thread.
+    /// Carries out the posted message, and returns the response. A tool that the message calls runs on the calling
+    /// thread.
     package func answer(as identity: ServerIdentity, tools: [Tool]) -> Answer {
         guard case .request(let request) = message else { return Answer(status: 202, body: nil) }
         let server = ModelContextServer(identity, tools: tools, resources: []) { _ in }
@@ -61,8 +62,8 @@ package struct PostedMessage: Sendable {
         } catch { return Answer(status: status(of: error, request), body: request.answer(error)) }
     }
 
-    /// Returns the HTTP status of the response to a request that failed. The stateless revision of the protocol
-    /// specifies it.
+    /// Returns the HTTP status of the response to a failed request, as the stateless revision of the Model Context
+    /// Protocol specifies it.
     private func status(of error: RPCError, _ request: RPCRequest) -> Int {
         if error.code == RPCError.headerMismatch || error.code == RPCError.unsupportedRevision { return 400 }
         guard declaredRevision(request) != nil else { return 200 }
@@ -73,8 +74,8 @@ package struct PostedMessage: Sendable {
         request.params["_meta"]?["io.modelcontextprotocol/protocolVersion"]
     }
 
-    /// Returns the protocol revision of a request, which is named by its parameters or its HTTP header. For
-    /// `initialize`, it is the revision that the client asks for.
+    /// Returns the protocol revision that a request names in its parameters or in an HTTP header. For `initialize`, it
+    /// is the revision that the client asks for.
     private func revision(of request: RPCRequest) throws(RPCError) -> Revision {
         if let declared = declaredRevision(request) {
             guard let text = declared.string else {

@@ -113,17 +113,16 @@ package struct Tool: Sendable {
         return .object(object)
     }
 
-    /// Returns a JSON Schema for a tool without `title` and `$schema`, because the default dialect is 2020-12. Its root
-    /// always has `"type": "object"`, even if it allows several kinds of objects.
+    /// Returns a tool's JSON Schema. It has no `title`, and no `$schema`, because the default dialect is 2020-12. Its
+    /// root always has `"type": "object"`, even if several kinds of objects are allowed.
     private static func json(_ schema: Schema) -> JSONValue {
         var json = JSONObject([("type", "object")])
         json.merge(brief(schema.jsonSchema()).object ?? JSONObject())
         return .object(json)
     }
 
-    /// Returns a JSON Schema without the parts that a language model needn't read, because each word costs tokens:
-    /// patterns, which the arguments are checked by anyway, trivial defaults, and null where it means that a member is
-    /// left out.
+    /// Returns a JSON Schema without the parts that a language model needn't read, because each word costs tokens. The
+    /// removed parts are patterns, trivial defaults, and null where it means that a member is left out.
     package static func brief(_ schema: JSONValue) -> JSONValue {
         guard let object = schema.object else { return schema }
         var brief = JSONObject()
@@ -161,7 +160,7 @@ package struct ToolAnswer: Sendable {
     let structure: JSONObject?
     let isError: Bool
 
-    /// Makes a tool's answer of a JSON object, whose text is shown to the language model.
+    /// Makes a tool's answer from a JSON object. The language model sees the object as text.
     package static func object(_ object: JSONObject) -> ToolAnswer {
         ToolAnswer(text: JSONValue.object(object).text, structure: object, isError: false)
     }
@@ -199,8 +198,8 @@ package final class ToolCall: Sendable {
     /// Whether the client has cancelled the tool call.
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
-    /// Whether a tool call that waits for something should answer with what it has so far, because the client has
-    /// cancelled it or the connection has ended.
+    /// Whether a waiting tool call should answer with the results that it has so far, because the client has cancelled
+    /// it or the connection has ended.
     package var shouldEnd: Bool { isCancelled || ends.load(ordering: .acquiring) }
 
     func cancel() { cancelled.store(true, ordering: .releasing) }

@@ -98,8 +98,8 @@ package struct OAuthRefusal: AnswerableError {
     /// The public sources in which the known OAuth errors are documented.
     package static let evidence = EvidenceTable(Texts.evidence)
 
-    /// The public source from which this error response is known. A test may also order an error with a name of its
-    /// own, for which there is no source.
+    /// The public source from which this error response is known. An error that isn't a known OAuth error comes from a
+    /// test, and has no public source.
     package var evidence: Evidence? {
         OAuthRefusal.known[name] == nil
             ? .chosen("a test has ordered an error of this name") : OAuthRefusal.evidence.ofError(name, description)

@@ -110,7 +110,7 @@ package protocol AuthorizationFlow: Sendable {
     /// Returns the page that asks the person for consent; `nil` if no consent is needed.
     func consentPage(_ request: SignInRequest, for account: Account, _ exchange: Exchange) throws -> Response?
     /// Returns the response to an approved authorization request; `nil` if the account doesn't exist any more, or the
-    /// remembered session has ended.
+    /// browser's session has ended.
     func approve(
         _ request: SignInRequest, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
     ) throws -> Response?

@@ -58,8 +58,10 @@ extension Decision {
         }
     }
 
-    /// Returns the person who signs in natively, and the outcome that a test has ordered. Throws a response of the
-    /// control API if the sign-in fails, for providers whose SDK has no error of its own.
+    /// Returns the person who signs in natively, and the outcome that a test has ordered.
+    ///
+    /// - Throws: A response of the control API if the sign-in fails. The provider's SDK has no error of its own for
+    ///   this.
     package func nativeApproval() throws(ControlRefusal) -> (account: Account, outcome: Outcome?) {
         switch self {
         case .approve(let account, let outcome): return (account, outcome)

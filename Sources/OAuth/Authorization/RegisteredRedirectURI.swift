@@ -125,7 +125,7 @@ package struct WebAddress: Sendable, Equatable {
     /// The URL's host in lower case, without the brackets of an IPv6 address.
     package let host: String
     package let port: String?
-    /// The part of the URL from the first slash after the host on; empty if there is none.
+    /// The part of the URL after the host and the port: path, query and fragment. It may be empty.
     package let rest: String
     package let hasFragment: Bool
 
@@ -177,14 +177,14 @@ package struct WebAddress: Sendable, Equatable {
         return inet_pton(AF_INET, host, &v4) == 1 || inet_pton(AF_INET6, host, &v6) == 1
     }
 
-    /// Whether the URL's host is this machine or a container's name: an IP address, `localhost`, or a name without a
-    /// dot. No provider host has such a name.
+    /// Whether the URL's host is an IP address, `localhost` or a name below it, or a name without a dot, such as a
+    /// container's. No provider has such a host.
     package var isOfThisMachine: Bool { isIPAddress || isLocalhost || !host.contains(".") }
 
     package var isLocalhost: Bool { host == "localhost" || host.hasSuffix(".localhost") }
 
     /// Whether browsers regard both URLs as the same site: same scheme and same registrable domain, with any port. The
-    /// last two labels are used as the registrable domain; for `localhost` and IP addresses, the whole host is.
+    /// registrable domain is taken to be the last two labels, or the whole host if it is `localhost` or an IP address.
     /// <https://html.spec.whatwg.org/#same-site>
     package func isSameSite(as other: WebAddress) -> Bool {
         scheme == other.scheme && site == other.site

@@ -110,7 +110,7 @@ extension Request {
             guard contentType != "application/x-www-form-urlencoded" else { return nil }
             return Diagnosis(
                 received: "a body with \(type)", expected: "application/x-www-form-urlencoded or application/json",
-                "say in Content-Type what the body is")
+                "set Content-Type to the body's media type")
         }
         do {
             guard case .object = try JSONValue(parsing: body) else {
@@ -121,7 +121,7 @@ extension Request {
         guard !hasJSONBody else { return nil }
         return Diagnosis(
             received: "a JSON body with \(type)", expected: "Content-Type: application/json",
-            "say in Content-Type what the body is")
+            "set Content-Type to the body's media type")
     }
 }
 

@@ -71,7 +71,7 @@ package struct DeviceAuthorization: Row {
                     "wait \(next.seconds) seconds before each poll")
             case .pending: Diagnosis("nobody has entered the user code yet")
             case .denied: Diagnosis("the user cancelled the sign-in: request a new device code")
-            case .failed: Diagnosis("a test ordered that this sign-in ends with this error")
+            case .failed: Diagnosis("the sign-in failed with an error that a test requested")
             case .notAdmitted(let account):
                 Diagnosis("the user \(Diagnosis.quote(account.id)) isn't allowed to sign in to this client")
             case .noAccount: Diagnosis("the user's account was deleted")
@@ -82,7 +82,7 @@ package struct DeviceAuthorization: Row {
     package static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
     /// The table of device authorizations. Rows are kept for a while after their expiry, so that a late poll is told
-    /// that its code has expired.
+    /// that the device code has expired.
     package static let table = Table<DeviceAuthorization>(
         "oauth.device", limit: 100_000, indexes: [byUserCode, byAccount]
     ) {
@@ -151,13 +151,12 @@ extension Transaction {
         }
     }
 
-    /// Handles a device's poll of a provider's token endpoint. Returns the person and the scopes of an approved device
-    /// authorization, which is then used up.
+    /// Handles a device's poll of a provider's token endpoint. If the device authorization was approved, it is marked
+    /// as used, and its person and scopes are returned.
     ///
-    /// If no person has decided yet, the sign-in ends as a test has ordered. If a test has ordered an approval,
-    /// `granted` returns the granted scopes, or `nil` to deny access. An ordered error whose name is among `errors` is
-    /// kept for the device's later polls. A failure is returned and not thrown, because the transaction must record the
-    /// poll.
+    /// If no person has decided yet, a result that a test has ordered takes effect. For an ordered approval, `granted`
+    /// returns the granted scopes, or `nil` to deny access. An ordered error whose name is in `errors` is kept for the
+    /// device's later polls. A failure is returned and not thrown, because the transaction must record the poll.
     package mutating func poll(
         _ code: String, by client: some SignInClient, _ interaction: Interaction?, at issuer: String,
         of provider: String, _ exchange: Exchange, tolerance: TimeSpan = .zero, keeping errors: [String] = [],
@@ -193,8 +192,8 @@ extension Transaction {
         }
     }
 
-    /// Returns a failure if the device code has expired, or the device polls too fast. RFC 8628 section 3.5 adds five
-    /// seconds to the interval permanently.
+    /// Returns a failure if the device code has expired, or the device polls too fast. A poll that is too fast
+    /// lengthens the interval by five seconds, as RFC 8628 section 3.5 demands.
     private func checkPace(
         _ device: inout DeviceAuthorization, _ tolerance: TimeSpan
     ) -> DeviceAuthorization.Failure? {

@@ -139,7 +139,7 @@ package struct Redemption: Sendable {
 /// The additional data of tokens, at a provider whose refresh tokens may work only once:
 /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.14.2>.
 package protocol RotatingDetails: Codable, Sendable {
-    /// The ID of the HTTP exchange that has used the refresh token; `nil` if it is unused.
+    /// The ID of the HTTP request that has used the refresh token; `nil` if it is unused.
     var usedBy: String? { get set }
 }
 

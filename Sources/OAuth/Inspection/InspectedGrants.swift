@@ -18,8 +18,8 @@ package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
     package let more: Int
     package let now: Instant
 
-    /// Reads a person's newest grants and tokens. `lasts` returns whether a grant is still valid, because ended grants
-    /// are removed only some time later.
+    /// Reads a person's newest grants and tokens. `lasts` returns whether a grant is still valid. Ended grants are
+    /// removed only some time later.
     package init(
         of account: Account, in world: World, lasts: @Sendable (Grant, Instant) -> Bool = { _, _ in true }
     ) {

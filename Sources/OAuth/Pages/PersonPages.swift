@@ -4,7 +4,7 @@ import JOSE
 import Text
 
 /// The two sign-in pages on which a person chooses an account and consents, for providers whose pages have no
-/// peculiarities. They work without scripts and by keyboard, and need no session, because the form carries the
+/// peculiarities. The pages work without scripts and by keyboard. They need no session, because the form carries the
 /// authorization request.
 package struct PersonPages: Sendable {
     /// A person's answer on a sign-in page, read from the page's form.
@@ -196,8 +196,8 @@ package struct PersonPages: Sendable {
         ).diagnosed(diagnosis)
     }
 
-    /// Returns the last page of the out-of-band flow, which doesn't redirect: a program reads the result from the
-    /// page's title, and a person can copy the code. Google documents the title's first word.
+    /// Returns the last page of the out-of-band flow, which has no redirect. A program reads the result from the page's
+    /// title, or a person copies the code. The title begins with `Success` or `Denied`.
     /// <https://developers.google.com/identity/protocols/oauth2/native-app#manual-copypaste>
     package func outOfBand(_ fields: [Form.Field]) -> Response {
         let code = fields.first { $0.name == "code" }?.value

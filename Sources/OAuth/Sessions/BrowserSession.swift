@@ -24,8 +24,8 @@ package struct BrowserSession: Row {
     package let expires: Instant
     /// The clients that have got an ID token in this session, sorted by the time of their first ID token.
     package var clients: [Visit]
-    /// The greatest number of clients that are notified when a session ends. If the session has more clients, the
-    /// earliest aren't notified.
+    /// The greatest number of clients that are notified when a session ends. If the session has more clients, those
+    /// that got their first ID token earliest aren't notified.
     static let clientLimit = 1_000
 
     package struct Visit: Codable, Sendable {

@@ -25,8 +25,8 @@ struct ClientDocument: Row, Equatable {
     /// Whether a client ID is the URL of a client metadata document.
     static func isAddress(_ id: String) -> Bool { id.hasPrefix("https://") || id.hasPrefix("http://") }
 
-    /// Returns why a URL can't be the address of a client metadata document, as a clause; `nil` if it can. Section 3 of
-    /// the draft demands https; http is allowed for loopback addresses, which have no certificate.
+    /// Returns why a URL can't be the address of a client metadata document, as a clause; `nil` if it can. The
+    /// specification demands https; http is allowed for loopback addresses, which have no certificate.
     static func fault(inAddress id: String) -> String? {
         guard let address = WebAddress(id), !address.hasFragment else {
             return "it isn't a URL without a user and a fragment"
@@ -103,8 +103,8 @@ extension Issuer {
         try exchange.world.update { tables in tables.put(row) }
     }
 
-    /// Refuses to fetch a client metadata document from a host that is neither this machine nor named in the seed,
-    /// because the client chooses the URL.
+    /// Refuses to fetch a client metadata document from a host that is neither this machine nor named in the seed.
+    /// Otherwise a client could make this server send a request to any host.
     private func checkHost(of id: String, _ exchange: Exchange) throws(OAuthRefusal) {
         guard let address = WebAddress(id) else { return }
         if address.isLoopback {

@@ -209,8 +209,8 @@ extension AuthorizationParameters {
                 expected: offered.joined(separator: " or "), "request an acr that the seed lists in acrValues"))
     }
 
-    /// Whether the authorization request accepts the person's earlier sign-in in this browser session, by its `prompt`
-    /// and `max_age`.
+    /// Whether the `prompt` and `max_age` of the authorization request accept the person's earlier sign-in in this
+    /// browser session.
     func isContent(with session: BrowserSession, at now: Instant) -> Bool {
         guard prompts.isDisjoint(with: ["login", "select_account"]) else { return false }
         return maxAge.map { now - session.authenticatedAt <= $0 } ?? true

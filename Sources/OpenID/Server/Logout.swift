@@ -32,7 +32,7 @@ extension Issuer {
         }
     }
 
-    /// Handles a logout request that a client sends itself, without a browser. As in Keycloak, this ends the browser
+    /// Handles a logout request that a client sends directly, without a browser. As in Keycloak, this ends the browser
     /// session to which the refresh token belongs, and the status is 204. A refresh token for offline access belongs to
     /// no browser session, so only its grant ends.
     private func endSignIn(_ exchange: Exchange) async throws -> Response {

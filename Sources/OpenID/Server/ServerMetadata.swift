@@ -10,8 +10,8 @@ extension Issuer {
     /// The issuer's key in tables that several issuers share: the provider's name and the issuer's ID.
     var realm: String { "\(provider).\(id)" }
 
-    /// Returns the URL of an endpoint, at the address by which the request has reached the issuer. `place` is the path,
-    /// among those of the issuer, below which the endpoint is.
+    /// Returns the URL of an endpoint, at the address by which the request has reached the issuer. `place` is the one
+    /// of the issuer's paths below which the endpoint is.
     func url(_ endpoint: String, _ exchange: Exchange, below place: String? = nil) -> String {
         exchange.address.url(of: host, EndpointPaths.resolve(endpoint, below: place ?? path))
     }

@@ -172,8 +172,8 @@ extension Issuer {
         return Array(row.secret.utf8)
     }
 
-    /// Returns the DPoP proof of a request to the token endpoint; `nil` if the issuer ignores proofs, or if there is
-    /// none and none is required.
+    /// Returns the DPoP proof of a request to the token endpoint; `nil` if the issuer ignores proofs, or if the request
+    /// has no proof and needs none.
     func tokenProof(_ exchange: Exchange) throws -> DPoPProof? {
         guard policy.dpop != .off else { return nil }
         if let proof = try serverProof(exchange) { return proof }

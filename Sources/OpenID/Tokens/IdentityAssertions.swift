@@ -75,8 +75,8 @@ extension Issuer {
         return OAuthRefusal.json(.object(body))
     }
 
-    /// Returns the `audience` in a request for an identity assertion, which names a different issuer. Also returns the
-    /// access that this issuer's clients have at that issuer.
+    /// Returns the `audience` of a request for an identity assertion: the name of a different issuer. Also returns the
+    /// access that this issuer's clients have there.
     private func target(
         of wanted: TokenExchange, _ exchange: Exchange
     ) throws(OAuthRefusal) -> (audience: String, access: CrossAppAccess) {
@@ -254,6 +254,8 @@ extension Issuer {
     }
 
     private func invalid(received: String? = nil, expected: String? = nil, _ reason: String) -> OAuthRefusal {
-        OAuthRefusal("invalid_grant", Diagnosis(received: received, expected: expected, "the assertion: \(reason)"))
+        OAuthRefusal(
+            "invalid_grant",
+            Diagnosis(received: received, expected: expected, "the identity assertion is invalid: \(reason)"))
     }
 }

@@ -161,7 +161,7 @@ struct TokenExchange: Sendable {
         return scopes
     }
 
-    /// The greatest number of actors in a token, each acting for the previous one.
+    /// The greatest number of actors that are nested in the claim `act` of a token.
     private static let actorLimit = 10
 
     /// Returns the claim `act` of an exchanged token, with the earlier actors nested in it:
@@ -173,7 +173,8 @@ struct TokenExchange: Sendable {
             throw OAuthRefusal(
                 "invalid_request",
                 Diagnosis(
-                    "the token's chain of actors (act) has more than \(actorLimit): exchange a token with fewer actors")
+                    "the token's chain of actors (act) has more than \(actorLimit) actors: exchange a token with fewer actors"
+                )
             )
         }
         var act = JSONObject([("sub", .string(subject))])

@@ -3,8 +3,8 @@ import Worlds
 
 /// Keeps the recorded requests and answers of test worlds in a PostgreSQL database.
 package final class PostgreSQLRecordings: RecordingKeeper {
-    /// Returns by how much a recording may exceed a limit before the oldest requests are removed. It is a tenth,
-    /// because each removal reads the whole recording.
+    /// Returns by how much a recording may exceed a limit before the oldest requests are removed. It is a tenth of the
+    /// limit, so that removals, each of which reads the whole recording, are rare.
     private static func slack(_ limit: Int) -> Int { limit / 10 }
 
     private let pool: PostgreSQLPool

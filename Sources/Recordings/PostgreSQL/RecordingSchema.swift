@@ -62,7 +62,8 @@ enum RecordingSchema {
 
     // MARK: - Making room
 
-    /// Keeps the last $2 recorded requests of a test world, and of these the last $3 bytes. Older ones are deleted.
+    /// Keeps the newest $2 recorded requests of a test world, and of these the newest $3 bytes. Older requests are
+    /// deleted.
     static let trimWorld = statement(
         "trim_world",
         """
@@ -146,9 +147,9 @@ enum RecordingSchema {
         SELECT number, world, body FROM understudy_exchanges WHERE gone AND number <> ALL($1::bigint[]) ORDER BY number
         """)
     static let forgetGone = statement("forget_gone", "DELETE FROM understudy_exchanges WHERE gone")
-    /// Keeps the last $1 refused requests of test worlds that were deleted or reset since, and of these requests the
-    /// last $2 bytes. The subquery is compared by `<=`, because PostgreSQL may run a subquery after `IN` again for each
-    /// row.
+    /// Keeps the newest $1 refused requests from before their test worlds were deleted or reset, and of these requests
+    /// the newest $2 bytes. The subquery is compared by `<=`, because PostgreSQL may run a subquery after `IN` again
+    /// for each row.
     static let trimGone = statement(
         "trim_gone",
         """

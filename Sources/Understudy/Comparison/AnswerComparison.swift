@@ -23,8 +23,8 @@ package struct Difference: Sendable, Equatable {
     package let text: String
 }
 
-/// Compares the recorded answer of a real provider with the answer of this program. Values that differ in every sign-in
-/// are only compared by their form: tokens, times, IDs, and what belongs to the user.
+/// Compares the recorded answer of a real provider with the answer of this program. Tokens, times, IDs and user data
+/// differ in every sign-in, so only their form is compared.
 struct AnswerComparison {
     /// The JSON members whose values the protocol fixes, so that they must be equal in both answers.
     private static let fixed: Set<String> = [
@@ -32,7 +32,7 @@ struct AnswerComparison {
         "aud",
         "issuer", "kind", "active", "kty", "use", "interval",
     ]
-    /// The members of error answers that differ in every answer, in addition to those that hold secrets.
+    /// The JSON members of error answers whose values differ in every answer. Members with secrets aren't listed.
     private static let momentary: Set<String> = [
         "state", "nonce", "request_id", "requestid", "trace_id", "fbtrace_id", "correlation_id", "timestamp", "id",
         "url",
@@ -176,7 +176,7 @@ struct AnswerComparison {
             separator: " ")
     }
 
-    /// Returns a text of Microsoft Entra ID without its end, which differs in every answer: "Trace ID: … Correlation
+    /// Returns an error message of Microsoft Entra ID without the IDs and the time at its end: "Trace ID: … Correlation
     /// ID: … Timestamp: …".
     private static func withoutTrace(_ text: String) -> String {
         guard let trace = text.firstRange(of: "Trace ID: "),

@@ -12,7 +12,7 @@ import Recordings
 /// This server's codes, tokens and cookies aren't those of the recording. Later requests are sent with this server's
 /// values in place of the recorded values.
 package struct Comparison {
-    /// A request of the recording, with the result of comparing its answer.
+    /// A recorded request, and the result of comparing the answers to it.
     package struct Finding: Sendable {
         package enum Outcome: Sendable, Equatable {
             case compared([Difference])
@@ -31,19 +31,19 @@ package struct Comparison {
         package var differences: [Difference] { if case .compared(let found) = outcome { found } else { [] } }
     }
 
-    /// The reason that is given for not comparing recorded requests to the app, or to other servers that aren't a
-    /// provider's.
+    /// The reason given for skipping a recorded request that didn't go to a provider, but to the app or another server.
     package static let otherHost = "another host"
 
     private let server: RunningServer
     private let har: HARFile
     private let account: String?
-    /// The values that this server has issued, each by the recorded value that it replaces.
+    /// For each recorded value, the value that this server has issued in its place.
     private var values: [String: String] = [:]
     private var cookies: [String: [(name: String, value: String)]] = [:]
-    /// The codes and tokens that the recording shows being issued, up to the request that is being compared.
+    /// The codes and tokens that providers issued in the recording before the request that is being compared.
     private var issued: Set<String> = []
-    /// For each recorded request, the ends of sign-ins in it or in its answer: the parameters that the app gets.
+    /// For each recorded request: the parameters that the app gets at the end of a sign-in, by this request or by its
+    /// answer.
     private let endings: [[Ending]]
 
     /// The seconds in which this server must answer a repeated request.
@@ -184,8 +184,8 @@ package struct Comparison {
         }
     }
 
-    /// Returns the end of the authorization that the recorded request began, from the answer to this request or from a
-    /// later request. Returns `nil` if the recording doesn't have the end.
+    /// Returns how the authorization that the recorded request began has ended; `nil` if the recording doesn't have the
+    /// end.
     private func ending(of entry: HARFile.Entry, from index: Int) -> Ending? {
         let state = Comparison.fields(of: entry.request)["state"]
         for ending in endings[index...].joined() where ending.fields["state"] == state { return ending }
@@ -328,8 +328,8 @@ package struct Comparison {
 private struct Translation {
     let values: [String: String]
 
-    /// Returns the encoded form with this server's values in place of recorded values, or `text` itself if nothing is
-    /// replaced.
+    /// Returns the URL-encoded `form` with this server's values in place of recorded values; `text` itself if nothing
+    /// is replaced.
     func form(_ form: Form, in text: String) -> String {
         let fields = form.fields.map { Form.Field(name: $0.name, value: value($0.value, of: $0.name)) }
         let isSame = zip(fields, form.fields).allSatisfy { $0.value == $1.value }

@@ -5,7 +5,7 @@ import JSON
 import Time
 
 /// A recording of HTTP traffic in the form of an HTTP archive (HAR), as browsers and proxies write it:
-/// <http://www.softwareishard.com/blog/har-12-spec/>. Of each entry, only what can be compared is read.
+/// <http://www.softwareishard.com/blog/har-12-spec/>. Only the parts that can be compared are read.
 package struct HARFile: Sendable {
     package struct Entry: Sendable {
         /// The host in the recorded request's URL, in lower case and without port.
@@ -25,7 +25,7 @@ package struct HARFile: Sendable {
 
     /// Reads a recording from an HTTP archive (HAR). `name` is the file's name, for messages.
     ///
-    /// - Throws: An error about the first part of the file that isn't valid in an HTTP archive, with its path.
+    /// - Throws: An error with the JSON path of the first part that isn't valid in an HTTP archive.
     package init(_ bytes: [UInt8], name: String) throws(Issues) {
         let file: LocatedJSON
         do { file = LocatedJSON(try JSONValue(parsing: bytes, limits: .answer), file: name) } catch {

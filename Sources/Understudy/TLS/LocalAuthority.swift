@@ -121,8 +121,8 @@ public struct LocalAuthority: Sendable {
         }
     }
 
-    /// Returns whether the authority is too old for `seeds`: it may issue certificates for the provider hosts that the
-    /// daemon always stands in for, but not for all hosts that `seeds` name.
+    /// Returns whether the authority must be made anew for `seeds`. It may issue certificates for the provider hosts
+    /// that the daemon always stands in for, but not for all hosts that `seeds` name.
     package func lacksHosts(of seeds: [SeedInput]) throws -> Bool {
         func vouches(for seeds: [SeedInput]) throws -> Bool {
             let hosts = PlayedHosts.certified(for: try SeedInput.load(seeds))

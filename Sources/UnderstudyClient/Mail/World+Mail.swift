@@ -79,7 +79,7 @@ extension World {
     /// Returns a file attached to a mail.
     ///
     /// - Parameters:
-    ///   - number: its position in ``MailMessage/attachments``; the first is 1.
+    ///   - number: the file's position in ``MailMessage/attachments``; the first is 1.
     ///   - id: the message's ID.
     /// - Throws: ``UnderstudyError``, such as `noSuchAttachment`.
     public func attachment(_ number: Int, ofMail id: String) async throws -> Data {
@@ -102,8 +102,8 @@ extension World {
         let html: String?
     }
 
-    /// Sends a mail to the test world's inbox, as if by SMTP. Stand-ins for mail relays, such as Apple's, check the
-    /// mail.
+    /// Sends a mail to the test world's inbox, as if by SMTP. If a recipient's address belongs to a mail relay, such as
+    /// Apple's private relay, the stand-in for the relay checks the mail.
     ///
     /// - Parameters:
     ///   - sender: the sender, in the envelope and in the header.
@@ -125,7 +125,7 @@ extension World {
         return try await call("POST", "mail", mail)
     }
 
-    /// Answers a mail in the inbox in the name of its recipient.
+    /// Answers a mail in the inbox, as if the mail's recipient did.
     ///
     /// - Parameters:
     ///   - id: the mail's ID.

@@ -84,7 +84,7 @@ extension World {
         ///
         /// - Parameters:
         ///   - name: the error's name, such as `invalid_grant`; ``World/endpoints()`` lists the names.
-        ///   - description: the error's description; `nil` means its usual description.
+        ///   - description: the error's description; `nil` means the error's usual description.
         public static func error(_ name: String, description: String? = nil) -> FaultEffect {
             var members: [String: JSONValue] = ["error": .string(name)]
             members["description"] = description.map { .string($0) }
@@ -123,8 +123,8 @@ extension World {
         /// Makes a provider publish a key set without the right keys.
         public static func keySet(_ keys: KeySet) -> FaultEffect { FaultEffect(["jwks": .string(keys.rawValue)]) }
 
-        /// Makes an endpoint answer with the members of its JSON objects in reverse. JSON objects have no sequence, so
-        /// clients must accept this.
+        /// Makes an endpoint answer with the members of its JSON objects in reverse sequence. The sequence has no
+        /// meaning in JSON, so clients must accept this.
         public static let shuffledMembers = FaultEffect(["shuffle": true])
 
         /// Cuts off the body of an answer in the middle of its JSON.

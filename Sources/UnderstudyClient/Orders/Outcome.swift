@@ -1,6 +1,6 @@
 extension World {
-    /// The way in which a sign-in ends, which a test orders in advance so that no page is shown: `.approve`, `.cancel`
-    /// or `.error("invalidResponse")`.
+    /// The way in which a sign-in ends: `.approve`, `.cancel` or `.error("invalidResponse")`. A test orders it in
+    /// advance, so that no page is shown.
     public struct Outcome: Sendable, Hashable {
         let name: String
         var error: String?
@@ -73,8 +73,7 @@ extension World {
 }
 
 extension World {
-    /// The number of requests or sign-ins to which a fault or sign-in result that a test orders applies: `3`, or
-    /// `.forever`.
+    /// The number of times that an ordered fault or sign-in result applies: `3`, or `.forever`.
     public struct Times: Sendable, Hashable, ExpressibleByIntegerLiteral, Encodable {
         let count: Int?
 
@@ -86,11 +85,11 @@ extension World {
 
         private init() { count = nil }
 
-        /// An unlimited number of times: a fault or sign-in result that a test has ordered applies until it is removed
-        /// or its test world is reset.
+        /// An unlimited number of times: an ordered fault or sign-in result applies until it is removed or the test
+        /// world is reset.
         public static let forever = Times()
 
-        /// Writes the number of requests or sign-ins to which a test's order applies, in the control API's form.
+        /// Writes the number of times that an order applies, in the control API's form.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             if let count { try container.encode(count) } else { try container.encodeNil() }

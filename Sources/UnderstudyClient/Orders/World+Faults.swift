@@ -54,8 +54,9 @@ extension World {
         let effect: [String: JSONValue]
     }
 
-    /// Orders a fault, such as an error or a delay, for the requests that meet all conditions. If several faults match
-    /// a request, only the first one that is due applies.
+    /// Orders a fault, such as an error or a delay, for the requests that meet all conditions. At most one fault
+    /// applies to a request. If several match, it is the one that was ordered first, unless its `after` or
+    /// `probability` excludes the request.
     ///
     ///     try await world.fault(.error("invalid_grant"), host: "appleid.apple.com", path: "/auth/token")
     ///

@@ -23,8 +23,8 @@ extension World {
             public let body: String?
             /// The body of a recorded request or answer in base64, if it isn't UTF-8.
             public let bodyBase64: String?
-            /// The moment at which a fault that a test ordered closed the connection: `beforeHeaders` or `midBody`;
-            /// only in answers.
+            /// The moment at which an ordered fault closed the connection: `beforeHeaders` or `midBody`; only in
+            /// answers.
             public let disconnected: String?
 
             /// Returns the value of the first header field with this name, in upper or lower case.
@@ -38,8 +38,8 @@ extension World {
             /// The kind of source from which the provider's answer is known: `documented`, `recorded`, `specified`,
             /// `reported` or `chosen`.
             public let kind: String
-            /// The address of the source from which the provider's answer is known. For the kind `chosen`, for which no
-            /// source was found, it is the reason for the choice.
+            /// The address of the source from which the provider's answer is known. With the kind `chosen`, no source
+            /// was found, and this text is the reason for the answer.
             public let source: String
             /// The year, month or day of the source from which the provider's answer is known, such as `2024-05`.
             public let date: String?
@@ -62,7 +62,7 @@ extension World {
             }
         }
 
-        /// The ID of the recorded exchange, such as `r12`, which the answer's header `Understudy-Request` also has.
+        /// The ID of the recorded exchange, such as `r12`. The answer's header `Understudy-Request` has the same value.
         public let id: String
         /// The ID of the first recorded exchange of the sign-in to which this exchange belongs.
         public let flow: String
@@ -81,14 +81,14 @@ extension World {
         public let path: String
         /// The HTTP method of the recorded request: `GET`, `POST`…; `SMTP` for a mail that was sent.
         public let method: String
-        /// The ID, at the provider, of the client whose credentials the request has or that the request names.
+        /// The client's ID at the provider, if the request names the client or has its credentials.
         public let client: String?
         /// The HTTP status of the recorded answer.
         public let status: Int
         /// The reason why the request was refused, and how to correct it; `nil` if it wasn't refused.
         public let diagnosis: String?
-        /// A surprising detail of an answer that isn't a refusal: for example, a mail isn't sent because no user has
-        /// the address.
+        /// A remark about an answer that isn't a refusal: for example, that no mail is sent because no user has the
+        /// address.
         public let note: String?
         /// The source from which it is known that the provider answers in this way; `nil` for answers that aren't a
         /// provider's.

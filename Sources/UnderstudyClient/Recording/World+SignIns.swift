@@ -3,7 +3,7 @@ import Foundation
 extension World {
     /// A sign-in as the recording shows it: the requests that belong together, who signed in, and how it ended.
     public struct SignIn: Sendable, Hashable, Decodable, Identifiable {
-        /// The state in which a recorded sign-in ended, or has arrived so far.
+        /// The state that a recorded sign-in has reached, such as signed in or cancelled.
         public enum Ending: String, Sendable, Hashable, Decodable {
             /// The client got its tokens, so the user is signed in.
             case signedIn
@@ -62,7 +62,7 @@ extension World {
         public let id: String
         /// The kind of the recorded sign-in, such as `Apple web sign-in`.
         public let name: String
-        /// The state in which the sign-in ended, or has arrived so far.
+        /// The state that the sign-in has reached, such as signed in or cancelled.
         public let ending: Ending
         /// The reason why the sign-in failed; `nil` if it didn't fail.
         public let diagnosis: String?
@@ -80,7 +80,8 @@ extension World {
         public let steps: [Step]
     }
 
-    /// Returns the recorded sign-ins that meet all conditions, the most recently active last.
+    /// Returns the recorded sign-ins that meet all conditions, sorted by their last activity: the sign-in with the most
+    /// recent request comes last.
     ///
     ///     let refused = try await world.signIns(isRefused: true, waitingAtMost: .seconds(5))
     ///

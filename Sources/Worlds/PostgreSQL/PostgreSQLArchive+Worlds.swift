@@ -33,7 +33,7 @@ extension PostgreSQLArchive {
             guard let values = try beginning?() else { return nil }
             isMade = try pool.use { connection throws(PostgreSQLError) in try make(world, values, connection) }
         }
-        throw StoreFailure(.unreachable, "PostgreSQL: other daemons keep removing the test world")
+        throw StoreFailure(.unreachable, "PostgreSQL: the test world can't be loaded: other daemons keep removing it")
     }
 
     private func run(
@@ -104,8 +104,8 @@ extension PostgreSQLArchive {
         return .changes(changes, isAll: result.count < PostgreSQLSchema.changeCount)
     }
 
-    /// Returns whether the changes are without gaps: the first one follows `version`, and each other one follows the
-    /// change before it.
+    /// Returns whether no change is missing: the first one follows `version`, and each later one follows the change
+    /// before it.
     private static func follow(_ changes: [ArchivedChange], _ version: Int64) -> Bool {
         var version = version
         for change in changes {

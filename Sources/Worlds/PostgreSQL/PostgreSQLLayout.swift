@@ -47,14 +47,15 @@ struct PostgreSQLLayout {
 
     private func call(_ sql: String) -> PostgreSQLCall { PostgreSQLStatement(sql, sql)() }
 
-    /// Makes the database tables that don't exist yet. Returns the layout version of the existing tables, if it isn't
-    /// this program's.
+    /// Makes the database tables that don't exist yet. Returns the layout version of tables that another version of
+    /// this program has made; otherwise `nil`.
     private func otherVersion(_ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Int? {
         let path = try run(connection, [call("SELECT current_schema(), current_setting('search_path')")])[0]
         if path.isNull(0, 0) {
             guard let name = PostgreSQLLayout.firstSchema(path.text(0, 1)) else {
                 throw PostgreSQLError(
-                    .refused, "no database schema is chosen: give one (?options=-csearch_path%3DNAME)")
+                    .refused,
+                    "no database schema is chosen: name one in the database's URL (?options=-csearch_path%3DNAME)")
             }
             try run(connection, [call("CREATE SCHEMA IF NOT EXISTS \"\(name)\"")])
         }

@@ -9,7 +9,7 @@ import Time
 /// While the server can't be reached, requests are refused at once. Only one request at a time, after a pause, tries to
 /// connect.
 package final class PostgreSQLPool: Sendable {
-    /// A connection to the database, which one thread uses at a time.
+    /// A connection to the database. One thread uses the connection at a time.
     private struct Held: @unchecked Sendable {
         let connection: PostgreSQLConnection
         /// The number of outages of the database server that were noticed before this connection was made.
@@ -221,8 +221,8 @@ package final class PostgreSQLPool: Sendable {
         } catch { throw StoreFailure(error) }
     }
 
-    /// Checks that the database has this program's table layout and takes changes: another program may have upgraded
-    /// it, and the rows of a standby server may be old.
+    /// Checks that the database has this program's table layout, which another program may have upgraded, and that the
+    /// database isn't read-only, as a standby server is.
     private func checked(_ connection: PostgreSQLConnection) throws(StoreFailure) -> PostgreSQLConnection {
         do throws(PostgreSQLError) {
             let results = try connection.run(

@@ -5,7 +5,7 @@ import PostgreSQL
 ///
 /// The database keeps each world's version, which rises with each change. From the changes of the last two minutes,
 /// other daemons update their copies of the world in memory. From all rows, sorted by their places, a daemon loads the
-/// whole world. Single values of a world, such as its clock, are kept as rows of a table without a name. Keys and
+/// whole world. Single values of a world, such as its clock, are kept as rows whose table name is empty. Keys and
 /// values are bytes, because a PostgreSQL text can't hold U+0000.
 enum PostgreSQLSchema {
     /// The version of the database tables in which test worlds are kept. New fields in the JSON of a row don't raise
@@ -201,8 +201,8 @@ enum PostgreSQLSchema {
         "remove_replica", "DELETE FROM understudy_replicas WHERE number = $1 AND token = $2")
 
     /// Returns the key of a row as it is stored in the database. PostgreSQL's indexes take some 2,700 bytes at most, so
-    /// a key of more than 512 bytes is replaced by its digest. Before the digest is the byte 0xFF, which UTF-8 never
-    /// contains.
+    /// a key of more than 512 bytes is replaced by the byte 0xFF and the key's digest. UTF-8 never contains 0xFF, so no
+    /// other key is equal.
     static func writtenKey(_ key: String) -> [UInt8] {
         key.utf8.count <= 512 ? Array(key.utf8) : [0xFF] + Digest.sha256(key)
     }

@@ -91,13 +91,14 @@ package final class SQLiteArchive: Archive {
         return try result.value.get()
     }
 
-    /// The result of work on the SQLite file, which only one thread uses.
+    /// The result of work on the SQLite file. Only one thread uses the result.
     private struct Outcome<Value>: @unchecked Sendable {
         let value: Result<Value, StoreFailure>
         init(_ value: Result<Value, StoreFailure>) { self.value = value }
     }
 
-    /// Runs `body`, which changes the SQLite file, in one transaction, and records for `health` whether it failed.
+    /// Runs `body`, which changes the SQLite file, in one transaction. For `health`, it is recorded whether the
+    /// transaction failed.
     private func change<Value>(
         _ body: (SQLiteFile) throws(SQLiteError) -> Value
     ) throws(StoreFailure) -> Value {

@@ -42,7 +42,8 @@ final class MemoryIndex: @unchecked Sendable {
 
     func count(_ value: String) -> Int { ends[value]?.count ?? 0 }
 
-    /// Calls `body` with the slots of the rows that have the value, oldest first, until `body` returns `false`.
+    /// Calls `body` with the slots of the rows that have the value, in the sequence in which they got it, until `body`
+    /// returns `false`.
     func each(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.first ?? -1
         while place >= 0, let node = nodes[Int(place)] {
@@ -51,7 +52,8 @@ final class MemoryIndex: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the slots of the rows that have the value, newest first, until `body` returns `false`.
+    /// Calls `body` with the slots of the rows that have the value, beginning with the row that got it last, until
+    /// `body` returns `false`.
     func eachReversed(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.last ?? -1
         while place >= 0, let node = nodes[Int(place)] {
@@ -111,7 +113,7 @@ final class MemoryIndex: @unchecked Sendable {
         if last >= 0 { nodes[Int(last)]?.next = place }
     }
 
-    /// Appends an entry to the list of rows with a value, and returns the position of the entry that was last before.
+    /// Appends an entry to the list of rows with a value, and returns the position of the entry before it, or -1.
     private func append(_ place: Int32, to end: inout (first: Int32, last: Int32, count: Int)) -> Int32 {
         defer { (end.last, end.count) = (place, end.count + 1) }
         return end.last

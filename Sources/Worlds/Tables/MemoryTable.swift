@@ -156,7 +156,7 @@ final class MemoryTable {
         return own + seeded
     }
 
-    /// Returns the rows that have this value in an index. The row that got the value last is the first.
+    /// Returns the rows that have this value in an index. The row that got the value last comes first.
     func newest(_ index: ObjectIdentifier, _ value: String, limit: Int) -> [StoredRow] {
         guard let place = place(of: index) else { return [] }
         var found: [StoredRow] = []
@@ -526,7 +526,7 @@ extension MemoryTable {
         put(row, now: .first)
     }
 
-    /// Returns whether the table has a row with the same key at another place in the sequence.
+    /// Returns whether the table has a row with the same key as `row`, but at another place in the sequence of rows.
     private func standsElsewhere(_ row: StoredRow) -> Bool {
         guard let slot = byKey[row.key] else { return base?.byKey[row.key] != nil }
         return slots[Int(slot)].seeded >= 0 || self.row(slot)?.place != row.place

@@ -9,7 +9,7 @@ package protocol Row: Codable, Sendable {
 
     /// The declaration of the table that keeps rows of this type.
     static var table: Table<Self> { get }
-    /// The key of the row, which no other row of the table has.
+    /// The key of the row. No other row of the table has the same key.
     var key: Key { get }
 }
 
@@ -26,7 +26,7 @@ package struct Table<R: Row>: Sendable {
     let size: (@Sendable (R) -> Int)?
 
     /// Declares a table. `droppedAt` returns the time from which the table may remove a row by itself; `nil` for never.
-    /// `size` returns the bytes of a row, for tables in which the size of all rows is limited.
+    /// `size` returns a row's number of bytes; only tables with a limited size need it.
     package init(
         _ name: String, limit: Int = 1 << 20, indexes: [AnyIndex<R>] = [], sortedBy order: SortedIndex<R>? = nil,
         droppedAt: (@Sendable (R) -> Instant?)? = nil, size: (@Sendable (R) -> Int)? = nil
@@ -52,8 +52,8 @@ package class AnyIndex<R: Row>: @unchecked Sendable {
     }
 }
 
-/// An index of a table, by which rows are found other than by their key. Several rows may have the same value, and a
-/// row several values.
+/// An index of a table, by which rows are found other than by their key. Several rows may have the same value, and one
+/// row may have several values.
 package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Sendable {
     /// Makes an index of rows by `value`. Rows for which `value` returns `nil` aren't found by the index.
     package init(_ name: String, _ value: @escaping @Sendable (R) -> Value?) {
@@ -66,7 +66,7 @@ package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Send
     }
 }
 
-/// An index of rows sorted by a text, to be read page by page, or by a prefix of the text.
+/// An index of rows sorted by a text. The rows can be read page by page, or searched by the beginning of the text.
 package final class SortedIndex<R: Row>: Sendable {
     /// The name of the sorted index in messages, such as `email` for rows sorted by their addresses. It isn't stored.
     package let name: String

@@ -60,7 +60,8 @@ extension TableReading where Self: ~Copyable {
         tables.newest(index, value, limit: 1).first
     }
 
-    /// Returns at most `limit` rows whose text begins with `prefix`, sorted by their texts, after the text `after`.
+    /// Returns at most `limit` rows, sorted by their texts. Each text begins with `prefix` and comes after the text
+    /// `after`.
     package func rows<R: Row>(
         _ index: SortedIndex<R>, prefix: String = "", after: String? = nil, limit: Int
     ) -> [(text: String, row: R)] {
@@ -112,8 +113,8 @@ extension Transaction {
         tables.change(type, body)
     }
 
-    /// Makes the test world's initial value of this type, if no request has used it yet, so that it is stored in the
-    /// file or database.
+    /// Makes sure that the test world's value of this type is stored in the file or database, even if no request has
+    /// used it yet.
     mutating func touch<V: WorldValue>(_ type: V.Type) { self[type] = value(type) }
 
     package subscript<V: WorldValue>(type: V.Type) -> V {

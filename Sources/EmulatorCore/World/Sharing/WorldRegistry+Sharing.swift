@@ -64,7 +64,7 @@ extension WorldRegistry {
             state.withLock { $0.use(current, now()) }
             return current
         }
-        throw StoreFailure(.slow, "other daemons keep deleting the test world \(name)")
+        throw StoreFailure(.slow, "the test world \(name) can't be loaded: other daemons keep deleting it")
     }
 
     /// Loads a shared world that this daemon doesn't hold in memory. If no daemon has made the world, it is made if
@@ -160,7 +160,7 @@ extension WorldRegistry {
         }
         let played = seeds.play(read.seed)
         guard let lease = budget.seeds.take(read.size, playing: played) else {
-            throw StoreFailure(.full, "too many test worlds have their own seed")
+            throw StoreFailure(.full, "too many test worlds have their own seed: delete some of these worlds")
         }
         try world.state.store.resume(read.seed, rows: read.rows ?? seed)
         return World(

@@ -12,7 +12,10 @@ extension WorldSnapshot {
     /// errors.
     package init(reading bytes: [UInt8], _ format: SeedFormat) throws(SnapshotIssue) {
         if let number = JSONNumbers.first(beyond: WorldSnapshot.numberLimit, in: bytes) {
-            throw SnapshotIssue(path: "$", message: "the number \(number.prefix(40)) is too large for a test world")
+            throw SnapshotIssue(
+                path: "$",
+                message:
+                    "the snapshot has the number \(number.prefix(40)), which is too large for a test world's data")
         }
         let decoder = JSONDecoder()
         if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = format.profiles }
@@ -87,11 +90,12 @@ private struct SnapshotDocument: Decodable {
         var owners: Set<String> = []
         for (place, owned) in keys.enumerated() {
             guard owned.isReadable(by: reader) else {
-                throw SnapshotIssue(path: "$.keys[\(place)]", message: "the signing key can't be read")
+                throw SnapshotIssue(path: "$.keys[\(place)]", message: "this signing key of the snapshot can't be read")
             }
             guard owners.insert(owned.key).inserted else {
                 throw SnapshotIssue(
-                    path: "$.keys[\(place)]", message: "an earlier element already has the keys of this owner")
+                    path: "$.keys[\(place)]",
+                    message: "an earlier element of \"keys\" already has the signing keys of this owner")
             }
         }
     }
@@ -105,7 +109,7 @@ private struct SnapshotDocument: Decodable {
     private static func unknown(_ path: String, _ name: Name, _ version: String) -> SnapshotIssue {
         SnapshotIssue(
             path: "\(path)[\(Diagnosis.quote(name.stringValue))]",
-            message: "this version of understudy knows no data of this name; the snapshot was written by "
+            message: "the snapshot has data that this version of understudy doesn't know; the snapshot was written by "
                 + String(version.prefix(40)))
     }
 }
@@ -115,7 +119,7 @@ extension SnapshotIssue {
     /// which may be a secret.
     fileprivate init(_ error: any Error) {
         let context: DecodingError.Context
-        var what = "the value isn't of the expected form"
+        var what = "this value of the snapshot isn't of the expected type or form"
         switch error as? DecodingError {
         case .typeMismatch(_, let found), .valueNotFound(_, let found): context = found
         case .keyNotFound(let key, let found):

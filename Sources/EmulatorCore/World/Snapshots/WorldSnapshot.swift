@@ -48,7 +48,7 @@ package struct SnapshotIssue: Error, Sendable {
 
 extension World {
     /// Returns the world's present state as the JSON of a snapshot. `version` is the version of this program. The time
-    /// that this takes grows with the world's size; part of it is under the world's lock.
+    /// that this takes grows with the world's size. The world is locked for a part of this time.
     ///
     /// - Throws: The reason why a table row can't be written.
     package func snapshot(version: String) throws(StoreFailure) -> [UInt8] {
