@@ -169,7 +169,7 @@ enum RelayAddressee: Sendable {
     case person(HiddenPerson)
     /// The mail is a person's reply, and goes to the app that has written to the person before.
     case app(Reply)
-    /// The mail reaches nobody. `endedBy` is the account that had the relay address before.
+    /// The mail reaches nobody. `endedBy` is the account whose relay address it was, before the address was given up.
     case nobody(endedBy: String?)
 
     struct Reply: Sendable {

@@ -27,7 +27,7 @@ extension ControlAPI {
                 reads: .json(Fault.schema),
                 answers: [
                     .json(201, "The fault is active.", ControlAPI.faultSchema),
-                    .refusal(409, "tooMany", "Too many or too large faults are active."),
+                    .refusal(409, "tooMany", "Too many faults, or too many bytes of them."),
                 ]
             ) { try addFault($0, $1) },
             .control(

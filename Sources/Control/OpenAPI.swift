@@ -178,7 +178,7 @@ struct OpenAPICall {
             statuses.map { status in (String(status), response(all.filter { $0.status == status })) })
         if endpoint.traits != nil {
             responses["default"] = [
-                "description": "A response that a fault injects: `POST faults`.", "content": ["*/*": [:]],
+                "description": "A response that a fault injects (see `POST faults`).", "content": ["*/*": [:]],
             ]
         }
         return .object(responses)

@@ -178,7 +178,7 @@ extension GoogleProvider {
         pages.problem(
             200, "Choose an account in the browser's dialog",
             Diagnosis(
-                "all accounts of this test world are signed in at Google: if the dialog is empty, add an account in the seed"
+                "the browser's dialog lists all accounts of this test world: if none is listed, add an account in the seed"
             ))
     }
 

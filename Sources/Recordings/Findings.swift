@@ -151,8 +151,8 @@ private struct Finder {
         }
     }
 
-    /// Adds the form fields of an HTML page that the daemon has made, `name="…" value="…"`, and the message to a
-    /// popup's opener, `data-message="…"`.
+    /// Adds what is found in an HTML page of the daemon: the form fields, `name="…" value="…"`, and the message that a
+    /// popup sends to the page that opened it, `data-message="…"`.
     mutating func add(page: String, _ place: String) {
         // The texts between tags are skipped, such as a style sheet; a ">" in a value is escaped.
         let tags = page.utf8.split(separator: UInt8(ascii: "<")).map { $0.prefix { $0 != UInt8(ascii: ">") } }

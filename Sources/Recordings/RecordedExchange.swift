@@ -248,8 +248,8 @@ package struct ExchangeNotes: Sendable {
         add(name, finding.value, isAnswer: true)
     }
 
-    /// Adds an ID token that an answer has in the field `token`, as FedCM's answers do. Returns `false` if the value
-    /// isn't an ID token.
+    /// Adds an ID token to the identities of a recorded request. The token is from the answer's field `token`, as in
+    /// FedCM's answers. Returns `false` if the value isn't an ID token.
     private mutating func addIdentity(_ value: String) -> Bool {
         guard value.hasPrefix("eyJ"), let token = try? JWS(parsing: value), token.claims["aud"] != nil else {
             return false

@@ -5,7 +5,7 @@ import ModelContextProtocol
 struct Page {
     /// The name of the member that contains the list in a tool's answer.
     let name: String
-    /// The schema of a tool's whole answer, in which a list is one member.
+    /// The schema of a tool's whole answer. One of the answer's members is a list.
     let schema: Schema
 
     /// Describes a tool's answer that contains a list.

@@ -120,9 +120,8 @@ struct SentCode: Sendable {
                 + "that doesn't match the app's session is the usual reason."
         }
         return begin
-            + "If the callback ran: a form post comes from another site, so the browser sends no cookie with it that is "
-            + "SameSite=Lax, as cookies are by default; the app's session is then missing, and the state doesn't "
-            + "match. Set the session's cookie with SameSite=None; Secure, or keep the state in a separate cookie with "
+            + "If the callback ran but found no session: the form post comes from another site, and browsers send no "
+            + "SameSite=Lax cookies with it, which is the default. Set the cookie with the session or the state with "
             + "SameSite=None; Secure."
     }
 }

@@ -52,7 +52,7 @@ package struct FlowReader: Sendable {
         return flows
     }
 
-    /// Returns the sign-in with this ID, or the sign-in to which the exchange with this ID belongs.
+    /// Returns the sign-in with this ID, or the sign-in to which the recorded request with this ID belongs.
     package func flow(_ id: String) -> Flow? {
         let known = world.recording.known().exchanges
         let name = known.contains { $0.flow == id } ? id : known.first { $0.exchange.id == id }?.flow

@@ -4,7 +4,7 @@ import JSON
 
 /// The faults (error responses, broken tokens and the like) that a test can order at an endpoint.
 package struct EndpointTraits: Sendable {
-    /// The errors that a test can order at an endpoint, by name, and how the endpoint sends them.
+    /// The errors with which a test can let an endpoint answer, and the form in which the endpoint sends them.
     package struct Errors: Sendable {
         /// The names of the endpoint's errors, in the order of the provider's documentation.
         package let names: [String]

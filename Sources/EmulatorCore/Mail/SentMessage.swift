@@ -23,7 +23,7 @@ package struct SentMessage: Codable, Sendable, Equatable {
     package struct Relay: Codable, Sendable, Equatable {
         /// The name of the mail relay, as people write it.
         package let title: String
-        /// The address at the mail relay to which the mail was sent.
+        /// The private relay e-mail address to which the mail was sent.
         package let address: String
         /// The person's real address, to which the relay forwarded the mail; `nil` if the relay refused or lost the
         /// mail.

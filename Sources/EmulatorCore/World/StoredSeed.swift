@@ -33,8 +33,8 @@ struct StoredSeed: WorldValue {
     /// Returns a copy in which the world's seed is replaced by the extended `seed`.
     func extended(to seed: Seed) -> StoredSeed { StoredSeed(seed.document.text, rows: rows) }
 
-    /// Reads the world's seed; returns `nil` if the world uses the daemon's seed. `rows` in the result is the seed that
-    /// filled the world's tables at the beginning; `nil` if that was the daemon's seed.
+    /// Reads the world's own seed; returns `nil` if the world uses the daemon's seed. `rows` in the result is an earlier
+    /// seed: the one that filled the world's tables when the world was made. It is `nil` if that was the daemon's.
     ///
     /// - Throws: The mistakes in the stored seeds.
     func read(

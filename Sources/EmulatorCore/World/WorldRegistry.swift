@@ -99,7 +99,7 @@ package final class WorldRegistry: Sendable {
         turns = archive?.isShared == true ? (0..<Turn.count).map { _ in Turn() } : []
     }
 
-    /// Whether other daemons may read and change the same worlds as this one.
+    /// Whether several daemons share the test worlds, by a database.
     package var isShared: Bool { archive?.isShared ?? false }
 
     /// The health of the store that keeps the worlds.

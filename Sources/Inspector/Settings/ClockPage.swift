@@ -128,7 +128,7 @@ extension Inspector {
             _ = try await call("POST", "clock", order, in: exchange)
             let now = exchange.world.now.text
             return try changed(
-                exchange, show: "clock", saying: "The clock was changed: this world's time was \(now) then.")
+                exchange, show: "clock", saying: "The clock was changed to \(now).")
         } refused: {
             try clockPage(exchange, form, refusal: $0)
         }

@@ -62,9 +62,9 @@ struct Conversation {
 
     // MARK: - The browser's next step
 
-    /// Returns the line of a sign-in's conversation in which the browser takes an authorization response to the client,
-    /// by a redirect or a form (`response_mode=form_post`). Returns `nil` if the daemon serves the redirect's host, as
-    /// `isOwn` tells: the recording then contains the browser's request to that host.
+    /// Returns the line of a sequence diagram in which the browser takes an authorization response to the client, by a
+    /// redirect or a form (`response_mode=form_post`). Returns `nil` if the daemon itself serves the redirect's host.
+    /// The browser's request is then recorded, and has its own line.
     private static func onward(_ step: FlowStep, _ isOwn: (String) -> Bool) -> Line? {
         guard [.authorization, .decision].contains(step.step.kind), step.sender == .browser else { return nil }
         let answer = step.exchange.response

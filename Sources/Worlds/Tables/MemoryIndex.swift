@@ -11,7 +11,7 @@ final class MemoryIndex: @unchecked Sendable {
         /// The positions of the entries before and after this one in the list of rows with the same value, or -1.
         var previous: Int32
         var next: Int32
-        /// The position of an index entry for the same row under another value, or -1.
+        /// A row that has several values has an index entry for each: the position of the next one, or -1.
         var sibling: Int32
     }
 
