@@ -28,6 +28,8 @@ package final class WorkThreads: Sendable {
         mutating func takeFirst() -> (@Sendable () -> Void)? {
             guard first < works.count else { return nil }
             let work = works[first]
+            // Finished work must not keep what it refers to, such as a request's body and its world's seed.
+            works[first] = {}
             first += 1
             // The space of started work is freed now and then.
             if first > 64, first * 2 > works.count {

@@ -1,0 +1,35 @@
+import Foundation
+import Testing
+
+@testable import Platform
+
+@Suite("Threads for work that blocks")
+struct WorkThreadsTests {
+    private final class Box: Sendable {}
+
+    @Test("finished work keeps nothing that it refers to")
+    func finished() async throws {
+        let threads = WorkThreads(limit: 1)
+        weak var box: Box?
+        await withCheckedContinuation { continuation in
+            let made = Box()
+            box = made
+            threads.run { withExtendedLifetime(made) { continuation.resume() } }
+        }
+        // The thread may still be leaving the closure.
+        for _ in 0..<500 where box != nil { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(box == nil)
+    }
+
+    @Test("all work is done, in order of arrival where there is one thread")
+    func order() async {
+        let threads = WorkThreads(limit: 1)
+        let numbers = AsyncStream<Int> { stream in
+            for number in 0..<1_000 { threads.run { stream.yield(number) } }
+            threads.run { stream.finish() }
+        }
+        var found: [Int] = []
+        for await number in numbers { found.append(number) }
+        #expect(found == Array(0..<1_000))
+    }
+}
