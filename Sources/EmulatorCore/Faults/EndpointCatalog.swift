@@ -24,6 +24,8 @@ package struct EndpointCatalog: Sendable {
         /// daemon's own address.
         fileprivate let hostPattern: Glob?
         private let pathPatterns: [Glob]
+        /// A hash of what faults can do at the endpoint: `EndpointTraits.effectsHash`.
+        fileprivate let effects: Int
 
         /// Makes the list's entry of an endpoint; `nil` if no fault can be ordered for the endpoint.
         fileprivate init?(_ endpoint: Endpoint, at host: String?, of provider: String, _ aliases: HostAliases) {
@@ -37,6 +39,7 @@ package struct EndpointCatalog: Sendable {
             let segments = endpoint.path.split(separator: "/", omittingEmptySubsequences: false)
             path = segments.map { $0.hasPrefix(":") ? "*" : String($0) }.joined(separator: "/")
             title = endpoint.title
+            effects = traits.effectsHash
             let place = path
             shortPaths = host.map { aliases.shortPaths(of: place, at: $0) }?.map { Glob($0) } ?? []
             hostPattern = host.map { Glob($0) }
@@ -64,10 +67,15 @@ package struct EndpointCatalog: Sendable {
     /// The short addresses of all endpoints: paths without the provider's host, such as `/oidc/corp/token`.
     private let shortPaths: Set<String>
     private let shortPathsBySegment: [Substring: [String]]
+    /// The different lists of errors that each provider's endpoints have.
+    private let errors: [String: [EndpointTraits.Errors]]
 
     package init(providers: [any Provider]) {
         entries = providers.flatMap { EndpointCatalog.entries(of: $0) }
         patternBytes = entries.reduce(0) { $0 + $1.patternBytes }
+        errors = Dictionary(grouping: entries, by: \.provider).mapValues { entries in
+            EndpointCatalog.different(entries).compactMap(\.traits.errors)
+        }
         let paths = entries.flatMap { $0.shortPaths.map(\.text) }
         shortPaths = Set(paths)
         shortPathsBySegment = Dictionary(grouping: paths) { $0.split(separator: "/").first ?? "" }
@@ -75,7 +83,7 @@ package struct EndpointCatalog: Sendable {
 
     /// The largest number of comparisons that checking a seed's faults may take, between bytes and between paths. So
     /// many comparisons take about a second.
-    private static let comparisons = (bytes: 400_000_000, paths: 4_000_000)
+    private static let comparisons = (bytes: 400_000_000, paths: 2_000_000)
 
     /// Returns the reasons why faults and sign-in outcomes that a seed orders can't be carried out; none if they can.
     /// Stops when there are as many reasons as an error message lists.
@@ -163,7 +171,7 @@ package struct EndpointCatalog: Sendable {
     /// Returns the reason why no sign-in at a provider can end with the error `name`; `nil` if a sign-in can. Errors of
     /// the provider's other endpoints, such as the token endpoint, are accepted, too.
     private func unknownError(_ name: String, at provider: String) -> String? {
-        let errors = entries.filter { $0.provider == provider }.compactMap(\.traits.errors)
+        let errors = errors[provider] ?? []
         let ofSignIns = errors.filter { $0.answer == nil }
         guard !ofSignIns.isEmpty, !ofSignIns.contains(where: { $0.takes(name) }),
             !errors.contains(where: { $0.names.contains(name) })
@@ -258,8 +266,15 @@ package struct EndpointCatalog: Sendable {
         return near.isEmpty && shortPaths.contains(path.text) ? [path.text] : near
     }
 
+    /// Returns the first of all endpoints at which faults can have the same effects.
+    private static func different(_ entries: [Entry]) -> [Entry] {
+        var known: Set<Int> = []
+        return entries.filter { known.insert($0.effects).inserted }
+    }
+
     private func misfits(_ node: LocatedJSON, _ matched: [Entry]) -> [Issue] {
         let effect = FaultEffect(reading: node.value)
+        let matched = EndpointCatalog.different(matched)
         let misfits = matched.map { $0.traits.misfit(effect) }
         guard !misfits.contains(nil), let first = matched.first, let member = misfits.first.flatMap({ $0 }) else {
             return []

@@ -144,6 +144,21 @@ package struct EndpointTraits: Sendable {
         return effect.isLost ? "lose" : nil
     }
 
+    /// A hash of everything that decides which effects a fault can have at the endpoint. The endpoints of a thousand
+    /// issuers have few different ones.
+    var effectsHash: Int {
+        var hasher = Hasher()
+        hasher.combine(errors?.names)
+        hasher.combine(errors?.others)
+        hasher.combine(errors?.isOpen)
+        let flags = [
+            errors?.answer == nil, mints == nil, publishes == nil, answersClaims, answersJSON, answersMembers,
+            authorizes, namesIssuer, givesCodes,
+        ]
+        hasher.combine(flags)
+        return hasher.finalize()
+    }
+
     /// A list of the effects that a fault can have at the endpoint, for error messages.
     package var fitting: String {
         var names = ["status", "delay", "disconnect"]
