@@ -45,6 +45,8 @@ package struct Evidence: Sendable, Equatable {
     package static func chosen(_ reason: String) -> Evidence { Evidence(.chosen, reason) }
 
     package static let ownPage = chosen("the page is Understudy's own: the provider's pages aren't copied")
+    static let unserved = chosen("the provider's answer to a request that isn't emulated isn't public")
+    static let preflight = specified("https://fetch.spec.whatwg.org/#http-cors-protocol")
     package static let ownPicture = chosen("the picture is Understudy's own: real users' pictures aren't copied")
 
     /// The evidence as one line for the header `Understudy-Evidence`, such as `recorded 2024-05: https://github.com/…`.

@@ -179,9 +179,12 @@ package final class Dispatcher: Sendable {
             let refusal =
                 request.method == "OPTIONS"
                 ? nil : try (entry?.provider as? any RefusesUnserved)?.notServed(exchange(context))
-            let response =
+            var response =
                 refusal?.diagnosed(adding: "; this address takes \(methods.joined(separator: ", "))")
                 ?? notAllowed(request, methods, cors: entry?.endpoint.cors ?? .none)
+            if entry?.provider != nil, response.header(Evidence.headerName) == nil {
+                response = response.known(by: request.method == "OPTIONS" ? .preflight : .unserved)
+            }
             if entry?.endpoint.isControl ?? false {
                 return .now(identified(response, request, at: address, id: context.id))
             }
@@ -197,7 +200,8 @@ package final class Dispatcher: Sendable {
             let meant =
                 explained != nil
                 ? "" : endpoints.nearest(to: address.path, at: address.host).map { "; did you mean \"\($0)\"?" } ?? ""
-            let response = refusal?.diagnosed(adding: meant) ?? notFound(request, address, hint: meant)
+            var response = refusal?.diagnosed(adding: meant) ?? notFound(request, address, hint: meant)
+            if refusal != nil, response.header(Evidence.headerName) == nil { response = response.known(by: .unserved) }
             // Calls of the control API aren't recorded, nor are mistyped ones.
             if address.host == nil, address.path.hasPrefix(Endpoint.controlRoot + "/") {
                 return .now(identified(response, request, at: address, id: context.id))
