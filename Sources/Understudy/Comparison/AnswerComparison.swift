@@ -35,7 +35,7 @@ struct AnswerComparison {
     /// The JSON members of error answers whose values differ in every answer. Members with secrets aren't listed.
     private static let momentary: Set<String> = [
         "state", "nonce", "request_id", "requestid", "trace_id", "fbtrace_id", "correlation_id", "timestamp", "id",
-        "url",
+        "url", "date", "request-id", "client-request-id",
     ]
     /// The number of seconds by which lifetimes, such as `expires_in`, may differ between the provider's answer and
     /// this program's.

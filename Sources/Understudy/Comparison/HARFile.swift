@@ -48,7 +48,14 @@ package struct HARFile: Sendable {
         var entries: [Entry] = []
         for item in list.items { entries.append(try HARFile.entry(item)) }
         self.entries = entries
-        began = list.items.first?["startedDateTime"]?.string.flatMap { HARFile.instant($0) }
+        guard let start = list.items.first?["startedDateTime"] else {
+            began = nil
+            return
+        }
+        guard let began = start.string.flatMap({ HARFile.instant($0) }) else {
+            throw Issues([Issue(start, "expected a time such as \"2026-04-01T12:00:00Z\"")])
+        }
+        self.began = began
     }
 
     private static func entry(_ json: LocatedJSON) throws(Issues) -> Entry {
