@@ -31,7 +31,10 @@ struct ChangesCommand: ParsableCommand {
     private func days() throws -> (from: Day, to: Day) {
         let from = try ChangesCommand.day(from, from: "--from")
         let to = try to.map { try ChangesCommand.day($0, from: "--to") } ?? .today
-        guard from <= to else { throw ValidationError("--from: \(from) is after \(to), the day of --to.") }
+        guard from <= to else {
+            let end = self.to == nil ? "the last day that this version knows" : "the day of --to"
+            throw ValidationError("--from: \(from) is after \(to), \(end).")
+        }
         return (from, to)
     }
 

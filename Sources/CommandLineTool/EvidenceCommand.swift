@@ -35,6 +35,9 @@ struct EvidenceCommand: ParsableCommand {
 
     func run() throws {
         let all = try Providers.evidence()
+        let provider = provider.map { given in
+            all.first { [$0.name, $0.title].contains { $0.lowercased() == given.lowercased() } }?.name ?? given
+        }
         if let provider, !all.contains(where: { $0.name == provider }) {
             let names = all.map(\.name)
             throw ValidationError(
@@ -49,9 +52,10 @@ struct EvidenceCommand: ParsableCommand {
         }
         for (_, title, rows) in found {
             guard provider != nil else {
-                Terminal.print("\(title): \(EvidenceCommand.counts(rows))")
+                Terminal.print("\(title): \(EvidenceCommand.counts(rows, of: kind))")
                 continue
             }
+            if rows.isEmpty { Terminal.print("\(title): no fact has this kind of source") }
             for row in rows {
                 Terminal.print("\(row.subject) \(row.name)\(row.text.isEmpty ? "" : ": \(row.text)")")
                 Terminal.print("    \(row.evidence.line)")
@@ -70,8 +74,8 @@ struct EvidenceCommand: ParsableCommand {
         return .object(object)
     }
 
-    private static func counts(_ rows: [EvidenceTable.Row]) -> String {
-        Evidence.Kind.allCases.map { kind in
+    private static func counts(_ rows: [EvidenceTable.Row], of wanted: String?) -> String {
+        Evidence.Kind.allCases.filter { wanted == nil || $0.rawValue == wanted }.map { kind in
             "\(rows.count { $0.evidence.kind == kind }) \(kind.rawValue)"
         }.joined(separator: ", ")
     }

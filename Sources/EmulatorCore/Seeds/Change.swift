@@ -6,7 +6,7 @@ import Time
 package struct Day: Comparable, Hashable, Sendable, CustomStringConvertible {
     /// The latest date whose provider behaviour this version knows. Worlds imitate the behaviour of this date by
     /// default.
-    package static let today = Day(unchecked: "2026-11-26")
+    package static let today = Day(unchecked: "2026-11-28")
     /// A date after all changes that providers have announced.
     package static let next = Day(unchecked: "9999-12-31")
     package static let word = "next"
