@@ -83,7 +83,7 @@ package struct EndpointCatalog: Sendable {
 
     /// The largest number of comparisons that checking a seed's faults may take, between bytes and between paths. So
     /// many comparisons take about a second.
-    private static let comparisons = (bytes: 400_000_000, paths: 2_000_000)
+    private static let comparisons = (bytes: 400_000_000, paths: 4_000_000)
 
     /// Returns the reasons why faults and sign-in outcomes that a seed orders can't be carried out; none if they can.
     /// Stops when there are as many reasons as an error message lists.
