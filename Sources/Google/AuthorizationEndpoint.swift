@@ -123,7 +123,8 @@ struct GoogleSignIn: PersonPagesFlow {
                         usedBy: exchange.spentBy,
                         details: GoogleGrant.CodeDetails(
                             token: details,
-                            givesRefreshToken: request.isOffline && (isConsent || request.client.type.isInstalled))))
+                            givesRefreshToken: request.isOffline && (isConsent || request.client.type.isInstalled),
+                            popupOrigin: request.relayOrigin)))
                 code = text
             }
             let wantsToken = request.responseTypes.contains("token")

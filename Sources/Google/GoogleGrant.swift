@@ -12,6 +12,8 @@ struct GoogleGrant: GrantToClient {
         let token: TokenDetails
         /// Whether redeeming the authorization code also brings a refresh token.
         let givesRefreshToken: Bool
+        /// The origin of the page that opened the pop-up for which the code was issued; `nil` for any other code.
+        var popupOrigin: String?
     }
 
     /// The details of one authorization at Google. Its tokens have only the scopes that the person granted in it. With

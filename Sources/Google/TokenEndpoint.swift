@@ -87,8 +87,13 @@ extension GoogleProvider {
         let code = form["code"] ?? ""
         guard !code.isEmpty else { throw GoogleError.missing("code") }
         let audience = try self.audience(form, of: client)
+        // The code of a pop-up is redeemed with `postmessage`, which libraries send, or with the origin of the page:
+        // https://developers.google.com/identity/oauth2/web/guides/use-code-model#popup_mode
+        let known = exchange.world.read { $0.find(AuthorizationCode<GoogleGrant>.self, code) }
+        let isOrigin = known?.details.popupOrigin.map { $0 == form["redirect_uri"] } ?? false
         let request = Redemption.Request(
-            code: code, client: client.id, redirectURI: form["redirect_uri"],
+            code: code, client: client.id,
+            redirectURI: isOrigin ? GoogleProvider.popupRedirectURI : form["redirect_uri"],
             codeVerifier: form["code_verifier"].flatMap { $0.isEmpty ? nil : $0 }, exchange: exchange.id)
         // Google's order isn't documented.
         let redemption = Redemption(
@@ -149,13 +154,7 @@ extension GoogleProvider {
     /// must then be missing, empty, or a redirect URI of the backend
     /// (<https://developers.google.com/identity/sign-in/ios/offline-access>), and not `postmessage`
     /// (<https://github.com/zquestz/omniauth-google-oauth2/issues/272>).
-    ///
-    /// For the code of a pop-up, the parameter is `postmessage`, which libraries send, or the origin of the page
-    /// (<https://developers.google.com/identity/oauth2/web/guides/use-code-model#popup_mode>).
     private static func redirectURI(_ sent: String?, fits authorized: String?, _ client: GoogleClient) -> Bool {
-        if authorized == GoogleProvider.popupRedirectURI {
-            return sent == authorized || sent.flatMap { JavaScriptOrigin($0) }.map { client.takes($0) } ?? false
-        }
         guard authorized == nil else { return sent == authorized }
         return (sent ?? "").isEmpty || client.takes(sent ?? "")
     }

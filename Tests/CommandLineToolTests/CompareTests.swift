@@ -407,6 +407,10 @@ struct CompareTests {
                 "$.log.entries[0].request.method: expected an HTTP method"
             ),
             (
+                #"{"log":{"entries":[{"startedDateTime":"01/07/2026","request":{"method":"GET","url":"https://x/"},"response":{"status":200}}]}}"#,
+                "$.log.entries[0].startedDateTime: expected a time such as"
+            ),
+            (
                 #"{"log":{"entries":[{"request":{"method":"GET","url":"x y"}}]}}"#,
                 "$.log.entries[0].request.url: expected an http or https URL"
             ),

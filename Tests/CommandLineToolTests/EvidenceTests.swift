@@ -30,6 +30,17 @@ struct EvidenceCommandTests {
         #expect(!rows.isEmpty && rows.allSatisfy { $0["kind"] == "chosen" && $0["source"] != nil })
     }
 
+    @Test("a provider's title is taken as its name, and a kind without facts is said to have none")
+    func titles() throws {
+        for (name, title) in [("openid", "OpenID Connect"), ("apple", "APPLE")] {
+            try #expect(Tool.run("evidence", title).output == Tool.run("evidence", name).output)
+        }
+        let none = try Tool.run("evidence", "openid", "--kind", "recorded")
+        #expect(none.output == "OpenID Connect: no fact has this kind of source\n", "\(none)")
+        let counts = try Tool.run("evidence", "--kind", "chosen")
+        #expect(counts.output.contains(" chosen\n") && !counts.output.contains("documented"), "\(counts)")
+    }
+
     @Test(
         "names that can't be are usage errors",
         arguments: [

@@ -86,6 +86,15 @@ struct ExecTests {
                 ])
         }
         let unavailable = try run("unavailable")
+        // Nobody asks for the keys again.
+        let keys = try Shell.run(
+            Tool.path,
+            [
+                "exec", "--rehearse", "unavailable", "--port", "0", "--seed", seed, "--log-file", "/dev/null", "--",
+                "bash", "-c",
+                #"until [ "$(curl -s -o /dev/null -w '%{http_code}' "$APPLE_BASE_URL/auth/keys")" = 503 ]; do :; done"#,
+            ])
+        #expect(keys.errors.contains(#/nothing followed r\d+ GET appleid\.apple\.com/auth/keys/#), "\(keys)")
         #expect(unavailable.output.contains("503 ") && !unavailable.output.contains("{\"rehear"), "\(unavailable)")
         #expect(unavailable.errors.contains(#/ordered fault .*, and then r\d+ was refused: /#))
         let both = try run("member-order,unknown-members")

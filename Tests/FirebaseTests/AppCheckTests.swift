@@ -73,7 +73,7 @@ struct AppCheckTests {
     @Test(
         "what attests no app is refused",
         arguments: [
-            ("exchangeDebugToken", ["debugToken": "another"], app, "debugTokens"),
+            ("exchangeDebugToken", ["debugToken": "another"], app, "doesn't list this debug token"),
             ("exchangeDebugToken", ["debugToken": "6d8b25c2-debug"], "1:2:web:x", "doesn't list the app"),
             ("exchangeRecaptchaEnterpriseToken", ["recaptchaEnterpriseToken": "x"], app, "unknown or was used"),
             ("exchangeRecaptchaV3Token", ["recaptcha_v3_token": "bot"], app, "score is 0.4"),

@@ -86,20 +86,28 @@ struct BrowserScriptTests {
     }
 
     @Test(
-        "the code of a pop-up is redeemed with the page's origin, if the client has it",
-        arguments: [(BrowserScriptTests.origin, 200), ("https://other.example", 400)])
+        "the code of a pop-up is redeemed with postmessage, or with the origin of the page that opened it",
+        arguments: [
+            ("postmessage", 200), (BrowserScriptTests.origin, 200), ("http://localhost:3000", 400),
+            ("https://app.example/login", 400), ("storagerelay://https/app.example?id=auth1", 400),
+        ])
     func popupOrigin(sent: String, status: Int) throws {
-        let signedIn = try fixture.client.post(
-            "\(FirebaseFixture.control)/google/authorizations",
-            json: ["client": "buttons", "serverClient": "buttons", "account": "ada"])
+        try fixture.order(["provider": "google", "outcome": "approve", "account": "ada"])
+        let popup = try get(
+            "/o/oauth2/v2/auth",
+            [
+                "client_id": "buttons", "response_type": "code", "scope": "openid",
+                "redirect_uri": "storagerelay://https/app.example?id=auth1",
+            ])
+        let code = try #require(popup.text.firstMatch(of: #/code&quot;:&quot;(.+?)&quot;/#)?.1, "\(popup)")
         let answer = try fixture.client.post(
             "/oauth2.googleapis.com/token",
             form: [
                 "client_id": "buttons", "client_secret": GoogleFixture.secret, "redirect_uri": sent,
-                "grant_type": "authorization_code",
-                "code": signedIn["serverAuthCode"] ?? "",
+                "grant_type": "authorization_code", "code": String(code),
             ])
         #expect(answer.status == status, "\(answer)")
+        if status == 400 { #expect(answer["error"] == "redirect_uri_mismatch") }
     }
 
     @Test("One Tap's frame may stand in pages of the origin that asks, and in no other")

@@ -63,7 +63,7 @@ struct NativeSignInTests {
 
     // https://github.com/MomenSherif/react-oauth/issues/252
     @Test(
-        "a popup's code is redeemed with postmessage, or an origin of the client",
+        "a popup's code is redeemed with postmessage alone, where no page asked for it",
         arguments: [("postmessage", 200), (GoogleFixture.callback, 400), ("", 400), (nil, 400)])
     func popup(sent: String?, status: Int) throws {
         let signedIn = try fixture.native([

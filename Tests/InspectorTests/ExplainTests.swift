@@ -65,7 +65,8 @@ import Testing
     @Test("a code that expired, and one that came to another address") func lateCode() throws {
         let callback = try fixture.gitHubCallback()
         let other = callback.replacingOccurrences(of: "/callback?", with: "/elsewhere?")
-        #expect(try fixture.explain(other).findings.contains { $0.hasPrefix("WRONG") && $0.contains("redirect_uri") })
+        #expect(
+            try fixture.explain(other).findings.contains { $0.hasPrefix("WRONG the code was issued for redirect_uri") })
         _ = try fixture.call("clock", ["advance": "11m"])
         #expect(try fixture.explain(callback).findings.contains { $0.hasPrefix("WRONG") && $0.contains("expired") })
     }

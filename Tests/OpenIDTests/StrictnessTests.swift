@@ -116,7 +116,7 @@ struct StrictnessTests {
         #expect(token != nil)
         let answer = try trade(token, "access_token", actor)
         #expect(answer["error"] == "invalid_request")
-        #expect(answer.diagnosis.contains("10"))
+        #expect(answer.diagnosis.contains("more than 10"))
     }
 
     @Test("fields without a value count as left out, and none may occur twice")
@@ -170,7 +170,7 @@ struct StrictnessTests {
         #expect(try userInfo(tokens["refresh_token"]).diagnosis.contains("it is a refresh token"))
         let own = try fixture.token(["grant_type": "client_credentials"])
         #expect(own.json["scope"] == nil)
-        #expect(try !userInfo(own["access_token"]).diagnosis.isEmpty)
+        #expect(try userInfo(own["access_token"]).diagnosis.contains("issued to the client itself"))
         try fixture.advance("61m")
         #expect(try userInfo(tokens["access_token"]).diagnosis.contains("expired 60 s ago"))
         let other = try post(

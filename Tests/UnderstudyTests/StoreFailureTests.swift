@@ -187,6 +187,7 @@ struct StoreFailureTests {
         #expect(throws: StartError.self) { try start() }
         try users.replacingOccurrences(of: "u1@", with: "u2@").write(
             toFile: "\(exported.path)/accounts.json", atomically: true, encoding: .utf8)
-        #expect(throws: StartError.self) { try start(importing: exported.path) }
+        let error = #expect(throws: StartError.self) { try start(importing: exported.path) }
+        #expect(error?.description.contains("made from seed and import") == true)
     }
 }

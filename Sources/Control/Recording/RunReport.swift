@@ -57,10 +57,9 @@ package struct RunReport {
         }
         // A request that names no client, such as one for keys, is in no sign-in. If it got 503, it should come again.
         var later: Set<String> = []
-        for document in documents.reversed() {
-            let isNew = later.insert("\(document.known.exchange.world) \(document.name)").inserted
-            let isUnavailable = document.known.exchange.response.status == 503
-            guard isNew, isUnavailable, document.isSurprise, document.known.client == nil else { continue }
+        let latest = documents.reversed().filter { later.insert("\($0.known.exchange.world) \($0.name)").inserted }
+        for document in latest.reversed()
+        where document.isSurprise && document.known.client == nil && document.known.exchange.response.status == 503 {
             losses.append("nothing followed \(document.surprise)")
         }
         var lines = ["the rehearsal (--rehearse) varied \(surprised.count) of \(documents.count) responses"]

@@ -245,14 +245,13 @@ struct HostAliases {
         guard let places = places[host] else { return [] }
         var found: [String] = []
         // A short address stands for a path that ends before a slash of this one, or where this one ends.
-        var end: String.Index? = path.startIndex
-        for _ in 0...depth + 1 {
-            guard let place = end else { break }
-            if place == path.endIndex || path.utf8[place] == UInt8(ascii: "/") {
-                found += (places[String(path[..<place])] ?? []).map { $0.prefix + path[place...] }
+        var end = path.startIndex
+        for _ in 0...depth {
+            if end == path.endIndex || path.utf8[end] == UInt8(ascii: "/") {
+                found += (places[String(path[..<end])] ?? []).map { $0.prefix + path[end...] }
             }
-            guard place < path.endIndex else { break }
-            end = path.utf8[path.utf8.index(after: place)...].firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
+            guard end < path.endIndex else { break }
+            end = path.utf8[path.utf8.index(after: end)...].firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
         }
         for metadata in HostAlias.metadata where path.hasPrefix(metadata) {
             found += (places[String(path.dropFirst(metadata.count))] ?? []).map { metadata + $0.prefix }

@@ -64,9 +64,9 @@ package struct EndpointCatalog: Sendable {
     /// The total length of all endpoints' paths that have parameters. Each path is compared byte by byte with the path
     /// pattern of an ordered fault.
     private let patternBytes: Int
-    /// The short addresses of all endpoints: paths without the provider's host, such as `/oidc/corp/token`.
-    private let shortPaths: Set<String>
-    private let shortPathsBySegment: [Substring: [String]]
+    /// The short addresses of all endpoints (paths without the provider's host, such as `/oidc/corp/token`), by the
+    /// first segment, such as `oidc`.
+    private let shortPaths: [Substring: [String]]
     /// The different lists of errors that each provider's endpoints have.
     private let errors: [String: [EndpointTraits.Errors]]
 
@@ -76,13 +76,13 @@ package struct EndpointCatalog: Sendable {
         errors = Dictionary(grouping: entries, by: \.provider).mapValues { entries in
             EndpointCatalog.different(entries).compactMap(\.traits.errors)
         }
-        let paths = entries.flatMap { $0.shortPaths.map(\.text) }
-        shortPaths = Set(paths)
-        shortPathsBySegment = Dictionary(grouping: paths) { $0.split(separator: "/").first ?? "" }
+        shortPaths = Dictionary(grouping: entries.flatMap { $0.shortPaths.map(\.text) }) {
+            $0.split(separator: "/").first ?? ""
+        }
     }
 
     /// The largest number of comparisons that checking a seed's faults may take, between bytes and between paths. So
-    /// many comparisons take about a second.
+    /// many comparisons take three seconds at most.
     private static let comparisons = (bytes: 400_000_000, paths: 4_000_000)
 
     /// Returns the reasons why faults and sign-in outcomes that a seed orders can't be carried out; none if they can.
@@ -262,8 +262,9 @@ package struct EndpointCatalog: Sendable {
     private func shortPaths(like match: FaultMatch) -> [String] {
         guard match.host == nil, let path = match.path, !path.isPattern else { return [] }
         let segment = path.text.split(separator: "/").first ?? ""
-        let near = segment == ".well-known" ? [] : shortPathsBySegment[segment] ?? []
-        return near.isEmpty && shortPaths.contains(path.text) ? [path.text] : near
+        let near = shortPaths[segment] ?? []
+        // All issuers have metadata there, so these addresses aren't near each other.
+        return segment == ".well-known" ? near.filter { $0 == path.text } : near
     }
 
     /// Returns the first of all endpoints at which faults can have the same effects.

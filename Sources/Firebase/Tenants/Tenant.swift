@@ -5,8 +5,11 @@ import Worlds
 /// A tenant of a Firebase project: a separate set of users, with its own sign-in methods.
 /// <https://cloud.google.com/identity-platform/docs/multi-tenancy>
 struct Tenant: Row {
-    static let table = Table<Tenant>("firebase.tenant", sortedBy: order, size: { $0.others.size })
+    static let table = Table<Tenant>("firebase.tenant", sortedBy: order, size: { $0.size })
     static let order = SortedIndex<Tenant>("order") { [place(of: $0.project) + $0.id] }
+
+    /// The number of bytes of the tenant's settings.
+    private var size: Int { others.size + (displayName?.utf8.count ?? 0) }
 
     fileprivate(set) var project: String
     let id: String
