@@ -31,11 +31,11 @@ struct AppleDirectory: Sendable {
         /// The client's primary App ID. A person's consent to one client counts for all clients with the same primary
         /// App ID.
         let group: String
-        /// The primary app of a Services ID, which the seed's member `primaryApp` names; `nil` for an app.
+        /// The primary App ID that the seed gives for a Services ID; `nil` if the client is itself an App ID.
         let primaryApp: String?
         let returnURLs: [String]
-        /// The registered return URLs that a request may use, except those in `anyPortReturnURLs`. A registered URL
-        /// that breaks Apple's rules, such as one without https, can't be used.
+        /// The registered return URLs that a request may use, without those that match any port. A registered URL that
+        /// breaks Apple's rules, such as one without https, can't be used.
         let usableReturnURLs: Set<String>
         /// The usable return URLs that are registered with the port `*` and match any port.
         let anyPortReturnURLs: [RegisteredRedirectURI]
@@ -88,13 +88,12 @@ struct AppleDirectory: Sendable {
     }
 
     /// Returns a hint for the error message about an unknown App ID in a native sign-in. The hint names the App ID that
-    /// was probably meant or, if none is similar, the first App IDs of the seed.
+    /// was probably meant or, if no App ID is similar, some of the seed's App IDs.
     func appHint(for clientID: String) -> String {
         let hint = hint(for: clientID)
         return hint.isEmpty ? knownApps : hint
     }
 
-    /// A list of the first App IDs in the seed, for an error message.
     var knownApps: String {
         let apps = clients.values.filter { $0.kind == .app }.map(\.id).sorted().prefix(5)
         return Diagnosis.alternatives(Array(apps)).map { "; expected one such as \($0)" } ?? ""
@@ -126,11 +125,11 @@ enum FormerIdentifier: Hashable, Sendable {
 final class TransferredPeople: WorldCache {
     private struct Known {
         var accounts: [String: String] = [:]
-        /// The ID of the most recently added account whose identifiers are in the cache.
+        /// The ID of the newest account in the cache. Accounts that the test world got after this one aren't in the
+        /// cache yet.
         var last: String?
     }
 
-    /// The number of identifiers in the cache.
     var count: Int { known.withLock { $0.values.reduce(0) { $0 + $1.accounts.count } } }
 
     private static let page = 1_000
@@ -165,8 +164,6 @@ final class TransferredPeople: WorldCache {
 }
 
 extension World {
-    /// Returns the account to which an Apple identifier belongs; `nil` if no account has it. `kind` says whether the
-    /// identifier is a `sub` or a transfer identifier.
     func account(_ text: String, as kind: FormerIdentifier) -> Account? {
         guard let id = caches[TransferredPeople.self].account(text, as: kind, in: self) else { return nil }
         return read { $0.account(id) }

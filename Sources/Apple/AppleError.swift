@@ -32,8 +32,8 @@ struct AppleError: Error, Sendable {
         AppleError(.serverError, nil, Diagnosis("the ID token can't be signed: \(failure.description)"))
     }
 
-    /// The HTTP status of the error response: 500 for failures of the server, which Apple doesn't document, and
-    /// otherwise 400.
+    /// The HTTP status of the error response: 400, or 500 for a failure of the server. Apple doesn't document such
+    /// failures.
     private var status: Int { code == .serverError ? 500 : 400 }
 
     private var evidence: Evidence? { AppleProvider.evidence.ofError(code.rawValue, description) }

@@ -18,7 +18,7 @@ struct AppleGrant: OAuthGrant {
 
     static let tables = GrantTables<AppleGrant>(
         "apple", rememberingCodes: .minutes(5), indexes: [bySubject, byRelayAddress])
-    /// The index of consents by the `sub` that the person has at the team's clients.
+    /// The index that finds a consent by the person's `sub`, which is the same for all clients of a developer team.
     static let bySubject = Index<AppleGrant, String>("subject") {
         AppleIdentifiers.subject(account: $0.account, team: $0.team)
     }
@@ -32,11 +32,11 @@ struct AppleGrant: OAuthGrant {
     let group: String
     /// The ID of the client at which the person first consented.
     let client: String
-    /// The time of the person's first consent.
+    /// The time at which the person first consented to the app group.
     let since: Instant
     var sharesEmail: Bool
     var scopes: Set<AppleScope>
-    /// Whether Apple's relay forwards mail from the app to the person.
+    /// Whether Apple's private email relay forwards mail from the app to the person.
     var forwardsMail = true
 
     var key: String { AppleGrant.key(account, team: team, group: group) }
@@ -59,7 +59,8 @@ struct EndedGrant: Row {
     let key: String
     let account: String
     let subject: String
-    /// The person's relay address at the team; `nil` if the person shared the real address.
+    /// The relay address that hides the person's real address from the developer team; `nil` if the person shared the
+    /// real address.
     let relayAddress: String?
 
     init(_ grant: AppleGrant) {
@@ -184,8 +185,9 @@ extension AppleProvider {
         }
     }
 
-    /// Returns the consent to which a token belongs; `nil` if the token isn't valid or belongs to a different client.
-    /// The request's `token_type_hint` isn't needed, because the form of Apple's tokens shows their kind.
+    /// Returns the consent for which Apple issued a token; `nil` if the token isn't valid, or was issued to a different
+    /// client than the one that sends it. The request's `token_type_hint` isn't needed, because the form of Apple's
+    /// tokens shows their kind.
     private func grant(of text: String, _ client: AppleDirectory.Client, _ world: World) -> AppleGrant? {
         world.read { tables in
             guard let token = tables.find(Token<AppleGrant>.self, text), token.client == client.id,

@@ -93,8 +93,6 @@ extension AppleProvider {
         return item
     }
 
-    /// Makes the inspector's button that causes an event in a person's Apple Account, which Apple then reports to the
-    /// team's server.
     private func event(
         _ kind: AppleEvent.Kind, _ label: String, _ grant: AppleGrant, isDestructive: Bool = false
     ) -> InspectedAction {
@@ -196,8 +194,8 @@ extension AppleProvider {
 }
 
 extension AppleProvider {
-    /// Returns a remark on a recorded authorization response that has a code but no name of the person, although the
-    /// request had the scope `name`.
+    /// Returns a remark for developers if a recorded authorization response has a code but no name of the person,
+    /// although the request had the scope `name`.
     static func remarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
         guard (200..<300).contains(exchange.response.status) else { return [] }
         let names = Set(exchange.responseFindings.map(\.name))
@@ -206,7 +204,7 @@ extension AppleProvider {
         return scopes.contains("name") ? [onlyOnce] : []
     }
 
-    /// The remark that Apple sends the name only once:
+    /// The remark for developers that Apple sends a person's name only at the first sign-in:
     /// <https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple>
     private static let onlyOnce =
         "Apple sends the name and, natively, the address only the first time that a person authorizes an app of the team: keep "

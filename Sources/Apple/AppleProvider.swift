@@ -85,8 +85,8 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         "https://developer.apple.com/documentation/signinwithapplerestapi/request-an-authorization-to-the-sign-in-with-apple-server."
     )
 
-    /// Describes an authorization request with the response mode `web_message`, which comes from a pop-up; `nil` for
-    /// any other request.
+    /// Describes an authorization request with the response mode `web_message`, which pop-ups use; `nil` for any other
+    /// request.
     private static func authorizationStep(_ exchange: RecordedExchange) -> Step? {
         exchange.request.queryForm["response_mode"] == ResponseMode.webMessage.rawValue
             ? Step(.authorization, "pop-up of Sign in with Apple JS") : nil

@@ -14,7 +14,6 @@ package struct AppleSection: SeedSection {
         case string
     }
 
-    /// The Apple developer teams, with their clients and keys.
     package let teams: [Team]
     let issuer: IssuerChoice
     let booleanClaims: BooleanClaims
@@ -216,7 +215,8 @@ extension TextRule {
         10, about: "ten letters and digits, as Apple's signing keys are named")
 }
 
-/// A person's settings at Apple, without the identifiers, which depend on the developer team.
+/// A person's settings at Apple. The person's identifiers aren't among them, because they are different at each
+/// developer team.
 struct AppleProfile: AccountProfile {
     static let name = "apple"
     static let about = "The person at Apple."
@@ -309,7 +309,6 @@ enum AppleToken {
         String(decoding: text(Array(Hex.encode(random.bytes(16)).utf8)[...]), as: UTF8.self)
     }
 
-    /// The first letter of Apple's codes or tokens of this kind.
     private var letter: UInt8 {
         switch self {
         case .code: UInt8(ascii: "c")
@@ -331,8 +330,8 @@ enum AppleToken {
         return text
     }
 
-    /// Whether a text is a code or token of this kind that this stand-in for Apple has made. The end of such a text is
-    /// a digest of its beginning.
+    /// Whether this stand-in for Apple has made a text as a code or token of this kind. The end of such a text is a
+    /// digest of its beginning.
     func fits(_ text: String) -> Bool {
         guard text.utf8.count == AppleToken.length else { return false }
         let bytes = Array(text.utf8)

@@ -22,8 +22,8 @@ extension AppleProvider {
         return app.client("APPLE").id == nil && app[names] == nil ? .nothing : .client
     }
 
-    /// Adds an Apple developer team with a key, an app and a Services ID to a new seed. If the app's configuration has
-    /// a key, only the key's public half is used.
+    /// Adds an Apple developer team with a key, an App ID and a Services ID to a new seed. If the configuration of the
+    /// developer's app has a private key, only its public half is used.
     package static func begin(_ start: inout StartingSeed) throws(KeyError) {
         guard start.includes(AppleSection.name) else { return }
         let client = start.app.client("APPLE")

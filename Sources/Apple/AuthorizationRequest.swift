@@ -122,8 +122,7 @@ struct AuthorizationRequest: CheckedAuthorization {
     }
 
     /// Returns Apple's error for an unusable code challenge. Apple doesn't document PKCE, but has checked code
-    /// verifiers since the change ``AppleProvider/codeVerifiers`` of October 2024. The accepted methods are those of
-    /// RFC 7636.
+    /// verifiers since October 2024 (``AppleProvider/codeVerifiers``). The accepted methods are those of RFC 7636.
     private static func refusal(of fault: CodeChallenge.Fault) -> AppleError {
         let diagnosis =
             switch fault {

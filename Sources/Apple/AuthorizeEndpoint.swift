@@ -10,7 +10,6 @@ import Time
 // Quirks: PKCE isn't documented, and enforced where a client uses it. A request that can't be granted ends at Apple's own page; only a person's decision, a cancel
 // included, travels to the return URL. `user` comes once, the first time the person authorizes the app group.
 
-/// The sign-in at Apple's authorization endpoint.
 struct AppleSignIn: AuthorizationFlow {
     let apple: AppleProvider
 
@@ -159,8 +158,8 @@ struct AppleSignIn: AuthorizationFlow {
     }
 
     /// Redirects a browser from a loopback address to `appleid.apple.com.localhost`, if the client is on the same site
-    /// as this server. Apple's form post is cross-site, so browsers don't send the client's `SameSite=Lax` cookies with
-    /// it. The redirect makes this server's form post cross-site, too.
+    /// as this server. From there, the form post to the client is cross-site, as it is from Apple, and browsers don't
+    /// send the client's `SameSite=Lax` cookies with it.
     private func moveToOtherSite(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response? {
         guard apple.settings.crossSiteFormPost, request.mode == .formPost, exchange.address.form == .prefix,
             exchange.request.header("Accept")?.contains("text/html") ?? false,
@@ -177,15 +176,16 @@ struct AppleSignIn: AuthorizationFlow {
     }
 }
 
-/// A person's consent in a sign-in at Apple: the account, the scopes, the name, and whether the address is shared.
+/// A person's consent in a sign-in at Apple: the account, the scopes, the name, and whether the person shares the real
+/// email address.
 struct Approval: Sendable {
     let account: Account
     let sharesEmail: Bool
     let name: Account.Name
     let scopes: Set<AppleScope>
 
-    /// Makes a person's consent. The seed's settings of the person apply, except for those that a test has set in
-    /// `outcome`.
+    /// Makes a person's consent from the person's settings in the seed. Settings that a test has given in `outcome`
+    /// take their place.
     init(account: Account, asked scopes: Set<AppleScope>, outcome: Outcome? = nil) {
         self.account = account
         sharesEmail = outcome?.shareEmail ?? account.apple.shareEmail
@@ -219,7 +219,8 @@ struct Authorization: Sendable {
 }
 
 extension AppleProvider {
-    /// Records a person's consent, and makes an authorization code; `nil` if the account doesn't exist any more.
+    /// Records a person's consent, and makes an authorization code. Returns `nil` if the account doesn't exist any
+    /// more.
     func authorize(
         _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?,
         challenge: CodeChallenge? = nil

@@ -36,7 +36,6 @@ package struct ClientSecret: Sendable {
 
     package init(_ text: String) throws(JWS.Malformed) { jws = try JWS(parsing: text) }
 
-    /// Returns the findings about the header of the client secret.
     package func headerFindings() -> [Finding] {
         let algorithm = jws.algorithm ?? "missing"
         return [
@@ -51,7 +50,7 @@ package struct ClientSecret: Sendable {
         ]
     }
 
-    /// Returns the findings about the `iat` and `exp` of the client secret. `now` is the present time.
+    /// Returns the findings about the `iat` and `exp` of the client secret.
     package func timeFindings(now: Instant) -> [Finding] {
         if ["iat", "exp"].contains(where: { jws.claims[$0]?.isInMilliseconds ?? false }) {
             return [Finding(false, "iat or exp is in milliseconds: JWT times are seconds since 1970")]
@@ -193,8 +192,8 @@ extension AppleProvider {
         return client
     }
 
-    /// Returns an error message about a missing `client_id`. The message says so if the client has sent its credentials
-    /// in a way that Apple doesn't read.
+    /// Returns the error message about a missing `client_id`. If the client sent its credentials in an `Authorization`
+    /// header or in a body that isn't a form, the message says that Apple doesn't read them there.
     private func missingClientID(_ request: Request) -> Diagnosis {
         if request.header("Authorization")?.lowercased().hasPrefix("basic ") ?? false {
             return Diagnosis(
@@ -279,6 +278,5 @@ extension AppleProvider {
 }
 
 extension AppleSection.Team {
-    /// The client IDs of the team's apps and services.
     fileprivate var clientIDs: [String] { apps.map(\.bundleID) + services.map(\.id) }
 }

@@ -102,8 +102,8 @@ extension AppleProvider {
         }
     }
 
-    /// Causes the event that a test has ordered, sends Apple's notification of it, and returns the result of the
-    /// delivery.
+    /// Causes the event that a test has requested, sends Apple's notification of the event, and returns the result of
+    /// the delivery.
     private func notify(_ exchange: Exchange, _ body: NotificationOrder) async throws -> Response {
         let (kind, accountID, clientID) = (body.kind, body.account, body.client)
         guard let client = directory.clients[clientID] else {
@@ -167,7 +167,8 @@ extension AppleProvider {
         return { exchange in try tell(of: ended, in: exchange) }
     }
 
-    /// Notifies the developer teams that the accounts of these ended consents were deleted.
+    /// Notifies the developer teams that a person's account was deleted. `ended` contains the consents that the person
+    /// had given to the teams' clients.
     private func tell(of ended: [AppleGrant], in exchange: Exchange) throws {
         for grant in ended {
             let event = AppleEvent(kind: .accountDeleted, account: grant.account, client: grant.client, grant: grant)

@@ -123,7 +123,8 @@ struct HiddenPerson: Sendable {
     let forwardsMail: Bool
 }
 
-/// A relay address that stands for the sender of a mail to a hidden person, so that the person can answer the mail.
+/// A relay address that stands for the sender of a mail to a person with a hidden address, so that the person can
+/// answer the mail.
 struct RelayedSender: Row {
     static let table = Table<RelayedSender>("apple.relayedSender", limit: 10_000)
 
@@ -131,7 +132,7 @@ struct RelayedSender: Row {
     let key: String
     /// The sender's real address.
     let sender: String
-    /// The relay address of the hidden person who has received the sender's mail.
+    /// The relay address of the person who has received the sender's mail.
     let relayAddress: String
 
     /// Makes the relay address that stands for a sender, as recipients see it:
@@ -169,7 +170,8 @@ enum RelayAddressee: Sendable {
     case person(HiddenPerson)
     /// The mail is a person's reply, and goes to the app that has written to the person before.
     case app(Reply)
-    /// The mail reaches nobody. `endedBy` is the account whose relay address it was, before the address was given up.
+    /// The mail reaches nobody. `endedBy` is the account that had the relay address until its consent ended; `nil` if
+    /// no account had it.
     case nobody(endedBy: String?)
 
     struct Reply: Sendable {
@@ -320,7 +322,7 @@ struct RelayRefusal: Sendable {
         case switchedOff
     }
 
-    /// The part of the mail in which the unregistered address stands: the envelope's sender, or the header field From.
+    /// The part of the mail that contains the unregistered sender's address: the envelope, or the header field From.
     enum Place {
         case envelope
         case author
@@ -334,9 +336,9 @@ struct RelayRefusal: Sendable {
         [String(answer.code), answer.status, answer.text].compactMap { $0 }.joined(separator: " ")
     }
 
-    /// Returns the rejection of a mail from an unregistered sender. The text names the envelope's sender, as Apple's
-    /// does. If only the address in From isn't registered, the text names that address. Apple documents no text for
-    /// this case.
+    /// Returns the rejection of a mail from an unregistered sender. Apple's text names the envelope's sender. If only
+    /// the address in From isn't registered, the text here names that address, because Apple documents no text for this
+    /// case.
     static func unauthorized(
         _ address: String, _ place: Place, recipient: String, at team: AppleDirectory.Team,
         registeredAt others: [String]
@@ -418,8 +420,8 @@ struct RelayRefusal: Sendable {
                     "name the sender in the header From: https://www.rfc-editor.org/rfc/rfc5322#section-3.6.2")))
     }
 
-    /// Returns the rejection of a reply that doesn't come from the hidden person. It has the text for unregistered
-    /// senders, because Apple documents no text for such replies.
+    /// Returns the rejection of a reply that doesn't come from the person whose address is hidden. It has the text for
+    /// unregistered senders, because Apple documents no text for such replies.
     static func strangersReply(_ sender: String, _ recipient: String, _ account: Account) -> RelayRefusal {
         RelayRefusal(
             reason: .unauthorizedSender,
@@ -464,7 +466,7 @@ extension AppleProvider {
     }
 
     /// Handles `GET /_understudy/v1/apple/relay?from=…&to=…`, by which a test asks how Apple's relay decides about a
-    /// mail. The sender `from` is taken to be in the envelope and in From.
+    /// mail. The mail has the sender `from` both in the envelope and in the header field From.
     private func relayDecision(_ exchange: Exchange, _ question: Question) throws -> Response {
         let (sender, recipient) = (question.sender, question.recipient)
         let mail = RelayedMail(

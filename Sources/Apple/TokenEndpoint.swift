@@ -11,7 +11,6 @@ import Worlds
 // Quirks: every error of the client's has status 400. The client is authenticated before anything else is checked. A
 // code of the native flow has no redirect_uri. A refresh returns no new refresh token. Descriptions are often missing.
 
-/// The descriptions in Apple's error responses.
 private enum TokenText {
     static let expired = "The code has expired or has been revoked."
 }

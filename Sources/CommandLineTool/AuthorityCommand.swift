@@ -48,7 +48,8 @@ struct AuthorityCommand: ParsableCommand {
 
         @Option(
             name: .customLong("seed"),
-            help: ArgumentHelp("Seed files whose hosts the authority can certify, too.", valueName: "path"),
+            help: ArgumentHelp(
+                "Seed files: the authority can also certify the hosts that they name.", valueName: "path"),
             completion: .file()
         )
         var seeds: [String] = []
@@ -94,7 +95,7 @@ struct AuthorityCommand: ParsableCommand {
 struct TrustHint: Sendable {
     let place: String
     let note: String
-    /// Returns shell commands for the path of the authority's certificate.
+    /// Returns the shell commands. The argument is the path of the authority's certificate.
     let commands: @Sendable (String) -> [String]
 
     private init(_ place: String, _ note: String = "", _ commands: @escaping @Sendable (String) -> [String]) {
@@ -194,7 +195,6 @@ struct TrustBundle {
 struct BrowserStore {
     private static let files = ["cert9.db", "key4.db", "pkcs11.txt"]
 
-    /// The path of the copied certificate store.
     let path: String
     /// The path at which browsers look for the user's certificate store.
     let place: String
@@ -210,7 +210,7 @@ struct BrowserStore {
         guard let home = Environment.variable("HOME") else {
             throw Absence(
                 description:
-                    "browsers don't trust the certificate authority: HOME isn't set, and their certificate store is in it"
+                    "browsers don't trust the certificate authority: their certificate store is in HOME, which is unset"
             )
         }
         path = "\(directory)/nssdb"

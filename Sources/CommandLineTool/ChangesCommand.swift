@@ -3,11 +3,10 @@ import EmulatorCore
 import JSON
 import Understudy
 
-/// The command `understudy changes`, which lists how the providers' behaviour differs between two days.
 struct ChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "changes", abstract: "List how the providers' behaviour differs between two days.",
-        discussion: "\"understudy serve --as-of DAY\" behaves as the providers did on a day.")
+        discussion: "\"understudy serve --as-of DAY\" behaves as the providers did on that day.")
 
     @Option(help: ArgumentHelp("The earlier of the two days, such as 2026-04-01.", valueName: "day"))
     var from: String

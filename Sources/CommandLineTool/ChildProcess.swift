@@ -96,10 +96,10 @@ struct JobControl {
     let process: ChildProcess
     let terminal: ControllingTerminal?
 
-    /// The number of milliseconds after the command's end that the other processes of its group have to end. It matters
-    /// only if the command was told to end.
+    /// The number of milliseconds that the other processes of the command's group have to end after the command. It
+    /// matters only if the command was told to end.
     private static let grace = 1000
-    /// The greatest number of milliseconds until a process notices that it was stopped.
+    /// The greatest number of milliseconds until a process notices that it was stopped (suspended).
     private static let stopDelay = 100
 
     /// Forwards signals to the command until it has ended. A second signal that asks the command to end becomes
@@ -159,7 +159,7 @@ struct JobControl {
     }
 }
 
-/// Blocks the signals that this process handles, and lets it wait for them in one place.
+/// Blocks the signals that this process handles, so that it can wait for them in one place.
 struct Signals {
     private var set = sigset_t()
 

@@ -4,7 +4,6 @@ import JSON
 import Recordings
 import Understudy
 
-/// The command `understudy compare`, which lists the differences between this daemon's answers and a real provider's.
 struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",
@@ -28,7 +27,7 @@ struct CompareCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Behave as the providers did on a day, or \"next\" for announced changes. (default: the recording's day)",
+            "Behave as the providers did on this day; \"next\" adds announced changes. (default: the recording's day)",
             valueName: "day"))
     var asOf: String?
 
@@ -90,8 +89,8 @@ struct CompareCommand: ParsableCommand {
         let others = findings.filter { $0.outcome == .skipped(Comparison.otherHost) }.count
         Terminal.print(
             "\(compared.count) responses compared, \(compared.filter { !$0.differences.isEmpty }.count) differ; "
-                + "\(findings.count - compared.count - others) requests skipped, \(others) to hosts that Understudy "
-                + "doesn't impersonate")
+                + "\(findings.count - compared.count - others) requests skipped, and \(others) more to hosts that "
+                + "Understudy doesn't impersonate")
     }
 
     private static func document(_ findings: [Comparison.Finding]) -> JSONValue {

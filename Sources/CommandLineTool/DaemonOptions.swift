@@ -20,7 +20,7 @@ struct DaemonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Behave as the providers did on a day, such as 2026-04-01, or \"next\" for announced changes. (default: the day in the seed, else today)",
+            "Behave as the providers did on this day, such as 2026-04-01; \"next\" adds announced changes. (default: the day in the seed, else today)",
             valueName: "day"))
     var asOf: String?
 
@@ -99,7 +99,9 @@ struct DaemonOptions: ParsableArguments {
 
     @Option(
         name: .customLong("control-host"),
-        help: ArgumentHelp("Another host name at which the control API answers. May be repeated.", valueName: "name"))
+        help: ArgumentHelp(
+            "A host name at which the control API answers, besides loopback names and IP addresses. May be repeated.",
+            valueName: "name"))
     var controlHosts: [String] = []
 
     @Option(
@@ -246,13 +248,13 @@ struct DaemonOptions: ParsableArguments {
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// A value of the option `--world`. `NAME=PORT` opens a port for a world, and `NAME` chooses the world for requests
-/// that name no world.
+/// A value of the option `--world`. `NAME=PORT` opens a port for a test world, and `NAME` chooses the world for
+/// requests that name no world.
 struct WorldOption: Equatable {
     let name: String
     let port: UInt16?
 
-    /// Parses a value of the option `--world`, or of the option called `option`, which error messages name.
+    /// Parses the value of an option such as `--world`. `option` is the option's name, for error messages.
     init(_ text: String, option: String = "--world") throws {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         name = parts[0]
@@ -281,10 +283,10 @@ extension DaemonOptions {
         )
     }
 
-    /// Returns the name of the world for requests that name no world, or `nil` if no option chooses one.
+    /// Returns the name of the test world for requests that name no world, or `nil` if no option chooses one.
     func ownWorld() throws -> String? { try worldOptions.first { $0.port == nil }?.name }
 
-    /// Applies the options `--world`: sets the worlds' ports, and the world for requests that name no world.
+    /// Applies the options `--world`: sets the test worlds' ports, and the world for requests that name no world.
     func chooseWorlds(_ options: inout RunningServer.Options) throws {
         let chosen = try worldOptions
         let own = chosen.filter { $0.port == nil }.map(\.name)
@@ -299,7 +301,7 @@ extension DaemonOptions {
         try chooseMailWorlds(&options)
     }
 
-    /// Applies the options for mail: sets the SMTP ports of worlds.
+    /// Applies the options for mail: sets the SMTP ports of test worlds.
     private func chooseMailWorlds(_ options: inout RunningServer.Options) throws {
         let name = "--smtp-world"
         let chosen = try (mailWorlds.isEmpty ? Environment.list("SMTP_WORLD") : mailWorlds).map {
@@ -436,7 +438,7 @@ extension DaemonOptions {
         return nil
     }
 
-    /// Exports the users if an option asks for it. Returns `false` if they couldn't be written.
+    /// Exports the Firebase users if an option asks for it. Returns `false` if they couldn't be written.
     static func export(
         _ server: RunningServer, to directory: String?, _ output: LineWriter = .standardError
     ) -> Bool {
@@ -492,8 +494,7 @@ struct EvidenceOptions: ParsableArguments {
 
 /// A number of bytes as people write it in an option: `64MB`, `500kB`, `1GB`, `1MiB`, or without a unit.
 struct ByteCount: ExpressibleByArgument, Sendable {
-    static let expectation = "a size such as 64MB, 1 MB to 1 TB"
-    /// The sizes that the option allows, in bytes.
+    static let expectation = "a size from 1 MB to 1 TB, such as 64MB"
     private static let range = 1_000_000...1_000_000_000_000
     private static let units: [(suffix: String, bytes: Int)] = [
         ("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30), ("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000),

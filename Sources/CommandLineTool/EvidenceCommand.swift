@@ -3,7 +3,6 @@ import EmulatorCore
 import JSON
 import Understudy
 
-/// The command `understudy evidence`, which lists the public sources from which a provider's behaviour is known.
 struct EvidenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evidence", abstract: "List the public sources for what is known of a provider's behaviour.",

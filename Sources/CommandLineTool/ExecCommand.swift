@@ -146,8 +146,8 @@ struct ExecCommand: ParsableCommand {
         throw ExitCode(code == 0 && !(isExported && isWritten) ? 1 : code)
     }
 
-    /// The way in which the command of `understudy exec` reaches the daemon: by its address, by a proxy, or under the
-    /// real host names.
+    /// The way in which the command of `understudy exec` reaches the daemon: by the daemon's address, by a proxy, or by
+    /// the providers' real host names.
     private var way: Silence.Way {
         intercept ? .interception : (options.usesProxy ? .proxy : .address)
     }

@@ -4,8 +4,6 @@ import HTTPClient
 import JSON
 import Understudy
 
-/// The command `understudy health`, which tells whether a daemon is ready, for health checks of containers and for
-/// scripts that wait.
 struct HealthCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",

@@ -59,7 +59,7 @@ final class LineWriter: Sendable {
         wake.signal()
     }
 
-    /// Waits until all queued lines have been written or dropped, but not longer than `patience`.
+    /// Waits until all queued lines have been written or dropped. Returns `false` if that takes longer than `patience`.
     @discardableResult
     func flush(within patience: DispatchTimeInterval = patience) -> Bool {
         let done = DispatchSemaphore(value: 0)

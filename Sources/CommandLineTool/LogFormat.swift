@@ -4,7 +4,6 @@ import Logging
 import Platform
 import Time
 
-/// The format of the daemon's log lines.
 enum LogFormat: String, ExpressibleByArgument, CaseIterable {
     case text
     case json
@@ -43,7 +42,6 @@ private struct DroppedLines {
     }
 }
 
-/// Writes each line of the daemon's log as a JSON object.
 struct JSONLogHandler: LogHandler {
     let writer: LineWriter
     var logLevel = Logger.Level.info
@@ -107,7 +105,6 @@ struct LogFile {
     /// Redirects this process's standard error to the log file.
     func takeStandardError() { dup2(descriptor, STDERR_FILENO) }
 
-    /// Whether the log file is empty.
     var isEmpty: Bool {
         var known = stat()
         return fstat(descriptor, &known) == 0 && known.st_size == 0

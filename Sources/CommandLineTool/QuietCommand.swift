@@ -1,10 +1,9 @@
 import Platform
 import Understudy
 
-/// Runs a program of the system to its end, without any input and output.
 enum QuietCommand {
-    /// Runs a program of the system, and returns its exit code, or `nil` if the program isn't installed or a signal
-    /// ended it.
+    /// Runs a program of the system without any input and output. Returns its exit code, or `nil` if the program isn't
+    /// installed or a signal ended it.
     static func run(_ command: [String]) -> Int32? {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

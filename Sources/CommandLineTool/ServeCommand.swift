@@ -99,7 +99,6 @@ struct PortObstacle: CustomStringConvertible {
         return result == 0 ? nil : errno
     }
 
-    /// The reason why the ports can't be opened, the consequence for the command, and the remedy.
     var description: String {
         let reason =
             switch code {
@@ -109,12 +108,12 @@ struct PortObstacle: CustomStringConvertible {
             }
         let remedy =
             code == EACCES || code == EPERM
-            ? "\"sudo sysctl net.ipv4.ip_unprivileged_port_start=80\" lets the command stay in the machine's network, or "
+            ? "; after \"sudo sysctl net.ipv4.ip_unprivileged_port_start=80\", no isolated network is needed"
             : ""
         return
             "\(reason), so the command runs in an isolated network, where it can reach only the daemon, and no server "
-            + "on this machine's loopback, such as a database. \(remedy)\"--share-port 5432\" lets the command reach a "
-            + "port"
+            + "on this machine's loopback, such as a database: \"--share-port 5432\" lets the command reach that port "
+            + "of the machine\(remedy)"
     }
 }
 

@@ -11,7 +11,7 @@ struct SnapshotCommand: ParsableCommand {
             "The file contains all secrets of the world: codes, tokens, keys. Only its owner may read the file.",
         subcommands: [Save.self, Load.self])
 
-    /// The options with which a snapshot command chooses a world, and either a running daemon or a store.
+    /// The options with which a snapshot command chooses a test world, and either a running daemon or a store.
     struct Place: ParsableArguments {
         @Option(
             help: ArgumentHelp("The test world. (default: the world of requests that name no world)", valueName: "name")

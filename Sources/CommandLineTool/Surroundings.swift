@@ -78,8 +78,8 @@ struct Surroundings {
         }
     }
 
-    /// Returns the user's local certificate authority. If there is none, or if it may not issue certificates for all
-    /// hosts of the seeds, returns a temporary one.
+    /// Returns the user's local certificate authority. If there is none, or if it isn't allowed to issue certificates
+    /// for all hosts of the seeds, returns a temporary one.
     private static func authority(_ options: DaemonOptions) throws -> LocalAuthority {
         guard options.authority.exists else { return try .inMemory(seeds: options.inputs) }
         guard try options.authority.lacksHosts(of: options.inputs) else { return options.authority }
@@ -139,7 +139,6 @@ struct Surroundings {
     }
 }
 
-/// The machine's host name.
 enum MachineName {
     static var current: String {
         var name = [CChar](repeating: 0, count: 256)
@@ -153,9 +152,7 @@ struct RunTime {
     let began = MachineClock.now
     private let start = ContinuousClock.now
 
-    /// The number of seconds since the run began.
     var seconds: Double { (ContinuousClock.now - start) / .seconds(1) }
 
-    /// The name of the machine on which the run took place.
     var host: String { MachineName.current }
 }

@@ -24,7 +24,7 @@ extension ControlAPI {
         let shown = format.account
         let gone = CallAnswer.refusal(404, "noSuchAccount", "No account has this ID.")
         let taken = CallAnswer.refusal(
-            409, "identifierTaken", "Another user already has this login or number.")
+            409, "identifierTaken", "Another user has this login or numeric ID.")
         let path = ["The account's ID."]
         return [
             .control(
@@ -65,8 +65,8 @@ extension ControlAPI {
         ]
     }
 
-    /// Lists the world's accounts page by page: first those of the seed in its order, then those that were added at run
-    /// time.
+    /// Lists a test world's accounts page by page: first those of the seed, in the seed's order, then those that were
+    /// added at run time.
     private func accounts(_ exchange: Exchange, _ page: AccountPage) -> Response {
         let limit = page.limit
         let found = exchange.world.read { tables -> [Account]? in
@@ -92,7 +92,6 @@ extension ControlAPI {
     /// The greatest number of bytes that an account may have as JSON if it is added or changed at run time.
     private static let sizeLimit = 64 << 10
 
-    /// Returns the refusal of an account whose JSON exceeds the size limit, or `nil` if the account is small enough.
     private static func excess(of account: Account) -> Response? {
         let size = account.writtenJSON.serialized().count
         guard size > sizeLimit else { return nil }
@@ -128,7 +127,6 @@ extension ControlAPI {
         }
     }
 
-    /// The result of adding or changing an account.
     private enum Addition {
         case done
         /// The account isn't in the state that the call expected: it exists already, or another request has changed it.
@@ -147,8 +145,8 @@ extension ControlAPI {
         found.map { Issue(file: "body", path: $0.path, message: $0.message) }
     }
 
-    /// Changes an account by a JSON Merge Patch. The data that each provider has about the person follow from the
-    /// changed account, except for data that were set explicitly.
+    /// Changes an account by a JSON Merge Patch. This also changes each provider's data about the person, except for
+    /// data that were set explicitly.
     private func changeAccount(_ exchange: Exchange) throws -> Response {
         while true {
             guard let account = find(exchange) else { return noSuchAccount(exchange) }

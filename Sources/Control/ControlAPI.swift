@@ -3,8 +3,8 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The control API, `/_understudy/v1/…`, by which a test orders what happens in a test world and asks what has happened
-/// there.
+/// The control API, `/_understudy/v1/…`, by which a test controls what happens in a test world and asks what has
+/// happened there.
 package struct ControlAPI: Sendable {
     package static let root = Endpoint.controlRoot
 
@@ -15,8 +15,8 @@ package struct ControlAPI: Sendable {
     package let mailPorts: WorldPorts
     let seeds: RuntimeSeeds
     let keyOwners: [KeyOwner]
-    /// The format of JSON documents such as a seed (the initial data), an account in it, and the outcome that a test
-    /// has ordered for a sign-in.
+    /// The format of a seed (the JSON with a test world's initial data), and of the JSON that describes an account or a
+    /// sign-in's result.
     let format: SeedFormat
     let version: String
     private let allScenarios: Lazy<[Scenario]>
@@ -87,7 +87,7 @@ package struct ControlAPI: Sendable {
                             "Index",
                             [
                                 .required("version", .string, "The daemon's version."),
-                                .required("world", .string, "The name of the world."),
+                                .required("world", .string, "The test world's name."),
                                 .required(
                                     "calls",
                                     .sequence(
@@ -111,7 +111,6 @@ package struct ControlAPI: Sendable {
         ]
     }
 
-    /// Answers `GET /_understudy/v1/` with the list of calls.
     private func index(_ exchange: Exchange) -> Response {
         let listed = calls.filter { $0.path.count > ControlAPI.root.count + 1 }.map { endpoint -> JSONValue in
             [
@@ -124,8 +123,8 @@ package struct ControlAPI: Sendable {
         ])
     }
 
-    /// Answers a program's request for `/` at the daemon's own address with the JSON by which clients recognize an
-    /// emulator.
+    /// Answers a program's request for `/` at the daemon's own address with the JSON by which Firebase's tools
+    /// recognize an emulator.
     package func mark() -> Response {
         var document = JSONObject()
         for provider in providers {
@@ -151,7 +150,7 @@ package struct ControlAPI: Sendable {
 // Streams of server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>
 
 extension Exchange {
-    /// Answers a request with a stream of server-sent events, which ends when the world is removed.
+    /// Answers a request with a stream of server-sent events, which ends when the test world is removed.
     package func events(_ stream: EventStream) -> Response {
         world.streams.add(stream)
         var response = Response(

@@ -27,7 +27,7 @@ extension ControlAPI {
                 reads: .json(Fault.schema),
                 answers: [
                     .json(201, "The fault is active.", ControlAPI.faultSchema),
-                    .refusal(409, "tooMany", "Too many faults, or too many bytes of them."),
+                    .refusal(409, "tooMany", "Too many faults, or too large altogether."),
                 ]
             ) { try addFault($0, $1) },
             .control(
@@ -95,13 +95,13 @@ extension ControlAPI {
         guard try exchange.world.update({ $0.faults.remove(id) }) else {
             return ControlAnswer.error(
                 404, "noSuchFault",
-                "no fault \(Diagnosis.quote(id)) is active: it was used up, withdrawn, or never ordered")
+                "no fault \(Diagnosis.quote(id)) is active: it was used up, withdrawn, or never injected")
         }
         return Response(status: 204)
     }
 
-    /// Lists the providers' endpoints at which a test can order faults, each with the supported effects and the
-    /// endpoint's errors.
+    /// Lists the providers' endpoints at which a test can cause faults, with each endpoint's supported effects and its
+    /// errors.
     private func endpoints(_ exchange: Exchange) -> Response {
         let entries = catalog.entries.map { entry -> JSONValue in
             var object = JSONObject()

@@ -55,8 +55,6 @@ extension ControlAPI {
         health["droppedLogLines"] = gauges.droppedLogLines.map { .integer(Int64($0())) }
     }
 
-    /// Returns the state of the daemon's store for `GET health`: its kind, its failure if it has failed, and the
-    /// daemons that share it.
     private static func document(_ store: StoreHealth, replica: Int) -> JSONValue {
         var document = JSONObject([
             ("kind", .string(store.kind)), ("reachable", .bool(store.failure == nil)),
@@ -70,8 +68,8 @@ extension ControlAPI {
         return .object(document)
     }
 
-    /// The connections of each server for `GET health`. `open`, `held` and `bodyBytes` are the numbers at this moment.
-    /// The other numbers are counted from the daemon's start, or from the last renewal of the certificate.
+    /// The connections of each server for `GET health`. `open`, `held` and `bodyBytes` are present values. The other
+    /// members are counters, which begin with the daemon's start or with the last renewal of the certificate.
     private var connections: JSONValue {
         let mail = gauges.mailConnections.map { mail -> (String, JSONValue) in
             ("smtp", ["open": .integer(Int64(mail.open)), "limit": .integer(Int64(mail.limit))])
@@ -168,7 +166,7 @@ extension ControlAPI {
         .required("open", .count, "The present number."), .optional("limit", .count, "The greatest number."),
         .optional(
             "held", .count,
-            "Connections that await a response: this call's, too, unless worlds are kept in memory."),
+            "Connections that await a response; this call's may be among them."),
         .optional("bodyBytes", .count, "Request body bytes in memory."),
         .optional("refused", .count, "The number of connections that were refused because there were too many."),
         .optional("evicted", .count, "Connections that were closed to make room for new connections."),
@@ -188,7 +186,7 @@ extension ControlAPI {
             .members([
                 .required("bytes", .count, "Bytes of recorded requests."),
                 .required("limit", .count, "The maximum bytes of all recorded requests."),
-                .required("dropped", .count, "The number of dropped requests."),
+                .required("dropped", .count, "Dropped recorded requests."),
             ]), "The recordings."),
         .required(
             "worlds",
@@ -239,12 +237,13 @@ package final class ProcessGauges: Sendable {
     /// Makes `GET health` tell load balancers from now on that the daemon is about to stop.
     package func announceEnd() { ending.store(true, ordering: .relaxed) }
 
-    /// Adds the counters of a server, under the name that `GET health` shows: `http` or `https`.
+    /// Makes `GET health` show the counters of a server under this name: `http` or `https`.
     package func add(_ name: String, _ counters: @escaping Connections) {
         servers.withLock { $0.append((name: name, counters: counters)) }
     }
 
-    /// Adds the SMTP server's counter: `connections` returns the number of open connections and their limit.
+    /// Makes `GET health` show the SMTP server's connections. `connections` returns the number of open connections and
+    /// their limit.
     package func addMail(_ connections: @escaping @Sendable () -> (open: Int, limit: Int)?) {
         mail.withLock { $0 = MailServer(connections: connections) }
     }
@@ -254,7 +253,7 @@ package final class ProcessGauges: Sendable {
     /// Records a port on which the daemon listens, for the protocol `name`: `http`, `https` or `proxy`.
     package func note(_ name: String, port: UInt16) { ports.withLock { $0.append((name: name, port: port)) } }
 
-    /// The ports on which the daemon listens, by protocol, without the ports that belong to a single world.
+    /// The ports on which the daemon listens, by protocol, without the ports that belong to a single test world.
     package var listening: [(name: String, port: UInt16)] { ports.withLock { $0 } }
 
     var connections: [(name: String, counters: ServerCounters)] {

@@ -44,7 +44,7 @@ package struct OpenAPIDocument: Sendable {
         ])
     }
 
-    /// Returns the OpenAPI document with `url`, a world's own address, as the server.
+    /// Returns the OpenAPI document with `url`, a test world's own address, as the server.
     func json(at url: String, world: String) -> JSONValue {
         var document = JSONObject([("openapi", "3.1.0")])
         document["info"] = members["info"]
@@ -87,7 +87,6 @@ package struct OpenAPIDocument: Sendable {
 }
 
 extension ControlCall {
-    /// The schemas of a call's query, its body and its answers.
     var schemas: [Schema] {
         let answered = answers.flatMap(\.contents).compactMap { content in
             if case .json(let schema) = content { schema } else { nil }

@@ -88,7 +88,7 @@ extension ControlAPI {
         guard try exchange.world.update({ $0.outcomes.remove(id) }) else {
             return ControlAnswer.error(
                 404, "noSuchOutcome",
-                "no outcome \(Diagnosis.quote(id)) is queued: it was used up, withdrawn, or never ordered")
+                "no outcome \(Diagnosis.quote(id)) is queued: it was used up, withdrawn, or never added")
         }
         return Response(status: 204)
     }

@@ -52,7 +52,7 @@ extension ControlAPI {
             ) { try await playScenario($0) },
             .control(
                 "DELETE", "scenarios/:name",
-                "Ends a scenario: removes its faults and outcomes, and resets the clock. Other changes stay.",
+                "Ends a scenario: undoes its faults, outcomes and clock change. Its other changes stay.",
                 path: path,
                 answers: [
                     .json(
@@ -115,8 +115,8 @@ extension ControlAPI {
         ])
     }
 
-    /// Ends a scenario: withdraws the faults and outcomes that it has ordered, and moves the clock back. Everything
-    /// else that it has changed stays.
+    /// Ends a scenario: withdraws the faults and sign-in results that the scenario has requested, and moves the clock
+    /// back. Its other changes stay.
     private func withdrawScenario(_ exchange: Exchange) async throws -> Response {
         guard let scenario = find(exchange) else { return noSuchScenario(exchange) }
         return ControlAnswer.ok([

@@ -5,7 +5,7 @@ import JSON
 // The calls GET, PUT and POST /_understudy/v1/seed: the seed of the exchange's world. Other worlds aren't affected.
 
 extension ControlAPI {
-    /// The errors of the calls that replace or extend a world's seed.
+    /// The errors of the calls that replace or extend a test world's seed.
     static let seedRefusals = [
         CallAnswer.refusal(409, "changedMeanwhile", "Another request changed the seed at the same time."),
         .refusal(503, "tooManySeeds", "Too many worlds have a separate seed."),
@@ -17,7 +17,7 @@ extension ControlAPI {
                 CallAnswer.json(
                     "The seed was changed.",
                     .members([
-                        .required("world", .string, "The name of the world."),
+                        .required("world", .string, "The test world's name."),
                         .required("seed", .choice(["replaced", "merged"]), "How the seed was changed."),
                     ]))
             ] + ControlAPI.seedRefusals
@@ -41,24 +41,23 @@ extension ControlAPI {
         ]
     }
 
-    /// Answers with the world's seed as one JSON document, which can be sent to another world.
     private func seed(_ exchange: Exchange) -> Response { ControlAnswer.ok(exchange.world.seed.document) }
 
-    /// Replaces the world's seed by the request's body, and resets the world.
+    /// Replaces the test world's seed by the request's body, and resets the world.
     private func replaceSeed(_ exchange: Exchange) throws -> Response {
         let body = try body(of: exchange)
         return try change(exchange.world.name, by: body, exchange.request.body, isAddition: false)
             ?? ControlAnswer.ok(["world": .string(exchange.world.name), "seed": "replaced"])
     }
 
-    /// Merges the request's body into the world's seed, as a further seed file would be. The world keeps its contents.
+    /// Merges the request's body into the test world's seed, like a further seed file. The test world keeps its data.
     private func extendSeed(_ exchange: Exchange) throws -> Response {
         let body = try body(of: exchange)
         return try change(exchange.world.name, by: body, exchange.request.body, isAddition: true)
             ?? ControlAnswer.ok(["world": .string(exchange.world.name), "seed": "merged"])
     }
 
-    /// Merges `addition` into a world's seed. Returns the refusal, or `nil` if that succeeded.
+    /// Merges `addition` into a test world's seed. Returns the refusal, or `nil` if that succeeded.
     func extend(_ world: String, by addition: JSONObject) throws -> Response? {
         let body = JSONValue.object(addition)
         return try change(
@@ -70,8 +69,8 @@ extension ControlAPI {
     /// meanwhile.
     private static let attempts = 5
 
-    /// Replaces a world's seed by `body`, or merges `body` into it as a further seed file. Returns `nil`, or the
-    /// refusal if the seed can't be changed.
+    /// Replaces a test world's seed by `body`, or merges `body` into it like a further seed file. Returns the refusal
+    /// if the seed can't be changed, or else `nil`.
     private func change(
         _ name: String, by body: LocatedJSON, _ bytes: [UInt8], isAddition: Bool
     ) throws -> Response? {
@@ -118,8 +117,8 @@ extension ControlAPI {
         }
     }
 
-    /// If an error in a seed isn't in the request's body, adds to its message that it is in the world's present seed.
-    /// An error in the request's body is returned unchanged.
+    /// Returns an error in a seed. If the error isn't in the request's body, its message says that it is in the test
+    /// world's present seed.
     private static func placed(_ issue: Issue) -> Issue {
         guard issue.file != bodyName else { return issue }
         return Issue(file: issue.file, path: issue.path, message: "in the test world's current seed: \(issue.message)")

@@ -11,8 +11,8 @@ extension ControlAPI {
     private static let snapshotPath = "\(root)/snapshot"
 
     /// Returns the greatest number of bytes that a snapshot may have in the body of a request; `nil` if the request
-    /// doesn't send a snapshot. `target` is the request's path, which begins with `/~NAME` for a world other than the
-    /// default one.
+    /// doesn't send a snapshot. `target` is the request's path, which begins with `/~NAME` for a test world other than
+    /// the default one.
     package static func bodyLimit(_ method: String, _ target: String) -> Int? {
         guard method == "PUT", target.hasSuffix(snapshotPath) else { return nil }
         let world = target.dropLast(snapshotPath.count)
@@ -36,7 +36,7 @@ extension ControlAPI {
                     .json(
                         "The snapshot is loaded.",
                         .members([
-                            .required("world", .string, "The name of the world."),
+                            .required("world", .string, "The test world's name."),
                             .required("loaded", .boolean, "Always true."),
                             .required("rows", .count, "The number of rows in all tables."),
                         ])),
@@ -53,7 +53,7 @@ extension ControlAPI {
         [
             .required("snapshot", .integer(1...1), "The format's version."),
             .required("version", .string, "The version of the daemon that wrote the snapshot."),
-            .required("world", .string, "The name of the world that was saved."),
+            .required("world", .string, "The saved test world's name."),
             .required("time", .time, "The world's time then."),
             .required("seed", .string, "The world's seed, as the text of one file."),
             .required("keys", .sequence(of: .any), "The signing keys."),
@@ -79,8 +79,8 @@ extension ControlAPI {
         }
     }
 
-    /// Loads a snapshot into a world, completely or not at all. There is one exception: if the store fails after the
-    /// world got the snapshot's seed, the world contains only what this seed has.
+    /// Loads a snapshot into a test world, completely or not at all. There is one exception: if the store fails after
+    /// the world got the snapshot's seed, the world contains only the data of this seed.
     private func loadSnapshot(_ exchange: Exchange) async throws -> Response {
         try await exchange.onWorkThread { try load(exchange) }
     }
@@ -97,7 +97,7 @@ extension ControlAPI {
         return ControlAnswer.ok(["world": .string(world.name), "loaded": true, "rows": .integer(snapshot.rowCount)])
     }
 
-    /// Returns the world into which a snapshot is loaded, after giving the world the snapshot's seed.
+    /// Gives the snapshot's seed to the test world called `name`, and returns the test world.
     private func begun(_ name: String, with snapshot: WorldSnapshot) throws -> World {
         let attempts = 5
         for _ in 0..<attempts {

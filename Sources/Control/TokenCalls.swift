@@ -22,7 +22,7 @@ extension ControlAPI {
                             ])), .refusal(400, "noTokens", "The provider issues no ID tokens."),
                     .refusal(404, "noSuchClient", "No client has this ID."),
                     .refusal(404, "noSuchAccount", "No account has this ID."),
-                    .refusal(429, "tooManyProjects", "Too many Firebase projects of the world aren't in a seed."),
+                    .refusal(429, "tooManyProjects", "The world has too many Firebase projects not in a seed."),
                     .refusal(500, "signing", "The token can't be signed."),
                 ], keys: keyOwners
             ) { try await mintToken($0, $1) },
@@ -79,7 +79,7 @@ extension ControlAPI {
     }
 }
 
-/// The body of `POST tokens`, which describes the token to make.
+/// The body of `POST tokens`.
 struct TokenOrder: Sendable {
     let provider: String
     let wanted: TokenRequest

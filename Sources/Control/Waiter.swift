@@ -14,7 +14,7 @@ final class Waiter: Sendable {
         var done: (@Sendable () -> Void)?
         /// The number under which the waiter is registered as a listener, needed to stop listening.
         var number: Int?
-        /// The waiting call's place under the limit on waiting calls, released when the wait ends.
+        /// The waiting call's share of the limit on waiting calls, released when the wait ends.
         var lease: Allowance.Lease?
     }
 
@@ -28,8 +28,8 @@ final class Waiter: Sendable {
     private let position = Mutex<Int?>(nil)
     private let state: Mutex<State>
 
-    /// Makes a waiter for recorded requests. `isThere` gets the exchanges that are new since its last call. Its first
-    /// call gets the exchanges that were recorded after the exchange `id`.
+    /// Makes a waiter for recorded requests. `isThere` gets the requests that are new since its last call. Its first
+    /// call gets the requests that were recorded after the request `id`.
     init(
         for world: World, _ lease: Allowance.Lease, after id: String?,
         until isThere: @escaping @Sendable ([KnownExchange]) -> Bool
@@ -68,8 +68,8 @@ final class Waiter: Sendable {
         state = Mutex(State(lease: lease))
     }
 
-    /// Waits until the wanted request or message is there, the time is up, or the world is removed. Returns `false` if
-    /// the client has disconnected, so that no answer is computed.
+    /// Waits until the wanted request or message is there, the time is up, or the test world is removed. Returns
+    /// `false` if the client has disconnected, so that no answer is computed.
     func wait(atMost limit: Duration) async -> Bool {
         // It doesn't wait for the queue, in which hundreds of requests may look: its lease is free at once.
         let timer = Timer.after(limit) { [self] in settle() }

@@ -5,7 +5,7 @@ import EmulatorCore
 // The calls GET and POST /_understudy/v1/worlds; DELETE /_understudy/v1/worlds/NAME; POST
 // /_understudy/v1/worlds/NAME/reset
 
-/// The body of a call that creates a world. The world may get ports of its own.
+/// The body of a call that creates a test world. The world may get ports of its own.
 private struct WorldOrder: SchemaObject {
     let name: String
     let listen: UInt16?
@@ -94,7 +94,7 @@ extension ControlAPI {
         ])
 
     static let resetSchema = Schema.members(
-        "Reset", [.required("world", .string, "The name of the world."), .required("reset", .boolean, "Always true.")])
+        "Reset", [.required("world", .string, "The test world's name."), .required("reset", .boolean, "Always true.")])
 
     private func listWorlds(_ exchange: Exchange) throws -> Response {
         try worlds.budget.recordings.refreshCounts()
@@ -118,14 +118,14 @@ extension ControlAPI {
         exchange.address.base(ofWorld: world, isUnnamed: world == worlds.unnamed, port: port, main: ports.main)
     }
 
-    /// Returns the address of the SMTP port that belongs to a world alone, such as `127.0.0.1:43124`; `nil` if the
+    /// Returns the address of the SMTP port that belongs to a test world alone, such as `127.0.0.1:43124`; `nil` if the
     /// world has none.
     private func smtp(of name: String, _ world: World?, _ exchange: Exchange) -> JSONValue? {
         guard let port = mailPorts.fixed(name) ?? world?.port(.smtp) else { return nil }
         return .string("\(exchange.address.daemonName):\(port)")
     }
 
-    /// Creates a world. Answers 201 if the world is new, and 200 if it already existed.
+    /// Creates a test world. Answers 201 if the world is new, and 200 if it already existed.
     private func addWorld(_ exchange: Exchange, _ order: WorldOrder) throws -> Response {
         let isMissing = try worlds.existing(order.name) == nil
         guard let world = try worlds.world(order.name) else {
@@ -204,8 +204,8 @@ extension ControlAPI {
         return Response(status: 204)
     }
 
-    /// Resets the world that the path names, even if the request is addressed to another world. A world that doesn't
-    /// exist isn't created.
+    /// Resets the test world that the path names, even if the request is addressed to another world. A world that
+    /// doesn't exist isn't created.
     private func resetWorld(_ exchange: Exchange) throws -> Response {
         let name = exchange.parameters["name"] ?? ""
         guard let world = try worlds.existing(name) else { return noSuchWorld(name) }

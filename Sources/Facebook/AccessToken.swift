@@ -44,7 +44,7 @@ struct GraphPerson: Sendable {
     let grant: FacebookGrant
 }
 
-/// The caller of the Graph API: an app with its own token, or a person's token.
+/// The caller of the Graph API: an app that sends its own access token, or the person whose token was sent.
 enum GraphCaller: Sendable {
     case app(FacebookApp)
     case person(GraphPerson)
@@ -67,8 +67,8 @@ extension FacebookProvider {
             })
     }
 
-    /// Returns the error for a body that isn't a URL-encoded form, but has more or longer parameters than a form may
-    /// have; `nil` without this error.
+    /// Returns the error for a JSON or multipart body that has more or longer parameters than a URL-encoded form may
+    /// have; `nil` for any other body.
     func excess(_ exchange: Exchange) -> Response? {
         guard exchange.request.contentType != "application/x-www-form-urlencoded" else { return nil }
         let fields = FacebookProvider.bodyParameters(exchange.request).fields
@@ -246,8 +246,9 @@ extension FacebookProvider {
 }
 
 extension JSONValue {
-    /// Returns a member of a JSON body as the text of a parameter; `nil` if the value isn't possible in a form. The
-    /// parameter `batch` may be an array, as <https://github.com/facebook/facebook-nodejs-business-sdk> posts it.
+    /// Returns a member of a JSON body as the text that a form would contain; `nil` for null, an object or an array.
+    /// Only the parameter `batch` may be an array, as <https://github.com/facebook/facebook-nodejs-business-sdk> posts
+    /// it.
     fileprivate func parameterText(of name: String) -> String? {
         switch self {
         case .string(let text): text.withoutEndlessMarks

@@ -8,7 +8,6 @@ import JSON
 // token uses the request's. Calls that refer to each other's answers aren't supported. A call without a complete answer
 // is null, like one that has timed out.
 
-/// A single call in a batch of Graph API calls.
 private struct BatchCall {
     private let method: String
     private let path: String
@@ -31,9 +30,9 @@ private struct BatchCall {
         isSilentOnSuccess = json["omit_response_on_success"]?.bool ?? false
     }
 
-    /// Makes a call of a Graph API batch, and returns its answer. A call whose path has no version gets the batch's
-    /// version. A call without an access token gets `credentials`. URLs in the answer point to the daemon's address if
-    /// the batch was sent there, otherwise to Facebook's hosts.
+    /// Makes a call of a Graph API batch, and returns its answer. If the call's path has no version, `version` is used.
+    /// If the call has no access token, `credentials` are added to its query. URLs in the answer point to Understudy's
+    /// own address if the batch was sent there, and otherwise to Facebook's hosts.
     func answer(
         _ exchange: Exchange, version: String?, credentials: String, withHeaders: Bool
     ) async -> JSONValue {
@@ -63,8 +62,8 @@ private struct BatchCall {
 
 extension FacebookProvider {
     private static let largestBatch = 50
-    /// The greatest length of a batch's access token and proofs, in bytes. It is limited because each call of the batch
-    /// gets them.
+    /// The greatest length of a batch's `access_token` and `appsecret_proof` together, in bytes. It is limited because
+    /// each call of the batch gets them.
     private static let largestCredentials = 4_096
 
     /// Handles a batch of Graph API calls, a POST request to the Graph API's root.
@@ -116,7 +115,9 @@ extension FacebookProvider {
             throw GraphError(
                 message: "Too many requests in batch message. Maximum batch size is \(FacebookProvider.largestBatch)",
                 kind: .batch,
-                diagnosis: Diagnosis("the batch has \(items.count) requests, which is too many: split it"))
+                diagnosis: Diagnosis(
+                    received: "a batch of \(items.count) requests",
+                    expected: "at most \(FacebookProvider.largestBatch) requests", "split it into several batches"))
         }
         let calls = items.compactMap(BatchCall.init)
         guard calls.count == items.count else {

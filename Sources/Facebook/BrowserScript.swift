@@ -15,7 +15,6 @@ extension FacebookProvider {
     static let statusPath = "/x/oauth/status"
     static let logoutPath = "/x/oauth/logout"
 
-    /// The evidence for the requests that Facebook's SDK for JavaScript sends to Facebook.
     private static let ownScript = Evidence.chosen("what Facebook's SDK asks Facebook isn't public: our SDK asks this")
 
     var browserScript: [Endpoint] {

@@ -99,8 +99,8 @@ extension FacebookProvider {
             dataDeletion: message(to: app.dataDeletionURL, lasting: .hours(1)))
     }
 
-    /// Sends Facebook's data deletion request to an app's server, and returns a report. The server must answer JSON
-    /// with `url` and `confirmation_code`.
+    /// Sends Facebook's data deletion request to an app's server, and returns a report on the delivery. The server must
+    /// answer JSON with `url` and `confirmation_code`.
     private func askToDelete(_ message: OutgoingMessage, _ exchange: Exchange) async -> JSONObject {
         switch await exchange.ask(message, seconds: 5) {
         case .late:

@@ -142,7 +142,7 @@ enum FacebookPermission {
     /// Returns those names in a request's `scope` that aren't permissions of Facebook Login.
     static func unknown(_ names: [String]) -> [String] { names.filter { known[$0] == nil } }
 
-    /// Returns the names in a parameter `scope` of Facebook, which are separated by commas or spaces.
+    /// Returns the names in Facebook's parameter `scope`. They are separated by commas or spaces.
     static func names(ofScope scope: String) -> [String] {
         scope.split { $0 == "," || $0 == " " }.map(String.init)
     }

@@ -6,7 +6,7 @@ import Recordings
 import Time
 import Worlds
 
-/// Facebook Login as Understudy plays it: the login dialog, the tokens, and the part of the Graph API that sign-in code
+/// The stand-in for Facebook Login: the login dialog, the tokens, and the part of the Graph API that sign-in code
 /// calls.
 ///
 /// Quirks: every path may begin with a version, such as /v22.0, or not.
@@ -31,7 +31,6 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
     /// Facebook's host without `www`, which the discovery document names for the login dialog. The real host redirects
     /// to `www`; here it serves the dialog itself.
     static let shortHost = "facebook.com"
-    /// The host of Facebook's profile pictures.
     static let pictureHost = "platform-lookaside.fbsbx.com"
     package static let issuer = "https://www.facebook.com"
     static let dialogPath = "/dialog/oauth"
@@ -96,8 +95,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         ]
     }
 
-    /// Returns the endpoints of the Graph API below a version. A path may also end with a slash, as in Meta's own
-    /// samples.
+    /// Returns the endpoints of the Graph API whose paths begin with `version` and end with `slash`. Meta's own samples
+    /// have a slash at the end of paths.
     private func graph(below version: String, _ slash: String = "") -> [Endpoint] {
         func call(
             _ method: String, _ path: String, _ page: String, title: String? = nil, step: Step? = nil,
@@ -171,8 +170,9 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         }
     }
 
-    /// Returns an endpoint of the Graph API. Its answer names the version in a header, which clients read. A call
-    /// without a version gets no such header, because in production the version then depends on a setting of the app.
+    /// Returns an endpoint of the Graph API. The answer to a call with a version names the version in a header, which
+    /// clients read. Other answers don't have this header: in production, the version of such a call depends on a
+    /// setting of the app.
     private func call(
         _ method: String, _ path: String, title: String?, step: Step?, partOf whole: String?, mints owner: KeyOwner?,
         run: @escaping @Sendable (Exchange) throws -> Response

@@ -28,10 +28,8 @@ struct FacebookApp: SeededOAuthClient {
     var name: String { client.name }
     var redirectURIs: [String] { client.redirectURIs }
 
-    /// Whether a person may sign in to the app.
     func admits(_ account: Account) -> Bool { mode == .live || developers.contains(account.id) }
 
-    /// Returns the diagnosis for a person who can't sign in to an app in development mode.
     func reason(againstAdmitting account: Account) -> Diagnosis {
         Diagnosis(
             received: "the account \(Diagnosis.quote(account.id))",
@@ -153,8 +151,8 @@ struct FacebookProfile: AccountProfile {
         for friend in profiles.flatMap({ $0["friends"]?.items ?? [] }) { references.expectAccount(friend) }
     }
 
-    /// A detail of a Facebook profile, with the permission that an app needs to read it. In an ID token, the claim has
-    /// the name of the permission.
+    /// A member of a Facebook profile, such as the birthday, and the permission that an app needs to read it. The claim
+    /// in an ID token has the permission's name.
     struct Detail {
         let field: String
         let permission: String
@@ -175,7 +173,7 @@ struct FacebookProfile: AccountProfile {
         }
     }
 
-    /// Returns the Graph API's form of a place: a Page with an ID and a name.
+    /// Returns a place, such as a home town, in the Graph API's form: a Page with an ID and a name.
     private static func place(_ name: String) -> JSONValue {
         ["id": .string("1\(DerivedNumber.digits(of: "facebook.place:\(name)", width: 14))"), "name": .string(name)]
     }

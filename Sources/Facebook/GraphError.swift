@@ -7,7 +7,7 @@ import Time
 /// An error answer of Facebook's Graph API.
 ///
 /// Quirks: most errors have status 400. Errors for too many calls and for missing permissions have 403, Facebook's
-/// internal failures 500, and unknown names 404. The header WWW-Authenticate repeats the error.
+/// internal failures 500, and errors for unknown object names 404. The header WWW-Authenticate repeats the error.
 struct GraphError: Error, Sendable {
     enum Kind: String, Sendable {
         case oauth = "OAuthException"
@@ -50,8 +50,8 @@ struct GraphError: Error, Sendable {
         return response.diagnosed(diagnosis).known(by: FacebookProvider.evidence.ofError(name, message))
     }
 
-    /// The name of a Graph API error, by which tests order it and the table of evidence lists it. It is the code, or
-    /// the code and the subcode. For an error without a code, it is the error's type.
+    /// The name by which a test requests a Graph API error: its code, or its code and subcode. If the error has no
+    /// code, the name is the error's type.
     fileprivate var name: String {
         kind == .batch ? kind.rawValue : "\(code)" + (subcode.map { "/\($0)" } ?? "")
     }
@@ -125,8 +125,8 @@ extension GraphError {
 // MARK: - Errors that can be ordered
 
 extension FacebookProvider {
-    /// The Graph API errors that a test can order, by code, or by code and subcode. Their messages are in
-    /// `Assets/errors.tsv`. A test may set another message with `description`.
+    /// The Graph API errors that a test can request, by code, or by code and subcode. Their messages are in
+    /// `Assets/errors.tsv`. A test may replace the message by a `description`.
     private static let orderable = TextTable.rows(Texts.errors).map { row in
         GraphError(
             message: row[4], code: Int64(row[0]) ?? 0, subcode: Int64(row[1]), status: Int(row[2]) ?? 400,

@@ -146,7 +146,6 @@ extension FacebookProvider {
     ]
 }
 
-/// The steps of a sign-in at Facebook's login dialog.
 struct FacebookSignIn: PersonPagesFlow {
     private static let codeLifetime = TimeSpan.minutes(10)
 

@@ -141,7 +141,6 @@ struct LimitedLogin: Sendable {
 }
 
 extension FacebookProvider {
-    /// Returns the content of a new Facebook ID token for a person.
     func limitedLogin(
         _ account: Account, app: String, permissions: [String], nonce: String?, accessToken: String? = nil,
         in exchange: Exchange

@@ -74,7 +74,9 @@ extension FacebookProvider {
             throw GraphError(
                 message: "(#100) Too many IDs. Maximum: \(FacebookProvider.mostIDs). Provided: \(ids.count).",
                 code: 100,
-                diagnosis: Diagnosis("ids has \(ids.count) IDs, which is too many: split them into several requests"))
+                diagnosis: Diagnosis(
+                    received: "\(ids.count) IDs in ids", expected: "at most \(FacebookProvider.mostIDs) IDs",
+                    "split them into several requests"))
         }
         let caller = try caller(exchange)
         let fields = try personFields(exchange)
@@ -98,8 +100,8 @@ extension FacebookProvider {
         return document(person.account, fields, person.grant.granted, edges: edges, reached: exchange.reachable)
     }
 
-    /// Returns a list that belongs to a person, such as `friends`. It is the answer to a call for this list, or a
-    /// member of a profile. Returns `nil` if the app may not see it.
+    /// Returns a list that belongs to a person in the Graph API, such as `friends`; `nil` if the app may not see the
+    /// list.
     private func edge(
         _ name: String, of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange
     ) -> JSONValue? {
@@ -120,7 +122,7 @@ extension FacebookProvider {
         }
     }
 
-    /// Returns those friends of a person who use the same app and allow the app to list them.
+    /// Returns those friends of a person who have granted the calling app the permission `user_friends`.
     private func friends(of person: GraphPerson, _ exchange: Exchange) -> [Account] {
         exchange.world.read { $0.friends(of: person.account, in: person.grant.app) }
     }
@@ -212,7 +214,7 @@ extension TableReading where Self: ~Copyable {
         first(Account.byIdentifier, FacebookProvider.identifier(ofSubject: id))
     }
 
-    /// Returns those friends of a person at Facebook who let the app see them.
+    /// Returns those Facebook friends of a person who have granted the app the permission `user_friends`.
     borrowing func friends(of account: Account, in app: String) -> [Account] {
         account.facebook.friends.compactMap { id in
             let grant = self.grant(FacebookGrant.self, of: id, to: app)

@@ -3,7 +3,6 @@ import JSON
 import EmulatorCore
 import Recordings
 
-/// The endpoints of the Firebase API.
 extension FirebaseProvider {
     /// The implementation of an API method. It takes a call whose API key or credentials have been checked, and returns
     /// the answer.
@@ -26,12 +25,11 @@ extension FirebaseProvider {
             + exportCalls
     }
 
-    /// The evidence for version 3 of the Firebase API: the public code of Firebase's SDKs. Google doesn't document
-    /// version 3 any more.
+    /// The evidence for Identity Toolkit v3: the public code of Firebase's SDKs. Google doesn't document v3 any more.
     static let inSDKs = Evidence.documented(
         "https://github.com/firebase/firebase-ios-sdk/tree/main/FirebaseAuth/Sources/Swift/Backend/RPC")
 
-    /// The evidence for the answers at addresses that only the Firebase Emulator Suite has.
+    /// The evidence for answers at URLs that only the Firebase Emulator Suite has.
     static let inEmulator = Evidence.documented(
         "https://github.com/firebase/firebase-tools/blob/master/src/emulator/auth/handlers.ts")
 
@@ -205,11 +203,10 @@ extension FirebaseProvider {
     fileprivate struct Served {
         let method: String
         let path: String
-        /// The name of the API method in version 3. It is `nil` if version 1 has the same name, or if apps can't call
-        /// the method in version 3.
+        /// The name of the API method in Identity Toolkit v3; `nil` if v1 has the same name, or if apps can't call the
+        /// method in v3.
         let legacyName: String?
-        /// The API method's action in a few words, such as "redeem a code"; `nil` if the method isn't part of a
-        /// sign-in.
+        /// A short description of the API method, such as "redeem a code"; `nil` if the method isn't part of a sign-in.
         let title: String?
         let step: Step?
         let run: Method
@@ -225,7 +222,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// The API methods that apps call. They are below `accounts:` in version 1, and have other names in version 3.
+    /// The API methods that apps call. Their paths begin with `accounts:` in Identity Toolkit v1, and their names
+    /// differ in v3.
     private var clientMethods: [Served] {
         [
             Served(
@@ -271,7 +269,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// The API methods that apps call and that exist only in version 2.
+    /// The API methods that apps call and that exist only in Identity Toolkit v2.
     private var secondMethods: [Served] {
         [
             Served(":revokeToken", title: "revoke a provider's token", api: "revoke the provider's token", revokeToken),
@@ -306,7 +304,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// The API methods for administrators in version 3, by name.
+    /// The API methods for administrators in Identity Toolkit v3, by name.
     private var legacyAdminMethods: [(name: String, run: Method)] {
         [
             ("uploadAccount", batchCreate),
@@ -316,7 +314,7 @@ extension FirebaseProvider {
         ]
     }
 
-    /// The API methods for administrators that read and change a project's settings and tenants, in version 2.
+    /// The methods of Identity Toolkit v2 by which administrators read and change a project's settings and tenants.
     private var configMethods: [(method: String, path: String, run: Method)] {
         [
             ("GET", "/config", config),
@@ -329,7 +327,8 @@ extension FirebaseProvider {
         ]
     }
 
-    /// The API methods for administrators that configure the identity providers of a project or tenant, in version 2.
+    /// The methods of Identity Toolkit v2 by which administrators configure the identity providers of a project or
+    /// tenant.
     private var idpConfigMethods: [(method: String, path: String, run: Method)] {
         [
             ("GET", "/oauthIdpConfigs", listOAuthIdpConfigs),
@@ -340,7 +339,7 @@ extension FirebaseProvider {
         ] + providerConfigMethods
     }
 
-    /// The API methods that production has and Understudy doesn't. They answer 501, as in the official emulator.
+    /// The API methods that production has and Understudy doesn't. They answer 501, as in the Firebase emulator.
     static let unplayed: [String] =
         ["/v1/accounts:issueSamlResponse", "/v1/accounts:signInWithGameCenter"]
         + adminVersions.map { "\($0)/projects/:project/identityPlatform:initializeAuth" }

@@ -5,8 +5,7 @@ import JSON
 import Time
 import Worlds
 
-/// The answer of an API method: its body, a diagnosis if the answer is a refusal with status 200, and a note if the
-/// answer may surprise.
+/// The answer of an API method. A refusal with status 200 has a diagnosis. An answer that may surprise has a note.
 struct FirebaseAnswer: Sendable {
     var body: JSONObject
     var diagnosis: Diagnosis?
@@ -26,7 +25,6 @@ struct FirebaseCall: Sendable {
     let project: Project
     /// The set of users that the call is about: a project's own users, or those of a tenant.
     let pool: UserPool
-    /// Whether the caller is an administrator.
     let isAdmin: Bool
     let fields: MessageFields
     /// The ID token in the request's body. It is decoded before the other fields, because its claims may name the
@@ -52,11 +50,11 @@ struct FirebaseCall: Sendable {
     var mfa: MFA { project.mfa }
 
     /// Whether the request came to the daemon's own address, as SDKs in emulator mode send it. Only such requests get
-    /// the answers that only the official emulator gives.
+    /// the answers that only the Firebase emulator gives.
     var isInEmulatorMode: Bool { exchange.isInEmulatorMode }
 
-    /// The prefix of the names of a project's resources. It has the project's number, as in production, or in emulator
-    /// mode the project's ID. Recorded as `tenant/manage#create-minimal` and `provider-config/oidc#create`
+    /// The prefix of a project's resource names. In production it contains the project's number, in emulator mode the
+    /// project's ID. Recorded as `tenant/manage#create-minimal` and `provider-config/oidc#create`
     /// (https://github.com/t-k/fireemu, conformance).
     var resourceName: String { "projects/\(isInEmulatorMode ? project.id : project.number)" }
 
@@ -87,14 +85,14 @@ struct FirebaseCall: Sendable {
 
     // MARK: - Tables
 
-    /// Reads the tables of the request's test world. `body` must be quick.
+    /// Reads the tables of the request's test world. `body` must be quick, because it holds the test world's lock.
     func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try exchange.world.read(body)
     }
 
-    /// Changes the tables of the request's test world. `body` must be quick, because it holds the world's lock.
+    /// Changes the tables of the request's test world. `body` must be quick, because it holds the test world's lock.
     func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try exchange.world.update(body)
     }
@@ -111,7 +109,7 @@ extension FirebaseCall {
     func text(_ name: String) throws(FirebaseError) -> String? { try fields.text(name) }
     func given(_ name: String) throws(FirebaseError) -> String? { try fields.given(name) }
     /// Returns the Boolean in a field of the request's body. At a real host, a text such as "yes" counts as a Boolean,
-    /// too, as in production (recorded as `tenant/manage#create-bad-type`). The official emulator doesn't accept texts.
+    /// too, as in production (recorded as `tenant/manage#create-bad-type`). The Firebase emulator doesn't accept texts.
     func flag(_ name: String) throws(FirebaseError) -> Bool? {
         guard !isInEmulatorMode, let text = fields.value(name)?.lowercased() else { return try fields.flag(name) }
         if ["true", "t", "yes", "y", "1"].contains(text) { return true }
@@ -128,7 +126,7 @@ extension FirebaseCall {
 
     /// Returns `text` if it is an e-mail address.
     ///
-    /// - Throws: An error with the code `INVALID_EMAIL`, or with the given `code`.
+    /// - Throws: An error with the code `code`.
     @discardableResult
     static func checked(email text: String, or code: String = "INVALID_EMAIL") throws(FirebaseError) -> String {
         guard TextRule.email.holds(text) else {
@@ -202,8 +200,8 @@ struct MessageFields: Sendable {
         return text.isEmpty ? nil : text
     }
 
-    /// Returns the text in a field; an empty text if the field is empty, and `nil` if it is missing. An empty field
-    /// clears the user's name, for example.
+    /// Returns the text in a field; an empty text if the field is empty, and `nil` if it is missing. An empty field can
+    /// mean that a value is to be cleared, such as the user's name.
     func given(_ name: String) throws(FirebaseError) -> String? {
         body[name]?.string == "" ? "" : try text(name)
     }
@@ -237,7 +235,6 @@ struct MessageFields: Sendable {
         body[name].flatMap { value in value.string ?? value.integer.map(String.init) }
     }
 
-    /// Returns the fields of the message that is nested in a field.
     func nested(_ name: String) throws(FirebaseError) -> MessageFields? {
         guard let value = body[name], !value.isNull else { return nil }
         guard let object = value.object else { throw .wrongType(place(name), "TYPE_MESSAGE", value) }
@@ -254,7 +251,6 @@ struct MessageFields: Sendable {
             because: "the body has \(given.joined(separator: " and ")): send only one of these fields")
     }
 
-    /// Returns the messages in a field that is a list of messages.
     func list(_ name: String) throws(FirebaseError) -> [MessageFields] {
         guard let value = body[name], !value.isNull else { return [] }
         guard let items = value.array else { throw .wrongType(place(name), "TYPE_MESSAGE", value) }
@@ -279,8 +275,8 @@ struct MessageFields: Sendable {
         return number
     }
 
-    /// Returns the time in a field, which is a number in the unit that `read` takes. Production's answer to a time out
-    /// of range isn't documented.
+    /// Returns the time in a field, which is a number in the unit that the function `read` takes. Production's answer
+    /// to a time out of range isn't documented.
     func instant(_ name: String, _ read: (Int64) -> Instant?) throws(FirebaseError) -> Instant? {
         guard let number = try integer(name) else { return nil }
         guard let instant = read(number) else {

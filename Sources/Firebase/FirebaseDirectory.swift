@@ -89,8 +89,8 @@ struct FirebaseDirectory: UserDirectory {
 }
 
 extension FirebaseProvider {
-    /// Returns a page of Firebase projects for the inspector: the seed's projects in their order, then those that
-    /// requests have created.
+    /// Returns a page of Firebase projects for the inspector: the seed's projects in the seed's order, followed by
+    /// those that requests have created.
     package func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) throws -> UserDirectoryPage {
         let world = exchange.world
         let seeded = world.seed[FirebaseSection.self].projects.map(\.id)
@@ -362,8 +362,9 @@ struct FirebaseUserFields: SchemaObject {
     }
 }
 
-/// A search for those users of a project or tenant whose ID, address or phone number begins with a text. With an empty
-/// text it finds all users, ordered by ID. It only reads indexes, so it costs the same however many users there are.
+/// A search for those users of a project or tenant whose ID, e-mail address or phone number begins with a text. With an
+/// empty text it finds all users, ordered by ID. It only reads indexes, so it costs the same however many users there
+/// are.
 struct UserSearch: Sendable {
     private static let fields: [User.Field] = [.localId, .email, .providerEmail, .phoneNumber]
 
@@ -376,13 +377,13 @@ struct UserSearch: Sendable {
         let next: String?
     }
 
-    /// Returns the prefix that the index entries of matching users have for a field.
+    /// Returns the common prefix of the sort keys of all users whose `field` begins with the searched text.
     private func prefix(_ field: User.Field) -> String {
         let isAddress = field == .email || field == .providerEmail
         return User.place(field, pool, beginningWith: isAddress ? text.lowercased() : text)
     }
 
-    /// Returns a page of found users. `cursor` is the index entry of the last user on the previous page.
+    /// Returns a page of found users. `cursor` is the sort key of the last user on the previous page.
     func page(after cursor: String?, limit: Int, in world: World) -> Found {
         let place = cursor.flatMap { Base64URL.decode($0) }.map { String(decoding: $0, as: UTF8.self) }
         let start = UserSearch.fields.firstIndex { place?.hasPrefix("\($0.rawValue)\0") ?? false } ?? 0
@@ -406,8 +407,8 @@ struct UserSearch: Sendable {
         }
     }
 
-    /// Whether the search lists the user at the index entry `place`. A user who matches in several fields is listed at
-    /// the first match only.
+    /// Whether the search lists the user at the sort key `place`. A user who matches in several fields is listed only
+    /// once.
     private func isFirst(_ place: String, of user: User) -> Bool {
         let texts = User.order.texts(user)
         for field in UserSearch.fields {

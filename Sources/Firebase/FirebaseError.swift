@@ -23,10 +23,11 @@ struct FirebaseError: Error, Sendable {
     let reason: String
     /// Whether the error in the list of errors has the domain `global`, as the service's own errors do.
     var isGlobal = true
-    /// The error in the list of errors; `nil` if it has the same message as the answer as a whole.
+    /// The item in the answer's list of errors; `nil` if it has the same message as the answer itself.
     var listed: JSONValue?
     var details: [JSONValue] = []
-    /// Whether the error answer has a list of errors beside the status, as for some methods of version 2.
+    /// Whether the error answer has a list of errors in addition to the name of a status, as for some methods of
+    /// Identity Toolkit v2.
     var listsError = false
 
     init(
@@ -50,15 +51,16 @@ struct FirebaseError: Error, Sendable {
     /// The error code: the part of the message before the detail.
     var code: String { message.firstRange(of: " : ").map { String(message[..<$0.lowerBound]) } ?? message }
 
-    /// The evidence for the error answer. Messages that aren't codes are found under the name `message` in the table of
-    /// evidence.
+    /// The evidence for the error answer. In the table of evidence, messages that aren't error codes have the name
+    /// `message`.
     private var evidence: Evidence? {
         let detail = message.firstRange(of: " : ").map { String(message[$0.upperBound...]) }
         return FirebaseProvider.evidence.ofError(code, detail)
             ?? FirebaseProvider.evidence.ofError("message", message)
     }
 
-    /// The error codes that a test can order in addition to the documented ones: all codes in the table of evidence.
+    /// The error codes with which a test can make an endpoint fail, beside the documented ones: all codes in the table
+    /// of evidence.
     private static let furtherCodes = FirebaseProvider.evidence.names(of: .error)
         .subtracting(documentedCodes + ["message"]).sorted()
     private static let documentedCodes = [
@@ -69,8 +71,8 @@ struct FirebaseError: Error, Sendable {
         "WEAK_PASSWORD", "EXPIRED_OOB_CODE", "INVALID_OOB_CODE", "INTERNAL_ERROR",
     ]
 
-    /// Returns the errors that a test can order for an endpoint: the codes in the service's documentation, and all
-    /// other codes for which there is evidence. <https://cloud.google.com/identity-platform/docs/error-codes>
+    /// Returns the errors with which a test can make an endpoint fail: the codes in the service's documentation, and
+    /// all other codes for which there is evidence. <https://cloud.google.com/identity-platform/docs/error-codes>
     static func ordered(_ dialect: Dialect) -> EndpointTraits.Errors {
         EndpointTraits.Errors(
             documentedCodes, others: furtherCodes
@@ -107,13 +109,12 @@ extension FirebaseError {
 }
 
 extension FirebaseError {
-    /// Returns the error for a missing field of a request.
     static func missing(_ name: String) -> FirebaseError {
         FirebaseError("MISSING_\(MessageFields.snakeCase(name).uppercased())", because: "\(name) is missing")
     }
 
     static var userIsGone: FirebaseError {
-        FirebaseError("USER_NOT_FOUND", because: "the user was deleted in the meantime")
+        FirebaseError("USER_NOT_FOUND", because: "the user was deleted")
     }
 
     static func userIsDisabled(_ user: User) -> FirebaseError {

@@ -6,7 +6,7 @@ import OAuth
 import Time
 import Worlds
 
-/// Firebase Authentication as Understudy plays it: Identity Toolkit, the token service, and the sign-in handler for
+/// Firebase Authentication as Understudy simulates it: Identity Toolkit, the token service, and the sign-in handler for
 /// browsers. <https://cloud.google.com/identity-platform/docs/reference/rest>
 ///
 /// Like the real service, it checks credentials by requests to the identity providers' endpoints, here inside the same
@@ -38,7 +38,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
     package static let host = "identitytoolkit.googleapis.com"
     package static let tokenHost = "securetoken.googleapis.com"
     package static let legacyHost = "www.googleapis.com"
-    /// The issuer of Firebase ID tokens. In a token, the project's ID follows.
+    /// The beginning of the issuer in Firebase ID tokens. The project's ID follows.
     static let issuerPrefix = "https://securetoken.google.com/"
     static let handlerPath = "/__/auth/handler"
     static let legacyPrefix = "/identitytoolkit/v3/relyingparty"
@@ -61,7 +61,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
     package static func isIssuer(_ issuer: String) -> Bool { issuer.hasPrefix(issuerPrefix) }
 
     /// Returns Google's page for an unknown path. The host `www.googleapis.com` also serves other providers, so there
-    /// the page is only for unknown paths of Firebase's API, version 3.
+    /// the page is only for unknown paths of Identity Toolkit v3.
     package func notServed(_ exchange: Exchange) -> Response? {
         switch exchange.address.host {
         case FirebaseProvider.host, FirebaseProvider.tokenHost: FirebaseProvider.unknownMethod(exchange)
@@ -228,8 +228,8 @@ extension FirebaseProvider {
 // The services' refusals before any endpoint is called.
 
 extension FirebaseProvider {
-    /// Returns the error for a request that is too large: the API's error at the API's hosts, or a page at other hosts.
-    /// Returns `nil` at the daemon's own address if the path names no host.
+    /// Returns the error for a request that is too large: as JSON at the API's hosts, as a page at other hosts. Returns
+    /// `nil` for a request to the daemon's own address whose path names no host.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard let host = exchange.address.host else { return nil }
         guard [FirebaseProvider.host, FirebaseProvider.legacyHost, FirebaseProvider.tokenHost].contains(host) else {
@@ -261,8 +261,9 @@ extension FirebaseProvider {
 }
 
 extension FirebaseProvider {
-    /// Makes the claims of an ID token that a test wants for a user. The user is found by user ID, by address, or by
-    /// the ID of a person whose address the user has. If the test names no user, the project's oldest user is taken.
+    /// Makes the claims of an ID token that a test wants for a user. The user is found by user ID, by e-mail address,
+    /// or by the ID of the seed's person with the same address. If the test names no user, the project's oldest user is
+    /// taken.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
         guard
             let project = projects.project(id: wanted.client) ?? projects.existing(wanted.client, in: exchange.world)

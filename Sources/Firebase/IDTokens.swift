@@ -69,15 +69,14 @@ extension FirebaseCall {
         }
     }
 
-    /// The result of the transaction in which a sign-in begins: a session, or the demand for a second factor.
     private enum BegunSignIn: Sendable {
         case session(OpenedSession)
         case secondFactor(PendingSecondFactor, [SecondFactor])
     }
 
     /// Returns the user's second factors, one of which must be passed after signing in with `provider`; an empty list
-    /// if none is needed. If multi-factor sign-in is on, a factor counts even if users can't enroll its kind any more.
-    /// The official emulator does the same; production's behaviour isn't documented.
+    /// if none is needed. If multi-factor sign-in is on, a factor counts even if users can't enrol its kind any more.
+    /// The Firebase emulator does the same; production's behaviour isn't documented.
     func secondFactors(of user: User, after provider: String) -> [SecondFactor] {
         guard !["phone", "custom", "passkey"].contains(provider) else { return [] }
         return mfa.isOn ? user.factors : []
@@ -115,7 +114,7 @@ extension FirebaseCall {
     static let legacyIssuer = "https://identitytoolkit.google.com/"
 
     /// Whether the answer has a refresh token, as `returnSecureToken` requests. In emulator mode it always has one, as
-    /// in the official emulator. For a user of a tenant it always has one, too; production's behaviour in tenants isn't
+    /// in the Firebase emulator. For a user of a tenant it always has one, too; production's behaviour in tenants isn't
     /// documented.
     func wantsSession() throws(FirebaseError) -> Bool {
         guard !isInEmulatorMode, tenant == nil else { return true }
@@ -187,8 +186,8 @@ extension FirebaseCall {
         return claims
     }
 
-    /// Returns the claim `firebase.identities`: the user's IDs by identity provider, then the address and the phone
-    /// number.
+    /// Returns the claim `firebase.identities`: the user's IDs by identity provider, followed by the e-mail address and
+    /// the phone number.
     private func identities(of user: User) -> JSONObject {
         var identities = JSONObject()
         for link in user.links {
@@ -331,8 +330,8 @@ extension TableReading where Self: ~Copyable {
         return user
     }
 
-    /// Returns the present state of a user who is signing in. `seen` is the user when the credential was checked. What
-    /// production answers to a change during a sign-in isn't documented.
+    /// Returns the present state of a user who is signing in. `seen` is the user's state at the time when the
+    /// credential was checked. What production answers to a change during a sign-in isn't documented.
     ///
     /// - Throws: `USER_NOT_FOUND` or `USER_DISABLED` if the user has since been deleted or disabled; `TOKEN_EXPIRED` if
     ///   the password has since changed, or the user's sessions have ended.

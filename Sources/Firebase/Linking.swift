@@ -16,7 +16,7 @@ struct IdpRequest: Sendable {
         /// The sign-in or link is refused with an error. If the client can try again, there is a pending token that
         /// stands for the credential.
         case refused(FirebaseError, pendingToken: String?)
-        /// A different user has the identity's address, and Firebase doesn't trust the identity provider to have
+        /// A different user has the identity's e-mail address, and Firebase doesn't trust the identity provider to have
         /// verified the address. The client must confirm who the user is.
         case unconfirmed(User, pendingToken: String)
         case done(User, isNew: Bool, pendingToken: String)
@@ -34,8 +34,8 @@ struct IdpRequest: Sendable {
             let error = FirebaseError(
                 "USER_NOT_FOUND",
                 because:
-                    "no user has this \(identity.providerId) identity yet, and autoCreate is false: reauthenticate as "
-                    + "the user who is signed in")
+                    "no user has this \(identity.providerId) identity yet, and autoCreate is false: reauthenticate "
+                    + "with an identity of the signed-in user")
             return .refused(error, pendingToken: nil)
         }
         if call.project.oneAccountPerEmail, let email = identity.email,
@@ -57,9 +57,8 @@ struct IdpRequest: Sendable {
 
     // MARK: - Signing in
 
-    /// Replaces the stored profile that the identity provider sent about the user by the profile in a fake credential,
-    /// as the official emulator does. Outside emulator mode the stored profile stays; production's behaviour isn't
-    /// documented.
+    /// Replaces the user's stored profile by the one in a fake credential, as the Firebase emulator does. Outside
+    /// emulator mode the stored profile stays; production's behaviour isn't documented.
     private func refreshed(_ known: User, _ tables: inout Transaction, _ call: FirebaseCall) -> User {
         let link = identity.link
         guard identity.isFake, call.isInEmulatorMode,
@@ -87,8 +86,8 @@ struct IdpRequest: Sendable {
         return user
     }
 
-    /// Links the identity to the existing user with the same address, if the identity provider is trusted to have
-    /// verified the address.
+    /// Links the identity to the existing user with the same e-mail address, if the identity provider is trusted to
+    /// have verified the address.
     private func merge(into owner: User, _ tables: inout Transaction, _ call: FirebaseCall) -> Decision {
         guard !owner.disabled else { return .refused(.userIsDisabled(owner), pendingToken: nil) }
         guard identity.isTrusted else { return .unconfirmed(owner, pendingToken: keep(&tables, call)) }

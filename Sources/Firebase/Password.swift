@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import Time
 
-/// A user's password in the form in which the official emulator stores and exports it: `fakeHash:salt=…:password=…`. It
+/// A user's password in the form in which the Firebase emulator stores and exports it: `fakeHash:salt=…:password=…`. It
 /// isn't hashed, as a reminder that real passwords don't belong in tests.
 struct Password: Codable, Equatable, Sendable {
     /// The base64 of the text REDACTED, which callers who aren't administrators get in place of a password's hash.
@@ -13,7 +13,7 @@ struct Password: Codable, Equatable, Sendable {
     let hash: String
     let salt: String?
     let updatedAt: Instant
-    /// Whether the password was imported as a real hash, which isn't in the official emulator's readable form.
+    /// Whether the password was imported as a real hash, which isn't in the Firebase emulator's readable form.
     let isForeign: Bool
     /// The parameters with which an imported password was hashed; `nil` if they are unknown. Without them nobody can
     /// sign in with the password.
@@ -27,7 +27,7 @@ struct Password: Codable, Equatable, Sendable {
         scheme = nil
     }
 
-    /// Makes a password from an imported hash. If `takesFakes` is true, a hash in the official emulator's readable form
+    /// Makes a password from an imported hash. If `takesFakes` is true, a hash in the Firebase emulator's readable form
     /// is read as such, not as a real hash.
     init(importedHash hash: String, salt: String?, now: Instant, takesFakes: Bool, scheme: ImportedHash? = nil) {
         self.hash = hash

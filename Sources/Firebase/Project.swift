@@ -7,7 +7,6 @@ import Worlds
 
 /// A Firebase project with its settings, and with the users and tenants that the seed gives to it.
 package struct Project: SchemaObject {
-    /// Whether Firebase ID tokens are signed.
     enum IDTokenSignature: String, CaseIterable, Sendable {
         /// ID tokens are signed with RS256 for requests to a real host, and unsigned for SDKs in emulator mode.
         case auto
@@ -21,10 +20,9 @@ package struct Project: SchemaObject {
     let authorizedDomains: [String]
     /// The project's custom domains of Firebase Hosting. Links in mails that open an app may be on these domains.
     let linkDomains: [String]
-    /// The authorized domains that an administrator has set, which replace all others. They are `nil` if no
-    /// administrator has set any.
+    /// The authorized domains that an administrator has set, which replace those of the seed; `nil` if no administrator
+    /// has set any.
     var domains: [String]?
-    /// Whether the project may have tenants.
     var allowsTenants = true
     var otherSettings = OtherSettings()
     /// An administrator's changes to the project's sign-in methods.
@@ -57,7 +55,7 @@ package struct Project: SchemaObject {
     private let tenantPlaces: [String: Int]
     /// Whether the seed has the project. Other projects are made when a request first names them.
     private(set) var isSeeded: Bool
-    /// The users and settings that were imported into the project from an export of the official emulator.
+    /// The users and settings that were imported into the project from an export of the Firebase emulator.
     var imported: AccountExport?
 
     /// Whether the project has users or settings from the start, from the seed or an import.
@@ -133,7 +131,7 @@ package struct Project: SchemaObject {
     }
 
     /// Makes a project that isn't in the seed, with the Emulator Suite's defaults. All sign-in methods that need no
-    /// identity provider are enabled, fake credentials are accepted, and answers reveal which addresses exist.
+    /// identity provider are enabled, fake credentials are accepted, and answers reveal which e-mail addresses exist.
     init(unseeded id: String) {
         self = Project.unseeded
         self.id = id
@@ -209,7 +207,6 @@ struct MFA: SchemaObject {
 struct ProjectSettings: Row {
     static let table = Table<ProjectSettings>("firebase.projectSettings", size: { $0.size })
 
-    /// The bytes of the settings' texts.
     private var size: Int {
         (domains ?? []).reduce(0) { $0 + $1.utf8.count } + (notification?.size ?? 0) + (others?.size ?? 0)
     }

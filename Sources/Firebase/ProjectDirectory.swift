@@ -64,12 +64,13 @@ struct ProjectDirectory: Sendable {
     }
 
     /// Returns a Firebase project with the Emulator Suite's defaults for an unknown ID, if unknown projects are
-    /// accepted at this address.
+    /// accepted at the request's address.
     func trustedProject(id: String, at address: Address) -> Project? {
         takesUnknown(at: address) && ProjectDirectory.isID(id) ? unseeded(id) : nil
     }
 
-    /// Returns the default Firebase project for an unknown API key, if unknown keys are accepted at this address.
+    /// Returns the default Firebase project for an unknown API key, if unknown keys are accepted at the request's
+    /// address.
     func trustedProject(forKey key: String, at address: Address) -> Project? {
         let isKey = (1...200).contains(key.utf8.count) && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         return isKey && takesUnknown(at: address) ? defaultProject : nil
@@ -90,8 +91,8 @@ struct ProjectDirectory: Sendable {
         return project
     }
 
-    /// Whether a request that names an unknown tenant creates it, as in the official emulator. The address must accept
-    /// unknown projects. The project must be outside the seed, or have an ID that begins with `demo-`.
+    /// Whether a request that names an unknown tenant creates it, as in the Firebase emulator. The request's address
+    /// must accept unknown projects. The project must be outside the seed, or have an ID that begins with `demo-`.
     func takesUnknownTenant(_ id: String, of project: Project, at address: Address) -> Bool {
         let isOpen = !project.isSeeded || ProjectDirectory.isDemo(project.id)
         return isOpen && takesUnknown(at: address) && ProjectDirectory.isID(id)
@@ -123,11 +124,11 @@ struct ProjectDirectory: Sendable {
 /// A notice that an API key, a project or a tenant was accepted though the seed doesn't have it.
 struct TakenOnTrust: Row {
     static let table = Table<TakenOnTrust>("firebase.takenOnTrust")
-    /// The greatest number of notices in one test world about accepted keys, projects and tenants that aren't in the
-    /// seed.
+    /// The greatest number of notices in one test world about API keys, projects and tenants that were accepted though
+    /// the seed doesn't have them.
     static let limit = 50
 
-    /// The text of the notice: which API key, project or tenant was accepted, and as what.
+    /// The text of the notice. It says which API key, project or tenant was accepted.
     let text: String
 
     var key: String { text }
@@ -180,8 +181,7 @@ extension Exchange {
         return project
     }
 
-    /// Stores the notice that an API key, project or tenant outside the seed was accepted. The first time it is logged,
-    /// too.
+    /// Stores the notice that an API key, project or tenant outside the seed was accepted. A new notice is logged, too.
     fileprivate func take(_ text: String) throws {
         guard world.read({ $0.takes(text) }) else { return }
         let isNew = try world.update { tables in
@@ -238,8 +238,8 @@ struct UnseededPool: Row {
     var key: UserPool { pool }
 }
 
-/// The leases by which the daemon counts the Firebase projects and tenants outside the seed in all worlds together. A
-/// lease is held while its project or tenant exists.
+/// The leases by which the daemon counts the Firebase projects and tenants outside the seed in all test worlds
+/// together. A lease is held while its project or tenant exists.
 final class UnseededPoolLeases: WorldCache {
     private let leases = Mutex<[Allowance.Lease]>([])
     let followsSeed = false
@@ -291,7 +291,7 @@ private struct SeededContents: Sendable {
 
 extension World {
     /// Makes a Firebase project or tenant that isn't in the seed, unless it exists. If there are too many, an empty one
-    /// is removed first. Returns `false` if none is empty.
+    /// is removed first. Returns `false` if all of them have contents.
     func admit(_ pool: UserPool, counting allowance: Allowance) throws -> Bool {
         guard read({ $0.find(UnseededPool.self, pool) == nil }) else { return true }
         let lease = allowance.take()
@@ -307,8 +307,8 @@ extension World {
         return isAdmitted
     }
 
-    /// Puts the seeded and imported users, tenants and OpenID providers of a Firebase project into the tables of the
-    /// test world, once in each world.
+    /// Puts the seeded and imported users, tenants and OpenID providers of a Firebase project into the test world's
+    /// tables, unless they were put there by an earlier call.
     func populate(_ project: Project) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) == nil }) else { return }
         // Passwords are hashed here, outside the lock.
@@ -323,8 +323,8 @@ extension World {
         }
     }
 
-    /// Adds the tenants, users and OpenID providers that a new version of the seed has and the earlier one doesn't
-    /// have. Existing users stay unchanged. It does nothing before the project is first used.
+    /// Adds to the test world those tenants, users and OpenID providers that the seed's new version has and its earlier
+    /// version doesn't have. Existing users stay unchanged. It does nothing before the project is first used.
     func populate(_ project: Project, after earlier: Project?) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) != nil }) else { return }
         let known = earlier.map { SeededContents($0, now: now) }
@@ -413,8 +413,8 @@ extension Exchange {
             Diagnosis(
                 received: "project \(Diagnosis.quote(project.id))",
                 "there are too many projects and tenants outside the seed (a test world may have "
-                    + "\(UnseededPool.limit), and all worlds together \(allowance.limit)): use fewer, reset the world, "
-                    + "or add them to the seed"))
+                    + "\(UnseededPool.limit), and all test worlds together \(allowance.limit)): use fewer, reset the "
+                    + "test world, or add them to the seed"))
     }
 }
 
@@ -427,7 +427,7 @@ extension FirebaseCall {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Checks that the world may have more settings of projects and tenants.
+    /// Checks that the settings of all projects and tenants don't exceed a test world's limit.
     func checkRoomForSettings(in world: World) throws(FirebaseError) {
         let limit = world.budget.settingsBytesOfWorld
         guard size(ProjectSettings.self) + size(Tenant.self) > limit else { return }

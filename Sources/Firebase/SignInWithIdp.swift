@@ -95,7 +95,7 @@ extension FirebaseProvider {
     }
 
     /// Returns the members of the answer that are about the identity at the identity provider. Production adds
-    /// `emailVerified` even if there is no address (`accounts/new#without-email`).
+    /// `emailVerified` even if there is no e-mail address (`accounts/new#without-email`).
     private func document(of identity: FederatedIdentity, _ call: FirebaseCall) -> JSONObject {
         var body = identity.document
         if body["emailVerified"] == nil, !call.isInEmulatorMode { body["emailVerified"] = false }

@@ -18,10 +18,10 @@ struct User: Codable, Sendable {
 
     let pool: UserPool
     let localId: String
-    /// The user's address in lower case.
+    /// The user's e-mail address in lower case.
     var email: String?
-    /// The first address that the user had, if it was changed. The owner of that address can take the account back
-    /// (`RECOVER_EMAIL`).
+    /// The first e-mail address that the user had, if it was changed. The owner of that address can take the account
+    /// back (`RECOVER_EMAIL`).
     var initialEmail: String?
     var emailVerified = false
     /// Whether answers contain `emailVerified` even while the user has no address, because a request has set it or the
@@ -52,11 +52,11 @@ struct User: Codable, Sendable {
     var hasWithdrawnFactors = false
     var passkeys: [Passkey] = []
     let createdAt: Instant
-    /// The time of the user's last sign-in. This and `lastRefreshAt` are `nil` before the first sign-in.
+    /// The time of the user's last sign-in. Both it and `lastRefreshAt` are `nil` before the first sign-in.
     var lastLoginAt: Instant?
     var lastRefreshAt: Instant?
     /// The time before which sessions count as ended. It is a whole second, like `auth_time` in ID tokens. It is `nil`
-    /// for users who began anonymously or with a phone number, until they get an address.
+    /// for users who began anonymously or with a phone number, until they get an e-mail address.
     var validSince: Instant?
     var customClaims = CustomClaims()
 
@@ -85,7 +85,7 @@ struct User: Codable, Sendable {
         }
     }
 
-    /// The ways to sign in with the user's address, as the API method createAuthUri lists them.
+    /// The ways to sign in with the user's e-mail address, as the API method `createAuthUri` lists them.
     var signInMethods: [String] {
         (password != nil ? ["password"] : []) + (hasEmailLink ? ["emailLink"] : []) + links.map(\.providerId)
     }
@@ -95,7 +95,7 @@ struct User: Codable, Sendable {
 
     func link(_ provider: String) -> Link? { links.first { $0.providerId == provider } }
 
-    /// Whether Firebase trusts an identity provider to have verified the person's address.
+    /// Whether Firebase trusts an identity provider to have verified the person's e-mail address.
     static func isTrusted(_ provider: String, email: String?, isVerified: Bool) -> Bool {
         // Firebase believes the claim `email_verified` of OpenID providers.
         IdentitySources.source(provider)?.isTrusted(email: email, isVerified: isVerified)
@@ -107,7 +107,6 @@ struct User: Codable, Sendable {
         statesDisabled = true
     }
 
-    /// Deletes the attributes and identity providers that a request names in `deleteAttribute` and `deleteProvider`.
     mutating func delete(attributes: [String], providers: [String]) {
         for attribute in attributes {
             switch attribute {
@@ -129,9 +128,9 @@ struct User: Codable, Sendable {
 
     // MARK: - Documents
 
-    /// The user's ways to sign in, as answers list them: the identity providers in the order of linking, then the phone
-    /// number, then the address. That the number precedes the address was recorded; that the providers precede the
-    /// number is from <https://github.com/firebase/firebase-admin-node/issues/481>.
+    /// The user's ways to sign in, as answers list them: the identity providers in the order of linking, followed by
+    /// the phone number and the e-mail address. That the number precedes the address was recorded; that the providers
+    /// precede the number is from <https://github.com/firebase/firebase-admin-node/issues/481>.
     var providerUserInfo: [JSONValue] {
         var list = links.map { link -> JSONValue in
             .document([
@@ -172,7 +171,7 @@ struct User: Codable, Sendable {
     var document: JSONValue { document(in: nil) }
 
     /// Returns the user as JSON for the answer to `call`. In emulator mode it contains the password's hash, as in the
-    /// official emulator.
+    /// Firebase emulator.
     func document(in call: FirebaseCall?) -> JSONValue {
         let isInEmulatorMode = call?.isInEmulatorMode ?? false
         return document(isInEmulatorMode ? .shown : .redacted, inEmulatorMode: isInEmulatorMode)
@@ -181,7 +180,7 @@ struct User: Codable, Sendable {
     /// The forms in which answers show a password's hash.
     enum Hash: Sendable {
         case redacted
-        /// The hash is shown as it is stored. Unless it was imported, it has the official emulator's readable form.
+        /// The hash is shown as it is stored. Unless it was imported, it has the Firebase emulator's readable form.
         case shown
         /// The hash is shown in base64, with the version of the hashing parameters, as in production's list of users
         /// for an export.
@@ -260,7 +259,6 @@ extension User: PoolRow {
     static let table = Table<User>(
         "firebase.user", indexes: [byPool, byIdentity, byPasskey], sortedBy: order, size: { $0.size })
 
-    /// The size of the user's texts, in bytes.
     private var size: Int {
         let texts = [
             email, initialEmail, displayName, photoUrl, phoneNumber, password?.hash, password?.salt, customClaims.text,
@@ -278,8 +276,8 @@ extension User: PoolRow {
         each: { user in
             user.links.map { Identity(pool: user.pool, providerId: $0.providerId, rawId: $0.rawId) }
         })
-    /// The sorted index of users in a project or tenant: by ID, and by address, phone number and identity provider. Of
-    /// users with the same value, the oldest comes first.
+    /// The sorted index of users in a project or tenant: by ID, and by e-mail address, phone number and identity
+    /// provider. Of users with the same value, the oldest comes first.
     static let order = SortedIndex<User>("order") { user in
         let age = "\(String(user.createdAt.milliseconds + 1_000_000_000_000_000))\(user.localId)"
         var texts = [place(.localId, user.pool) + user.localId]
@@ -297,21 +295,22 @@ extension User: PoolRow {
     enum Field: String {
         case localId
         case email
-        /// The user's address at an identity provider, if it differs from the user's own address.
+        /// The e-mail address that the user has at an identity provider, if it isn't also the user's address in
+        /// Firebase.
         case providerEmail
         case phoneNumber
         /// The ID of an identity provider to which the user is linked.
         case provider
     }
 
-    /// Returns the prefix by which the sorted index finds all users of a project or tenant who have `value` in a field.
-    /// If `value` is `nil`, the index finds the users who have any value in the field.
+    /// Returns the common prefix of the sort keys of all users of a project or tenant who have `value` in a field. If
+    /// `value` is `nil`, they are the users who have any value in the field.
     static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
         value.map { "\(place(field, pool, beginningWith: $0))\0\u{1}" } ?? place(field, pool, beginningWith: "")
     }
 
-    /// Returns the prefix by which the sorted index finds all users of a project or tenant whose value in a field
-    /// begins with a text.
+    /// Returns the common prefix of the sort keys of all users of a project or tenant whose value in a field begins
+    /// with a text.
     static func place(_ field: Field, _ pool: UserPool, beginningWith value: String) -> String {
         // A zero within the value must not be taken for its end.
         let escaped = value.utf8.contains(0) ? value.replacing("\0", with: "\0\u{2}") : value
@@ -326,12 +325,12 @@ extension User: PoolRow {
 extension TableReading where Self: ~Copyable {
     func user(_ localId: String, in pool: UserPool) -> User? { find(User.self, User.Key(pool: pool, localId: localId)) }
 
-    /// Returns at most `limit` users who have this value in a field, the oldest first.
+    /// Returns the oldest users who have this value in a field, at most `limit` of them.
     func users(_ field: User.Field, _ value: String, in pool: UserPool, limit: Int = .max) -> [User] {
         rows(User.order, prefix: User.place(field, pool, value), limit: limit).map(\.row)
     }
 
-    /// Returns the user with this address; the oldest one if several users have it.
+    /// Returns the user with this e-mail address; the oldest one if several users have it.
     func user(email: String, in pool: UserPool) -> User? {
         users(.email, email.lowercased(), in: pool, limit: 1).first
     }
@@ -374,8 +373,8 @@ extension Transaction {
     }
 }
 
-/// A set of users in which addresses, phone numbers and identities are unique: a project's own users, or the users of
-/// one of its tenants. <https://cloud.google.com/identity-platform/docs/multi-tenancy>
+/// A set of users in which e-mail addresses, phone numbers and identities are unique: a project's own users, or the
+/// users of one of its tenants. <https://cloud.google.com/identity-platform/docs/multi-tenancy>
 struct UserPool: TableKey {
     let project: String
     /// The ID of the tenant to which the users belong; `nil` for a project's own users.
@@ -411,7 +410,6 @@ extension UserPool {
         ]
     }
 
-    /// Whether the project or tenant has no stored rows.
     func isEmpty(_ tables: borrowing Transaction) -> Bool {
         for type in UserPool.rowTypes where holdsRows(type, tables) { return false }
         return true
@@ -421,7 +419,6 @@ extension UserPool {
         tables.count(R.byPool, self) > 0
     }
 
-    /// Deletes all stored rows of the project or tenant.
     func removeAll(_ tables: inout Transaction) {
         for type in UserPool.rowTypes { removeRows(type, &tables) }
     }
@@ -440,7 +437,7 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Stores a row of a project or tenant. It does nothing if the tenant has been deleted.
+    /// Stores a row that belongs to a project or tenant. It does nothing if the tenant has been deleted.
     mutating func put<R: PoolRow>(_ row: R) {
         guard row.pool.tenant == nil || find(Tenant.self, row.pool) != nil else { return }
         tables.put(row)
@@ -454,12 +451,11 @@ extension Transaction {
     }
 }
 
-/// A user that the seed gives to a Firebase project or tenant.
 package struct SeededUser: SchemaObject {
     struct Factor: SchemaObject {
         let id: String
         let displayName: String?
-        /// The phone number or the authenticator app's secret of the second factor; `nil` if the seed has no valid one.
+        /// The second factor's phone number or secret; `nil` if the seed has no valid one.
         let kind: SecondFactor.Kind?
 
         init(_ fields: inout Fields) {

@@ -14,8 +14,8 @@ struct GitHubGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
         let scopes: GitHubScopes
         let wantsRefreshToken: Bool
-        /// Whether redeeming the code fails as if the person's address weren't verified, because a test has ordered
-        /// this error.
+        /// Whether a test has requested that redeeming the code fails as if the person's email address weren't
+        /// verified.
         let isUnverified: Bool
     }
 
@@ -92,7 +92,6 @@ struct LastTokenID: WorldValue {
 // MARK: - Grants
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the grant that a person has given to a GitHub app.
     func grant(_ account: String, to app: GitHubSection.App) -> GitHubGrant? {
         grant(GitHubGrant.self, of: account, to: app.clientID)
     }
@@ -113,7 +112,6 @@ extension Transaction {
         return grant
     }
 
-    /// Ends a person's grant to a GitHub app, with all of its tokens and codes.
     mutating func revoke(_ grant: GitHubGrant, because reason: String) {
         end(grant, because: reason)
         remove(TokenTimes.byGrant, grant.key)

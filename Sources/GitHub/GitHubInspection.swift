@@ -162,11 +162,9 @@ extension GitHubProvider {
 
 /// The GitHub apps and organizations in a seed, found by the names and numbers that requests use.
 struct GitHubDirectory: Sendable {
-    /// A GitHub team, with the organization to which it belongs.
     typealias TeamPlace = (organization: GitHubSection.Organization, team: GitHubSection.Team)
 
     let apps: [String: GitHubSection.App]
-    /// The GitHub organizations in the seed's order.
     private let organizations: [GitHubSection.Organization]
     private let byLogin: [String: Int]
     private let byNumber: [Int: Int]
@@ -201,8 +199,8 @@ struct GitHubDirectory: Sendable {
         Set(account.github.orgs.compactMap { byLogin[$0.lowercased()] }).sorted().map { organizations[$0] }
     }
 
-    /// Returns the first GitHub team with this number. If `organization` isn't `nil`, it is the number of the
-    /// organization to which the team must belong.
+    /// Returns the GitHub team with this number, the first in the seed if there are several. If `organization` isn't
+    /// `nil`, the team must belong to the organization with that number.
     func team(number: Int, inOrganization organization: Int? = nil) -> TeamPlace? {
         let places = teamsByNumber[number] ?? []
         guard

@@ -2,7 +2,6 @@ import EmulatorCore
 import JSON
 import Time
 
-/// A person's profile at GitHub.
 struct GitHubProfile: AccountProfile {
     static let name = "github"
     static let about = "The person at GitHub."

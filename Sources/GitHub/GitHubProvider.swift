@@ -40,7 +40,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
     let addsIssuer: Bool
     /// Returns whether GitHub issues refresh tokens to an app.
     let refreshes: @Sendable (GitHubSection.App) -> Bool
-    /// The versions of GitHub's REST API that are supported on the simulated day, oldest first.
+    /// The versions of GitHub's REST API that are supported on the day that the seed's `asOf` names, oldest first.
     let versions: [String]
 
     package init(seed: Seed) {
@@ -156,7 +156,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         ]
     }
 
-    /// The calls of GitHub's REST API. Fixed paths come before paths with parameters, which would also match them.
+    /// The calls of GitHub's REST API. A fixed path comes before a path with parameters that would also match.
     private var calls: [RESTEndpoint] {
         metaEndpoints + [GitHubProvider.graphQLEndpoint] + GitHubProvider.organizationEndpoints
             + GitHubProvider.memberEndpoints + GitHubProvider.teamEndpoints + GitHubProvider.userEndpoints
@@ -186,8 +186,8 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
     /// The operation that answers requests to unknown URLs of the REST API.
     private static let nowhere = RESTEndpoint("GET", "", "") { .notServed($0.exchange) }
 
-    /// Refuses a request that is too large. The REST API answers as for a body that it can't read, the token endpoints
-    /// answer with their own error, and other addresses with a page.
+    /// Refuses a request that is too large, in the form that the requested address uses for errors: JSON of the REST
+    /// API, an OAuth error, or a page.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response? {
         let path = exchange.address.path
         let isEnterprise = exchange.address.host == GitHubProvider.host && path.hasPrefix("/api/")

@@ -57,7 +57,6 @@ struct GitHubScopes: Hashable, Sendable {
         self.init(names: names.map { String(Substring($0)) })
     }
 
-    /// Makes a set of GitHub scopes from their names. Unknown names are dropped.
     init(names: [String]) { self.init(names.compactMap(GitHubScope.named)) }
 
     /// The GitHub scopes in the set, sorted by name.
@@ -86,7 +85,7 @@ struct GitHubScopes: Hashable, Sendable {
     /// Whether this set of GitHub scopes includes all scopes of `other`.
     func covers(_ other: GitHubScopes) -> Bool { other.bits & ~effective == 0 }
 
-    /// Whether at least one of `scopes` is granted, by its own name or as part of a larger scope.
+    /// Whether the set includes at least one of `scopes`, by its own name or as part of a larger scope.
     func allows(anyOf scopes: [GitHubScope]) -> Bool {
         scopes.contains { effective & GitHubScopes.bit(of: $0) != 0 }
     }

@@ -24,7 +24,8 @@ struct GitHubSection: SeedSection {
         case invalid
     }
 
-    /// Whether GitHub's authorization responses have the parameter `iss`; `nil` if that follows from the simulated day.
+    /// Whether GitHub's authorization responses have the parameter `iss`. `nil` means that they have it if GitHub sends
+    /// it on the day that the seed's `asOf` names.
     let addsIssuer: Bool?
     let redirectMismatch: RedirectMismatch
     /// The longest time by which a device may poll too early. GitHub has told devices that poll exactly every five
@@ -330,7 +331,6 @@ extension GitHubSection {
         /// Returns the team of the GitHub organization with this slug, in upper or lower case.
         func team(slug: String) -> Team? { teamPlaces[slug.lowercased()].map { teams[$0] } }
 
-        /// Returns the teams of the GitHub organization to which an account belongs.
         func teams(of account: String) -> [Team] { (placesByPerson[account] ?? []).map { teams[$0] } }
 
         func hides(from app: App) -> Bool {

@@ -37,7 +37,6 @@ struct GitHubWebhook: Sendable {
         self.headers = headers
     }
 
-    /// Formats sixteen bytes as a UUID.
     private static func identifier(_ bytes: [UInt8]) -> String {
         let digits = Array(Hex.encode(bytes))
         return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")

@@ -11,7 +11,6 @@ import Time
 // access_type=offline, and only at the first consent or with prompt=consent; an installed app gets one each time.
 // People may deselect scopes of Google's APIs.
 
-/// The sign-in at Google's authorization endpoint.
 struct GoogleSignIn: PersonPagesFlow {
     let google: GoogleProvider
 
@@ -89,7 +88,7 @@ struct GoogleSignIn: PersonPagesFlow {
         let details: GoogleGrant.TokenDetails
         let code: String?
         let accessToken: String?
-        /// Whether the person had to consent in this sign-in.
+        /// Whether the sign-in asked the person for consent.
         let isConsent: Bool
         let at: Instant
     }
@@ -196,7 +195,6 @@ extension GoogleProvider {
         account(named: hint, in: exchange.world) ?? hint
     }
 
-    /// Returns the account that a `login_hint` names.
     func account(hinted hint: String, _ exchange: Exchange) -> Account? {
         guard !hint.isEmpty else { return nil }
         let id = accountID(of: hint, exchange)

@@ -13,8 +13,8 @@ struct AuthorizationRequest: CheckedAuthorization {
     let scopes: GoogleScopes
     let challenge: CodeChallenge?
     let mode: ResponseMode
-    /// The claims about the person's session for the ID token: those that the parameter `claims` requests and the
-    /// client may have. All else in `claims` is ignored, even invalid JSON.
+    /// The claims about the person's session that the ID token gets: those that the parameter `claims` requests and
+    /// that the client may have. Everything else in `claims` is ignored, even invalid JSON.
     let sessionClaims: Set<String>
     /// The unchanged form of the authorization request. The sign-in page sends it again with the person's answer.
     let form: Form
@@ -342,7 +342,7 @@ extension GoogleProvider {
         summary: "clients other than web redirect to urn:ietf:wg:oauth:2.0:oob, a page that shows the code",
         evidence: "https://developers.google.com/identity/protocols/oauth2/resources/oob-migration")
 
-    /// The redirect URI with which the code of a pop-up is redeemed.
+    /// The `redirect_uri` with which a client redeems a code that a pop-up got.
     static let popupRedirectURI = "postmessage"
 
     static func isOutOfBand(_ uri: String) -> Bool { uri.hasPrefix("urn:ietf:wg:oauth:2.0:oob") }

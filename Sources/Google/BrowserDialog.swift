@@ -185,7 +185,7 @@ extension GoogleProvider {
     // MARK: - The browser's requests
 
     /// Checks a FedCM request, which only a browser itself may send, and answers it with the result of `respond`. The
-    /// header `Origin` tells for which page the browser sends it.
+    /// request's header `Origin` names the page that wants the sign-in.
     private func answerDialog(
         _ exchange: Exchange, _ respond: (BrowserSignIn) throws -> Response
     ) throws -> Response {
@@ -211,8 +211,8 @@ extension GoogleProvider {
         return Form(fields: fields)
     }
 
-    /// Returns the error for a request that a page's script may have sent instead of the browser itself: scripts can't
-    /// set the header `Sec-Fetch-Dest`. <https://w3c-fedid.github.io/FedCM/#sec-fetch-dest-header>
+    /// Returns the error for a request without `Sec-Fetch-Dest: webidentity`. Only a browser itself can send this
+    /// header, and not a page's script. <https://w3c-fedid.github.io/FedCM/#sec-fetch-dest-header>
     private static func refusalOfPages(_ exchange: Exchange) -> GoogleError? {
         let purpose = exchange.request.header("Sec-Fetch-Dest") ?? ""
         guard purpose != "webidentity" else { return nil }
@@ -226,7 +226,7 @@ extension GoogleProvider {
 }
 
 extension GoogleError {
-    /// The errors that a test can order for a sign-in by the browser's dialog (FedCM), at the ID assertion endpoint.
+    /// The errors that a test can make the ID assertion endpoint return in a sign-in by the browser's dialog (FedCM).
     static let ofAssertions = EndpointTraits.Errors(
         ["invalid_request", "unauthorized_client", "access_denied", "server_error", "temporarily_unavailable"],
         isOpen: true

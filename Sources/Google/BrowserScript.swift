@@ -57,9 +57,8 @@ extension GoogleProvider {
         ]
     }
 
-    /// Tells Google's script whether a page can show the sign-in, and if not, a reason for `getNotDisplayedReason`. It
-    /// also tells whether the next sign-in is decided without a person, for example because a test has ordered its
-    /// result.
+    /// Tells Google's script whether a page can show the sign-in, and if not, a reason for `getNotDisplayedReason`.
+    /// Also tells whether the next sign-in is decided without a person, for example because a test has set its result.
     private func scriptStatus(_ exchange: Exchange) -> Response {
         let form = Form(fields: GoogleProvider.originField(exchange) + exchange.request.queryForm.fields)
         let client: GoogleClient
@@ -101,8 +100,8 @@ extension GoogleProvider {
         }
     }
 
-    /// Ends the grant of a person to a client, and returns the person's account. The person is named by address or
-    /// `sub`. Returns `nil` if there is no such grant.
+    /// Ends the grant of a person to a client, and returns the person's account. `hint` is the person's email address
+    /// or `sub`. Returns `nil` if there is no such grant.
     func endGrant(of hint: String, to client: GoogleClient, _ exchange: Exchange) throws -> Account? {
         guard let account = account(hinted: hint, exchange) else { return nil }
         let moment = exchange.cause("a page revoked it")
@@ -122,7 +121,7 @@ extension GoogleProvider {
                 "no user with this e-mail address or sub has signed in to client \(Diagnosis.quote(client.id))"))
     }
 
-    /// Returns the browser's header `Origin` as a form field.
+    /// Returns the request's header `Origin`, which the browser sets, as a form field.
     private static func originField(_ exchange: Exchange) -> [Form.Field] {
         exchange.request.header("Origin").map { [Form.Field(name: "origin", value: $0)] } ?? []
     }
@@ -147,7 +146,6 @@ extension JavaScriptOrigin {
 }
 
 extension GoogleClient {
-    /// Whether pages of this origin may use Google's script for this client.
     func takes(_ origin: JavaScriptOrigin) -> Bool {
         type == .web && origin.isAmong(javaScriptOrigins)
     }

@@ -53,8 +53,8 @@ struct BrowserSignIn: CheckedAuthorization {
         form["hd"].flatMap { domain in domain.isEmpty ? nil : { $0.google.isAt(domain) } }
     }
 
-    /// Returns a page that posts a message to the app's page, which has opened the pop-up or contains the frame. Pages
-    /// of other origins can't read the message.
+    /// Returns a page that posts a message to the app's page, which opened this page in a pop-up or shows it in a
+    /// frame. Pages of other origins can't read the message.
     func message(_ message: JSONObject) -> Response {
         AuthorizationResponse(redirectURI: origin.text, mode: .webMessage).messagePage(.object(message))
     }
@@ -78,8 +78,8 @@ struct ButtonSignIn: PersonPagesFlow {
         try google.browserSignIn(form)
     }
 
-    /// Ends a sign-in that was cancelled, or for which a test has ordered an error. Google doesn't document what
-    /// follows a cancelled sign-in.
+    /// Ends a sign-in that was cancelled, or for which a test has requested an error. Google doesn't document the
+    /// result of a cancelled sign-in.
     func answer(to request: BrowserSignIn, _ end: AuthorizationEnd, _ exchange: Exchange) -> Response {
         let diagnosis = Diagnosis(end.reason)
         if case .error(let error, _) = end {
@@ -140,7 +140,6 @@ struct ButtonSignIn: PersonPagesFlow {
 }
 
 extension GoogleProvider {
-    /// Reads the sign-in request that Google's script in a page has sent.
     fileprivate func browserSignIn(_ form: Form) throws(RefusedAuthorization) -> BrowserSignIn {
         do throws(GoogleError) { return try BrowserSignIn(form, self) } catch {
             throw RefusedAuthorization(page(error))

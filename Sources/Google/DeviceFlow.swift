@@ -72,7 +72,7 @@ extension GoogleProvider {
         return client
     }
 
-    /// Refuses, at the token endpoint, the device flow for clients that aren't of the type for devices.
+    /// Throws the token endpoint's error if a client may not use the device flow, because its type isn't `device`.
     func checkDeviceFlow(of client: GoogleClient) throws(GoogleError) {
         guard client.type != .device else { return }
         throw GoogleError(
@@ -95,7 +95,7 @@ extension GoogleProvider {
         }
     }
 
-    /// Returns Google's error for a failed poll of a device.
+    /// Returns Google's error for a device's failed poll.
     static func deviceRefusal(_ refusal: OAuthRefusal) -> GoogleError {
         switch refusal.name {
         case "authorization_pending":

@@ -10,7 +10,6 @@ struct GoogleError: Error, Sendable {
     /// The `error_description` of the response, which is also the sentence on Google's error page.
     let description: String?
     let diagnosis: Diagnosis
-    /// The `error_uri` of the response.
     var uri: String?
 
     init(_ name: String, _ description: String?, status: Int = 400, _ diagnosis: Diagnosis) {
@@ -20,14 +19,12 @@ struct GoogleError: Error, Sendable {
         self.diagnosis = diagnosis
     }
 
-    /// Returns Google's error for a missing parameter.
     static func missing(_ parameter: String, _ diagnosis: Diagnosis? = nil) -> GoogleError {
         GoogleError(
             "invalid_request", "Missing required parameter: \(parameter)",
             diagnosis ?? Diagnosis("the parameter \(parameter) is missing: send it"))
     }
 
-    /// Returns Google's error for a parameter with an unknown value.
     static func invalidValue(of parameter: String, _ value: String, expected: String) -> GoogleError {
         GoogleError(
             "invalid_request", "Invalid parameter value for \(parameter): '\(value)' is not valid",
@@ -76,8 +73,8 @@ struct GoogleError: Error, Sendable {
         ("authorization_pending", 428, "Precondition Required"), ("slow_down", 403, "Forbidden"),
         ("access_denied", 403, "Forbidden"), ("expired_token", 400, nil),
     ])
-    /// The errors that a test can order at Google's endpoint for device codes. In the error about too many requests,
-    /// the error's name is in the member `error_code`, not `error`.
+    /// The errors that a test can make Google's endpoint for device codes return. The error about too many requests has
+    /// its name in the member `error_code`, not `error`.
     static let ofDeviceCodes = EndpointTraits.Errors(
         ["invalid_client", "invalid_scope", "invalid_request", "rate_limit_exceeded"]
     ) { order, exchange in
@@ -105,8 +102,8 @@ struct GoogleError: Error, Sendable {
         }
     }
 
-    /// The errors that Google shows on its own page if a test orders them, with their HTTP statuses. All other errors
-    /// are sent to the redirect URI.
+    /// The errors that Google's own page shows if a test requests them, with their HTTP statuses. All other errors are
+    /// sent to the redirect URI.
     static let statusesOfPageErrors = [
         (name: "admin_policy_enforced", status: 400), (name: "deleted_client", status: 401),
         (name: "disallowed_useragent", status: 403), (name: "invalid_client", status: 401),

@@ -16,8 +16,9 @@ struct GoogleGrant: GrantToClient {
         var popupOrigin: String?
     }
 
-    /// The details of one authorization at Google. Its tokens have only the scopes that the person granted in it. With
-    /// `include_granted_scopes=true`, they also have the scopes granted before.
+    /// The details of one authorization at Google. The tokens of the authorization have the scopes that the person
+    /// granted in it. With `include_granted_scopes=true`, they also have all scopes that the person had granted to the
+    /// client before.
     struct TokenDetails: Codable, Sendable {
         var scopes: GoogleScopes
         /// The `nonce` of the authorization request. Only the first ID token of the sign-in has it; ID tokens from
@@ -54,7 +55,6 @@ struct GoogleGrant: GrantToClient {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Whether the person has granted all of `scopes` to the Google client.
     func hasConsented(_ account: String, to client: String, scopes: GoogleScopes) -> Bool {
         grant(GoogleGrant.self, of: account, to: client).map {
             $0.scopes.isSuperset(of: scopes.names) && !$0.hasEnded(at: now)
@@ -82,7 +82,7 @@ extension Transaction {
         return grant
     }
 
-    /// Ends a grant that has expired, with its codes and tokens. Returns whether it has expired.
+    /// Ends a grant, with its codes and tokens, if it has expired. Returns `false` if it hasn't expired.
     mutating func endIfExpired(_ grant: GoogleGrant) -> Bool {
         guard grant.hasEnded(at: now) else { return false }
         end(grant, because: "the app's publishing status is testing, in which the user's consent ends after seven days")
@@ -205,7 +205,6 @@ struct GoogleScopes: Codable, Sendable {
 
     // MARK: - Data that scopes allow
 
-    /// The descriptions of the scopes, for a consent page.
     var descriptions: [String] { names.map { GoogleScopes.description(of: $0) } }
 
     static func description(of name: String) -> String {

@@ -207,7 +207,6 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         ]
     }
 
-    /// Returns the Google client with this ID, or throws Google's error.
     func client(named id: String) throws(GoogleError) -> GoogleClient {
         if let client = clients[id] { return client }
         throw GoogleError(
@@ -266,8 +265,8 @@ extension GoogleProvider {
         host, tokenHost, userInfoHost, apiHost, peopleHost, deviceHost, "google.com",
     ]
 
-    /// Returns Google's error page for an unknown address, with status 404. A known address with an unknown method gets
-    /// the same page from the API hosts, and the status 405 from the host of the sign-in pages.
+    /// Returns Google's error page for an unknown path or HTTP method. The status is 404. For an unknown method at the
+    /// host of the sign-in pages, it is 405.
     package func notServed(_ exchange: Exchange) -> Response? {
         let (host, path) = (exchange.address.host ?? "", exchange.address.path)
         // The paths below belong to Firebase.

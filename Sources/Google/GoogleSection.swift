@@ -156,7 +156,6 @@ struct GoogleClient: SeededOAuthClient {
     /// `ID.apps.googleusercontent.com`.
     static func reversed(_ id: String) -> String { id.split(separator: ".").reversed().joined(separator: ".") }
 
-    /// Whether a browser may be redirected to the URI in a sign-in to this client.
     func takes(_ uri: String) -> Bool {
         switch type {
         case .web: redirectURIs.contains { RegisteredRedirectURI($0).matches(uri) }
@@ -178,7 +177,7 @@ struct GoogleClient: SeededOAuthClient {
         return isScheme ? scheme : ""
     }
 
-    /// Checks what the JSON schema of a Google client in a seed can't express.
+    /// Checks those rules for a Google client in a seed that a JSON schema can't express.
     static func check(_ json: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(json["interaction"])
         for user in json["testUsers"]?.items ?? [] { references.expectAccount(user) }
@@ -231,8 +230,8 @@ struct GoogleProfile: AccountProfile {
             "The ways in which the person signs in at Google: `amr` in ID tokens of clients that ask for it.")
     }
 
-    /// Whether the person's account belongs to the Google Workspace domain `domain`, where `*` means any domain. With
-    /// `orAny` false, `*` has no such meaning.
+    /// Whether the person's account belongs to the Google Workspace domain `domain`. If `orAny` is true, the domain `*`
+    /// means any Workspace domain.
     func isAt(_ domain: String, orAny: Bool = true) -> Bool {
         hostedDomain.map { orAny && domain == "*" || $0.equalsIgnoringASCIICase(domain) } ?? false
     }

@@ -46,7 +46,6 @@ extension GoogleProvider {
         }
     }
 
-    /// Returns the request's parameters: first those in the body, then those in the query.
     private func parameters(_ request: Request) -> Form {
         let members = request.jsonBody?.object?.members.compactMap { member in
             member.value.string.map { Form.Field(name: member.key, value: $0) }
@@ -329,8 +328,8 @@ struct IDToken: Sendable {
     let issuer: String
     /// The client ID in the `aud` of the ID token.
     let client: String
-    /// The client ID in the `azp` of the ID token, if it isn't the one in the `aud`: that of a native app, which has
-    /// requested the token for its backend.
+    /// The client ID in the `azp` of the ID token; `nil` if it is the same as in the `aud`. It is a different one if a
+    /// native app requested the token for its backend: `azp` is the app, and `aud` the backend.
     var app: String?
     let account: Account
     let details: GoogleGrant.TokenDetails

@@ -43,7 +43,7 @@ extension GoogleProvider {
     }
 
     /// Returns the error response of Google's user info endpoint. If `isMissing` is true, the request has no token, or
-    /// a token without a scope of sign-in.
+    /// its token has no scope of sign-in. Otherwise the token doesn't work.
     private func refused(_ version: UserInfoVersion, isMissing: Bool, _ diagnosis: Diagnosis) -> Response {
         let error = isMissing ? APIError.noCredential(diagnosis) : APIError.invalidCredential(diagnosis)
         switch version {
@@ -63,7 +63,6 @@ extension GoogleProvider {
 extension GoogleProvider {
     static let peopleHost = "people.googleapis.com"
 
-    /// The names of the fields of a person in Google's People API.
     private static let personFields: Set<String> = [
         "addresses", "ageRanges", "biographies", "birthdays", "calendarUrls", "clientData", "coverPhotos",
         "emailAddresses", "events", "externalIds", "genders", "imClients", "interests", "locales", "locations",
@@ -117,7 +116,7 @@ extension GoogleProvider {
             throw APIError(
                 400, "INVALID_ARGUMENT",
                 "personFields mask is required. Please specify one or more valid paths. \(GoogleProvider.documented)",
-                Diagnosis("send personFields=names,emailAddresses"))
+                Diagnosis("personFields is missing: send a list of fields, such as names,emailAddresses"))
         }
         if let other = fields.subtracting(GoogleProvider.personFields).min() {
             throw APIError(
@@ -225,7 +224,7 @@ extension GoogleProvider {
 
     // MARK: - Access tokens
 
-    /// Returns Google's tokeninfo for an access token. Its old form is known from
+    /// Returns Google's tokeninfo for an access token. If `isOld` is true, it has the form from before OpenID Connect:
     /// <https://shimeche.github.io/2016/05/18/oauth2-google-access-token-verification/>.
     private func accessTokenInfo(
         _ exchange: Exchange, _ text: String, isOld: Bool

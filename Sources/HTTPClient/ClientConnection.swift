@@ -44,7 +44,6 @@ final class ClientConnection {
         }
     }
 
-    /// Writes all bytes to the connection.
     func write(
         _ bytes: some Sequence<UInt8>, until deadline: ContinuousClock.Instant
     ) throws(ConnectionFailure) {

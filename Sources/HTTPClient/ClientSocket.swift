@@ -58,7 +58,7 @@ final class ClientSocket: Sendable {
     /// The result of an attempt to read or write on a socket without waiting.
     enum Attempt<Value> {
         case done(Value)
-        /// The socket isn't ready, and these `poll` events must occur first.
+        /// The socket isn't ready. The attempt can be repeated when the given `poll` events have occurred.
         case waits(for: Int16)
         case failed(ConnectionFailure)
     }

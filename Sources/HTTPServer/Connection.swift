@@ -20,7 +20,8 @@ final class Connection: @unchecked Sendable {
     let descriptor: Int32
     /// The bytes of the client's IP address; `nil` if the number of connections from it isn't limited.
     let key: [UInt8]?
-    /// The label that all requests of this connection get, `Request.label`: the name of a test world.
+    /// The name of the test world to which all requests of this connection belong (`Request.label`); `nil` if the
+    /// connection serves all worlds.
     let label: String?
     /// Whether the connection's client is on this machine.
     let isFromLoopback: Bool
@@ -88,8 +89,8 @@ enum ClientAddress {
     }
 }
 
-/// An additional port of the HTTP server. Its requests carry a label, by which the handler tells them from those of
-/// other ports. The port is closed when the last reference to this object is released.
+/// An additional port of the HTTP server. Its requests carry a label, by which the handler of requests tells them from
+/// those of other ports. The port is closed when the last reference to this object is released.
 package final class LabelledPort: Sendable {
     package let port: UInt16
     private let listeners: [Int32]
@@ -102,15 +103,15 @@ package final class LabelledPort: Sendable {
         self.watch = watch
     }
 
-    /// Closes a further port of the HTTP server, and returns when no more connections are accepted. Open connections
-    /// stay open.
+    /// Closes this additional port of the HTTP server, and returns when no more connections are accepted. Open
+    /// connections stay open.
     package func close() {
         end()
         watch.awaitEnd(of: listeners)
     }
 
-    /// Closes a further port of the HTTP server, but only once, because another port may later have the same
-    /// descriptors.
+    /// Closes this additional port of the HTTP server. A second call has no effect, because another port may have the
+    /// same descriptors by then.
     private func end() {
         if !isClosed.exchange(true, ordering: .relaxed) { watch.endListening(on: listeners) }
     }

@@ -4,8 +4,8 @@ import Synchronization
 /// connection is suspended and occupies no thread.
 package final class EventStream: Sendable {
     private struct State {
-        /// The chunks of a streamed body that aren't sent yet. The next byte is the one at `offset` in the chunk at
-        /// `first`.
+        /// The chunks of a streamed body that aren't sent completely. The next byte to send is the one at `offset` in
+        /// the chunk at `first`.
         var waiting: [StreamChunk] = []
         var first = 0
         var offset = 0
@@ -27,7 +27,6 @@ package final class EventStream: Sendable {
             backlog = 0
         }
 
-        /// Removes and returns at most `limit` bytes of the first unsent chunk.
         mutating func takeFirst(upTo limit: Int) -> [UInt8] {
             let bytes = waiting[first].bytes
             let end = min(bytes.count, offset + limit)
@@ -122,8 +121,8 @@ package final class EventStream: Sendable {
         case nothing
     }
 
-    /// Takes at most `limit` bytes of the streamed body to send them. If there are no bytes, calls `suspend` before any
-    /// thread can add some, and later calls `wake` once when bytes have been added.
+    /// Takes at most `limit` bytes of the streamed body, to send them. If there are none yet, `suspend` is called while
+    /// no thread can add any, and `wake` is called once when bytes have been added.
     func take(upTo limit: Int, suspend: () -> Void, wake: @escaping @Sendable () -> Void) -> Part {
         let part = state.withLock { state -> Part in
             guard state.waiting.isEmpty else { return .bytes(state.takeFirst(upTo: limit)) }
@@ -181,12 +180,12 @@ package final class StreamBudget: Sendable {
     /// several streams send it.
     package var bytes: Int { held.load(ordering: .relaxed) }
 
-    /// The number of streamed responses that were ended because their clients read the slowest.
+    /// The number of streamed responses that were ended to free memory, because their clients read the slowest.
     package var dropped: Int { ended.load(ordering: .relaxed) }
 
     fileprivate func change(by count: Int) { held.wrappingAdd(count, ordering: .relaxed) }
 
-    /// Makes the memory limit include a streamed response until its connection is closed.
+    /// Counts the unread bytes of a streamed response for the memory limit until the response's connection is closed.
     package func add(_ stream: EventStream) {
         let id = ObjectIdentifier(stream)
         streams.withLock { $0[id] = Entry(stream: stream) }

@@ -27,14 +27,13 @@ final class HTTPTransaction: @unchecked Sendable {
     var isStarted = false
     /// Whether the request is HTTP/1.1, which requires `Host`.
     var needsHost = false
-    /// The most bytes that the request's body may have.
     var bodyLimit = 0
     /// The stream that is being sent as the response's body; `nil` for other responses.
     var stream: EventStream?
     private let state = Mutex(State.reading)
     private let hasGone = Atomic<Bool>(false)
-    /// Whether a search for suspended connections has found the connection. If the next search finds it again, the
-    /// server begins to watch its client.
+    /// Whether the periodic search for suspended connections has found this connection. If the next search finds it
+    /// again, the server begins to watch its client.
     let wasSeenWaiting = Atomic<Bool>(false)
     /// Whether the server watches the client, to notice when it disconnects; accessed under the lock of `state` only.
     private var isWatched = false
@@ -175,8 +174,8 @@ package final class Completion: Sendable {
 /// once the server is about to stop.
 final class Suspensions: Sendable {
     private struct State {
-        /// The requests whose connections have been suspended and that aren't done, whether the connections are still
-        /// suspended or not.
+        /// The unfinished requests whose connections have been suspended, even if the connections have been resumed
+        /// since.
         var transactions: [ObjectIdentifier: HTTPTransaction] = [:]
         var suspended = 0
         var isClosed = false
@@ -206,7 +205,7 @@ final class Suspensions: Sendable {
         state.withLock { $0.suspended -= 1 }
     }
 
-    /// Removes a request that is done from the suspended ones.
+    /// Removes a finished request from the list of requests whose connections have been suspended.
     func end(_ transaction: HTTPTransaction) {
         state.withLock { $0.transactions[ObjectIdentifier(transaction)] = nil }
     }

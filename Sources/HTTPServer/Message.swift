@@ -24,7 +24,6 @@ struct Message {
         self.init(made, response)
     }
 
-    /// Makes libmicrohttpd's form of an HTTP response whose body is sent whole.
     init?(_ response: Response) { self.init(Message.copy(response.body), response) }
 
     private init?(_ made: OpaquePointer?, _ response: Response) {

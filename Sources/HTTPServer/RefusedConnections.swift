@@ -4,8 +4,8 @@ import Synchronization
 /// Tells clients why the server closes their connections, and counts such connections for the log.
 package final class RefusedConnections: Sendable {
     private struct State {
-        /// Connections whose clients have got the reason for the refusal, and which are closed a little later. Closing
-        /// a socket with unread bytes would discard the answer.
+        /// Connections whose clients have got the reason for the refusal. They are closed a little later, because
+        /// closing a socket with unread bytes would discard the reason.
         var closing: [(descriptor: Int32, since: Int64)] = []
         var reported = ServerCounters()
         var reportedAt: Int64?
@@ -26,8 +26,8 @@ package final class RefusedConnections: Sendable {
         self.header = header
     }
 
-    /// Returns the bytes of a whole response that says why a connection is refused, or no bytes for status 0 and behind
-    /// TLS.
+    /// Returns the bytes of a whole response that says why a connection is refused. Returns no bytes if `status` is 0,
+    /// or if the server uses TLS.
     func answer(_ status: Int, _ reason: String) -> [UInt8] {
         guard isPlain, status > 0 else { return [] }
         let headers = [(name: header, value: reason)]
@@ -73,8 +73,8 @@ package final class RefusedConnections: Sendable {
         for connection in closing { RefusedConnections.end(connection.descriptor) }
     }
 
-    /// Returns the number of connections that were refused since the last report, and of those that were closed to make
-    /// room. Returns `nil` if there were none, or if the last report is less than ten seconds old.
+    /// Returns how many connections were refused since the last report, and how many were closed to make room for
+    /// others. Returns `nil` if there were none, or if the last report is less than ten seconds old.
     package func report(of counters: ServerCounters) -> (refused: UInt64, evicted: UInt64)? {
         state.withLock { state in
             let refused = counters.refused - state.reported.refused
@@ -100,8 +100,8 @@ package final class RefusedConnections: Sendable {
     }
 }
 
-/// The error responses of the library libmicrohttpd to requests that it can't read, so that they never reach the
-/// server's handler.
+/// The error responses that the library libmicrohttpd sends to requests that it can't read. Such requests never reach
+/// the server's handler.
 enum MicrohttpdRefusal {
     /// Returns the reason in an error response of libmicrohttpd, as a sentence without markup. `line` is a line that
     /// libmicrohttpd has logged. Returns `nil` if the line isn't about an error response.

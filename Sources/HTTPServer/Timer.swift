@@ -28,7 +28,6 @@ package final class Timer: Sendable {
     /// Runs the timer's action now, on another thread, unless it has already run.
     package func fireNow() { source.schedule(deadline: .now()) }
 
-    /// Prevents the timer from running its action.
     package func cancel() { source.cancel() }
 
     /// Returns the whole nanoseconds of `duration`, limited to the range from 0 to a year.

@@ -14,7 +14,7 @@ final class Watch: Sendable {
         var watched: [Int32: Watched] = [:]
         var serial: UInt32 = 0
         var listeners: [Int32]
-        /// The labels that the connections of listening sockets get, by the socket's descriptor.
+        /// The labels of the connections that listening sockets accept, by the socket's descriptor.
         var labels: [Int32: String] = [:]
         /// The listening sockets that the accepting thread should close. No other thread may close them, because the
         /// accepting thread could be using them at that moment.
@@ -102,7 +102,7 @@ final class Watch: Sendable {
         return isTaken
     }
 
-    /// Asks the accepting thread to close listening sockets that were added later.
+    /// Asks the accepting thread to close the listening sockets of an additional port.
     func endListening(on listeners: [Int32]) {
         state.withLock { $0.ending += listeners }
         wakeUp()

@@ -28,7 +28,6 @@ final class Workers: Sendable {
         var watch: Watch?
     }
 
-    /// Starts an HTTP server. The handler of requests is called on a worker's thread and should not block it.
     init(_ options: Server.Options, handler: @escaping Server.Handler) throws(ListenError) {
         self.options = options
         self.handler = handler
@@ -89,7 +88,6 @@ final class Workers: Sendable {
         return understudy_start_daemon(&daemonOptions)
     }
 
-    /// The thread that accepts connections and notices when a client disconnects while it waits for its answer.
     var watch: Watch? { running.withLock { $0.watch } }
 
     // MARK: - Accepting
@@ -107,8 +105,8 @@ final class Workers: Sendable {
         }
     }
 
-    /// Watches for the disconnection of clients whose connections were already suspended at the previous call and still
-    /// are. Shorter waits aren't watched, because watching costs as much as suspending.
+    /// Starts watching each client whose connection was suspended at the previous call of this method and still is, to
+    /// notice when the client disconnects. Shorter waits aren't watched, because watching costs as much as suspending.
     private func watchSuspended() {
         let now = ContinuousClock.now
         let isDue = lastLook.withLock { last in
@@ -142,8 +140,6 @@ final class Workers: Sendable {
 
     // MARK: - Stopping
 
-    /// Stops the HTTP server: accepts no more connections, ends streams, waits a moment for requests in flight, answers
-    /// 503 to those that aren't finished by then, and closes everything. It may be called twice.
     func stop() {
         mustStopNow.store(true, ordering: .relaxed)
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
@@ -151,9 +147,6 @@ final class Workers: Sendable {
         finish()
     }
 
-    /// Stops the HTTP server after another process has taken over the listening sockets. Connected clients may send one
-    /// more request within `grace`. This call blocks until the clients have disconnected or `grace` has passed; `stop`
-    /// ends it early.
     func retire(within grace: Duration) {
         guard !isStopping.exchange(true, ordering: .sequentiallyConsistent) else { return }
         quiesce()

@@ -6,23 +6,21 @@ import JSON
 /// A refusal of a call of the control API, or of an action that was chosen on the page of an account or a user.
 struct CallRefusal: Error, Sendable {
     let status: Int
-    /// A sentence that says why the control API refused the call.
     let message: String
     /// The path of the wrong member in the call's body, such as `$.effect.delay`; `nil` if no member was wrong.
     var path: String?
     /// The mistakes in the call's body, each with its path and message. The list is empty if the call was refused for
     /// another reason.
     var issues: [SchemaForm.Fault] = []
-    /// A text that says how many further issues the control API found and left out.
+    /// A text that says how many further mistakes the control API found but didn't list.
     var more: String?
 
-    /// The issues of a refused call, to be shown beside the fields of a form.
+    /// The mistakes in a refused call's body, to be shown beside the fields of a form.
     var faults: [SchemaForm.Fault] { issues.isEmpty ? [(path: path, message: message)] : issues }
     var diagnosis: Diagnosis { Diagnosis("\(path.map { "\($0): " } ?? "")\(message)") }
 }
 
 extension Inspector {
-    /// Percent-encodes a text as one segment of a URL's path.
     static func segment(_ text: String) -> String { PercentCoding.encode(Array(text.utf8)) }
 
     /// Calls the control API in the test world of the page. `path` is below the API's root and percent-encoded, such as

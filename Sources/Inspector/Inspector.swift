@@ -6,8 +6,8 @@ import Worlds
 
 /// The inspector: web pages that show people what has happened in a test world, and change what happens next.
 ///
-/// Each area has a folder with its pages and its endpoints. Pages work without scripts, and make all changes by calls
-/// of the control API. Scripts and styles are never inline: they are files in the folder `Assets`.
+/// Each area, such as the inbox, has a folder with its pages and its endpoints. Pages work without scripts, and make
+/// all changes by calls of the control API. Scripts and styles are never inline: they are files in the folder `Assets`.
 package struct Inspector: Sendable {
     /// The path of the inspector's pages, below the address of a test world.
     package static let root = "/_understudy"
@@ -29,7 +29,7 @@ package struct Inspector: Sendable {
         self.formToken = formToken
     }
 
-    /// The endpoints of all pages of the inspector. Requests for them aren't recorded, and tests can't order faults at
+    /// The endpoints of all pages of the inspector. Requests for them aren't recorded, and tests can't cause faults at
     /// them.
     package var endpoints: [Endpoint] {
         [Endpoint("GET", [], Inspector.root, nil) { toFirstPage($0) }]
@@ -40,7 +40,7 @@ package struct Inspector: Sendable {
     }
 
     /// Answers a request for `/`. Browsers get the inspector's first page. Programs, which don't accept HTML, get the
-    /// JSON by which they recognize an emulator.
+    /// JSON by which Firebase's tools recognize an emulator.
     package func home(_ exchange: Exchange) async throws -> Response {
         // Scripts of any origin may request that JSON, but not read the page.
         guard exchange.request.header("Origin") == nil,
@@ -208,7 +208,6 @@ struct Asset: Sendable {
         version = String(Hex.encode(Digest.sha256(text)).prefix(16))
     }
 
-    /// The path of the style sheet or script, below the inspector's address.
     var path: String { "assets/\(name)?v=\(version)" }
 
     var response: Response {
@@ -259,8 +258,8 @@ package struct FormToken: Sendable {
         text = Base64URL.encode(randomness.bytes(16))
     }
 
-    /// Makes a form token for this daemon. If `archive` is storage that several daemons share, returns the form token
-    /// that all of them use.
+    /// Makes a form token for this daemon. If `archive` is storage that several daemons share, all of them get the same
+    /// form token.
     package init(_ archive: (any Archive)?) throws(StoreFailure) {
         self.init()
         guard let archive, archive.isShared else { return }
@@ -271,7 +270,6 @@ package struct FormToken: Sendable {
     /// digest of the secret form token, which doesn't reveal the token.
     var run: String { String(Hex.encode(Digest.sha256(text)).prefix(12)) }
 
-    /// The hidden form field that contains the inspector's secret against forged requests.
     var field: HTML { .hidden(FormToken.name, text) }
 
     func isCarried(by form: Form) -> Bool {

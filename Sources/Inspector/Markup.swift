@@ -82,7 +82,6 @@ extension HTML: ExpressibleByStringInterpolation {
         return .of("dl.facts", .group(rows.map { .group([.of("dt", ShownText.isolated($0.0)), .of("dd", $0.1)]) }))
     }
 
-    /// Returns a section of a page with a heading.
     static func card(_ title: String, as selector: String = "section.card", _ content: HTML?...) -> HTML {
         .of(selector, .of("h2", .text(title)), .group(content.compactMap { $0 }))
     }

@@ -41,7 +41,6 @@ enum ShownText {
         }
     }
 
-    /// Returns a text as an HTML element for code, shortened if it exceeds the limit.
     static func code(_ text: String, limit: Int = 2_000) -> HTML { .of("code.text", isolated(text, limit: limit)) }
 
     /// The greatest number of bytes that a page shows of a text with many lines.

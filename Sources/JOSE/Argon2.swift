@@ -83,8 +83,8 @@ package struct Argon2: Codable, Equatable, Sendable {
     }
 }
 
-/// The memory of an Argon2 computation: lanes of four segments of blocks of 128 words, and blocks for intermediate
-/// results.
+/// The memory of an Argon2 computation. It has lanes, each of four segments, and blocks for intermediate results. A
+/// block has 128 words.
 private final class Argon2Memory {
     typealias Block = UnsafeMutablePointer<UInt64>
 
@@ -92,7 +92,7 @@ private final class Argon2Memory {
     private let lanes: Int
     private let words: Block
     private let count: Int
-    /// The pseudorandom numbers by which Argon2i chooses blocks, which don't depend on the password.
+    /// The pseudorandom numbers by which Argon2i chooses blocks. They don't depend on the password.
     let addresses: Block
     private let (first, second): (Block, Block)
 
@@ -130,7 +130,7 @@ private final class Argon2Memory {
         return BLAKE2b.littleEndian(sum)
     }
 
-    /// Makes the next 128 pseudorandom references to earlier blocks in Argon2's memory, from a position in the memory:
+    /// Makes the next 128 pseudorandom numbers by which Argon2i chooses earlier blocks:
     /// <https://datatracker.ietf.org/doc/html/rfc9106#section-3.4.1.2>.
     func makeAddresses(_ position: [UInt64]) {
         addresses.update(repeating: 0, count: 128)
@@ -139,8 +139,8 @@ private final class Argon2Memory {
         for _ in 0..<2 { compress(addresses, nil, into: addresses, adding: false) }
     }
 
-    /// Computes Argon2's function G of two blocks (RFC 9106 §3.5): a round of BLAKE2b over each row, then over each
-    /// column, of 8 by 8 pairs of words.
+    /// Computes Argon2's compression function G of two blocks (RFC 9106 §3.5). If `adding` is true, the earlier content
+    /// of `result` is combined with the new one by exclusive or.
     func compress(_ left: Block, _ right: Block?, into result: Block, adding: Bool) {
         for place in 0..<128 { first[place] = left[place] ^ (right?[place] ?? 0) }
         second.update(from: first, count: 128)

@@ -9,7 +9,6 @@ package struct CertificateAuthority: Sendable {
     /// The authority's certificate, in PEM.
     package let certificate: String
 
-    /// Makes a certificate authority from its existing key and certificate.
     package init(key: Key, certificate: String) {
         self.key = key
         self.certificate = certificate

@@ -13,7 +13,6 @@ package enum Base64URL {
         Base64.decode(text.utf8, values: values)
     }
 
-    /// Decodes Base64url text that is given as bytes.
     package static func decode(_ digits: ArraySlice<UInt8>) -> [UInt8]? { Base64.decode(digits, values: values) }
 }
 

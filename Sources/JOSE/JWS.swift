@@ -16,7 +16,6 @@ package struct JWS: Sendable {
         package let description: String
     }
 
-    /// Parses and decodes the text of a JWS in one pass.
     package init(parsing text: String) throws(Malformed) {
         guard text.utf8.count <= JWS.maximumLength else {
             throw Malformed(description: "it is \(text.utf8.count) bytes long; \(JWS.maximumLength) are read at most")

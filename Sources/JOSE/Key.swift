@@ -30,7 +30,6 @@ package final class Key: @unchecked Sendable {
     package let isPrivate: Bool
     /// The public half of the key as members of a JWK, without `kid`, `use` and `alg`; empty for a secret.
     package let publicMembers: [(String, JSONValue)]
-    /// The fast signer for RS256, which is made when the key signs for the first time.
     private let unblinded = AtomicLazyReference<UnblindedRSA>()
 
     init(owning pointer: OpaquePointer, isPrivate: Bool) throws(KeyError) {

@@ -33,8 +33,8 @@ enum OpenSSL {
         return true
     }()
 
-    /// Adds SHA-256 to the table in which OpenSSL looks up the digests of certificates by number. `prepare` leaves this
-    /// table empty. The value is `true` if SHA-256 was added.
+    /// Adds SHA-256 to the table in which OpenSSL looks up the digests of certificates. `prepare` leaves this table
+    /// empty. The value is `false` if SHA-256 couldn't be added.
     static let knowsDigestOfCertificates: Bool = {
         prepare()
         return EVP_add_digest(EVP_sha256()) == 1
@@ -44,8 +44,8 @@ enum OpenSSL {
     static func prepare() { _ = isPrepared }
 }
 
-/// The entries for certificates' digests in a table of OpenSSL, which `OpenSSL.prepare` leaves empty. Other libraries
-/// in this process look digests up in that table by number: libpq does so for `SCRAM-SHA-256-PLUS`.
+/// Fills the table in which OpenSSL looks up the digests of certificates. `OpenSSL.prepare` leaves it empty, but other
+/// libraries in this process need it: libpq looks digests up there for `SCRAM-SHA-256-PLUS`.
 package enum CertificateDigests {
     private static let areKnown: Bool = {
         OpenSSL.prepare()

@@ -3,7 +3,6 @@ import COpenSSL
 /// The algorithms by which JSON Web Signatures are made and checked here (RFC 7518 §3, RFC 8037 §3.1), in the order of
 /// JOSE's registry.
 package enum Algorithm: String, Sendable, CaseIterable {
-    /// The algorithm HMAC with SHA-256, by a secret that both sides know.
     case hs256 = "HS256"
     case rs256 = "RS256"
     case rs384 = "RS384"
@@ -75,7 +74,6 @@ package enum Algorithm: String, Sendable, CaseIterable {
     }
 }
 
-/// The result of verifying a signature.
 package enum Verdict: Equatable, Sendable {
     case valid
     case invalid

@@ -93,7 +93,6 @@ struct JSONOutline {
         return text.count
     }
 
-    /// Returns whether the JSON string that ends at `place` is followed by a colon, so that it is a member's name.
     private static func isName(endingAt place: Int, in text: UnsafeBufferPointer<UInt8>) -> Bool {
         text[min(place, text.count)...].first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: ":")
     }

@@ -54,8 +54,8 @@ extension JSONValue {
         }
     }
 
-    /// The time that the value stands for as a whole number of seconds since 1970 (RFC 7519 section 2, NumericDate). It
-    /// is `nil` for other values, and for times outside the years 1970 to 9999.
+    /// The time, if the value is a whole number of seconds since 1970 (RFC 7519 section 2, NumericDate); `nil` for
+    /// other values, and for times outside the years 1970 to 9999.
     package var numericDate: Instant? { integer.flatMap { Instant(seconds: $0) } }
 
     /// Whether the value is probably a time in milliseconds since 1970, because as a number of seconds it would be

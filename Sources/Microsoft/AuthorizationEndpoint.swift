@@ -115,7 +115,6 @@ struct MicrosoftRequest: CheckedAuthorization {
     }
 }
 
-/// The steps of a sign-in at Microsoft's authorization endpoint.
 struct MicrosoftSignIn: PersonPagesFlow {
     let microsoft: MicrosoftProvider
 

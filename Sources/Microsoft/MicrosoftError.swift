@@ -61,7 +61,7 @@ struct MicrosoftError: Error, Sendable {
         }
     }
 
-    /// Returns the JSON answer with this error, for endpoints that aren't pages.
+    /// Returns the JSON answer with this error of Microsoft's sign-in service, for endpoints that aren't pages.
     func response(_ exchange: Exchange) -> Response {
         var body = JSONObject([
             ("error", .string(name)), ("error_description", .string(description(exchange))),
@@ -75,13 +75,13 @@ struct MicrosoftError: Error, Sendable {
         return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
-    /// The names of errors that a test can order at Microsoft's sign-in service. A name is a code such as
-    /// `AADSTS50076`, or an OAuth name such as `invalid_grant`, which stands for the first error with that name in the
-    /// table of known errors.
+    /// The names of the errors that a test can request at Microsoft's sign-in service. A name is a code such as
+    /// `AADSTS50076`, or an OAuth name such as `invalid_grant`. An OAuth name stands for the first known error that has
+    /// it.
     static let orderNames = known.map { "AADSTS\($0.code)" } + Set(known.map(\.name)).sorted()
 
-    /// Returns the error of Microsoft's sign-in service that a test has ordered. A name that isn't in the table of
-    /// known errors gets the code 50000 (internal failure).
+    /// Returns the error of Microsoft's sign-in service that a test has requested. An unknown name gets the code 50000
+    /// (internal failure).
     static func ordered(_ name: String, description: String? = nil, _ diagnosis: Diagnosis) -> MicrosoftError {
         let found = known.first { "AADSTS\($0.code)" == name || $0.name == name }
         var error = MicrosoftError(found?.code ?? 50000, name: found?.name ?? name, because: diagnosis)
@@ -95,7 +95,7 @@ struct MicrosoftError: Error, Sendable {
 }
 
 extension Exchange {
-    /// The ID that Microsoft gives to a request, as errors and the header `x-ms-request-id` contain it.
+    /// The ID that Microsoft gives to a request. Error descriptions and the header `x-ms-request-id` contain it.
     var traceID: String { DerivedNumber.uuid(of: "microsoft.trace:\(id)") }
 
     /// The correlation ID in Microsoft's errors: the one that the client sent with the request, or a new one.
@@ -131,7 +131,7 @@ struct MicrosoftGraphError: Error, Sendable {
         return response.diagnosed(diagnosis).known(by: MicrosoftProvider.evidence.ofError(code, message))
     }
 
-    /// The errors that a test can order at Microsoft Graph, with their HTTP statuses.
+    /// The errors that a test can make Microsoft Graph return, with their HTTP statuses.
     private static let known = [
         ("InvalidAuthenticationToken", 401), ("Authorization_RequestDenied", 403), ("TooManyRequests", 429),
         ("ServiceUnavailable", 503), ("Request_ResourceNotFound", 404),

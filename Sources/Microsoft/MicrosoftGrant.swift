@@ -44,7 +44,7 @@ struct MicrosoftScopes: Sendable {
         return named.isEmpty ? [MicrosoftScopes.graph] : MicrosoftScopes(named).names
     }
 
-    /// Returns those of these scopes that belong to the API. An access token for the API contains only them.
+    /// Returns the scopes that belong to one API. An access token for the API contains only these scopes.
     func granted(for api: String) -> [String] {
         names.filter { name in
             MicrosoftScopes.ofSignIn.contains(name)
@@ -186,8 +186,8 @@ extension MicrosoftProvider {
         return claims
     }
 
-    /// Returns the claims of a Microsoft access token for an API that the seed defines. If `account` is `nil`, it is a
-    /// token of the client itself.
+    /// Returns the claims of a Microsoft access token for an API that the seed defines. If `account` is `nil`, the
+    /// token is the client's own.
     func accessToken(
         _ account: Account?, _ client: MicrosoftClient, api: MicrosoftClient, scopes: [String], tenant: String,
         _ exchange: Exchange

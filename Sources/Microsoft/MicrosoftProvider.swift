@@ -4,8 +4,8 @@ import JSON
 import OAuth
 import Time
 
-/// Microsoft's sign-in for work, school and personal accounts, version 2.0, and the person in Microsoft Graph.
-/// <https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols>
+/// The stand-in for Microsoft's sign-in (version 2.0, with work, school and personal accounts), and for the signed-in
+/// person's profile in Microsoft Graph. <https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols>
 package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEndedTokens, MintsIDTokens,
     ExplainsValues, StartsSeeds
 {
@@ -116,7 +116,8 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         }
     }
 
-    /// Returns Microsoft's sign-in pages. Their forms are sent to the tenant in the path of the request.
+    /// Returns Microsoft's sign-in pages. The path to which their forms are sent has the same tenant as the request's
+    /// path.
     func pages(_ exchange: Exchange) -> PersonPages {
         let tenant = exchange.parameters["tenant"].map { PercentCoding.encode(Array($0.utf8)) } ?? "common"
         return PersonPages(
@@ -251,7 +252,6 @@ extension MicrosoftRealm {
 }
 
 extension Evidence {
-    /// Returns the evidence for an answer: a page in the documentation of Microsoft's identity platform.
     static func learn(_ page: String) -> Evidence {
         .documented("https://learn.microsoft.com/en-us/entra/identity-platform/\(page)")
     }

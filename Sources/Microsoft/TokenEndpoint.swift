@@ -66,8 +66,8 @@ struct MicrosoftTokenRequest: Sendable {
 }
 
 extension MicrosoftProvider {
-    /// The result of a request to Microsoft's token endpoint, with the tokens that were stored. An access token for an
-    /// API that the seed defines is missing here (`nil`), because it is a JWT and isn't stored.
+    /// The result of a request to Microsoft's token endpoint. The access token for an API that the seed defines is
+    /// missing here (`nil`), because it is a JWT and isn't stored.
     private struct Issued: Sendable {
         let account: Account?
         let api: String
@@ -209,8 +209,8 @@ extension MicrosoftProvider {
 
     // MARK: - Answers
 
-    /// Makes the access and refresh token for a grant. The access token has the scopes `wanted`. If `wanted` is `nil`,
-    /// it has the scopes in `details`.
+    /// Makes an access token and, if the person granted `offline_access`, a refresh token. The access token has the
+    /// scopes `wanted`. If `wanted` is `nil`, it has the scopes of the sign-in.
     private func issue(
         _ grant: MicrosoftGrant, _ account: Account?, _ details: MicrosoftGrant.TokenDetails,
         _ wanted: MicrosoftScopes?,

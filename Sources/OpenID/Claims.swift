@@ -6,7 +6,7 @@ import OAuth
 import Time
 
 extension Issuer {
-    /// Returns the `sub` that a client gets for an account: the public one, or a pairwise one:
+    /// Returns the `sub` that a client gets for an account, which is public or pairwise:
     /// <https://openid.net/specs/openid-connect-core-1_0.html#SubjectIDTypes>.
     func subject(of account: Account, for client: ClientMetadata) -> String {
         let sub = account[OpenIDProfile.self].sub
@@ -14,9 +14,9 @@ extension Issuer {
         return Base64URL.encode(Digest.sha256("\(id) \(client.sector) \(sub)"))
     }
 
-    /// Returns the claims about a person that a client gets. They begin with the account's data, followed by the seed's
-    /// claims for the issuer, the granted scopes, the client and the person. A later claim replaces an earlier claim of
-    /// the same name. `wishes` are the claims that the request names individually.
+    /// Returns the claims about a person that a client gets. They come from the account, and from the seed's claims for
+    /// the issuer, the granted scopes, the client and the person. Of two claims with the same name, the later in this
+    /// order counts. `wishes` are the claims that the request names individually.
     func claims(
         of account: Account, for client: ClientMetadata, scopes granted: [String], wishes: Set<String> = []
     ) -> JSONObject {
@@ -39,7 +39,7 @@ extension Issuer {
     }
 
     /// Returns the claims of an ID token: <https://openid.net/specs/openid-connect-core-1_0.html#IDToken>. `code` and
-    /// `accessToken` are issued together with the ID token, which has their hashes.
+    /// `accessToken` are issued together with the ID token, which contains their hashes.
     func idTokenClaims(
         _ grant: OpenIDGrant, of account: Account, for client: ClientMetadata, in exchange: Exchange,
         scopes: [String]? = nil,
@@ -90,8 +90,7 @@ extension Issuer {
         return try sign(claims, for: client, type: "at+jwt", in: exchange)
     }
 
-    /// Returns the members that describe an access token, in token introspection (RFC 7662) as well as in JWT access
-    /// tokens (RFC 9068).
+    /// Returns the members that token introspection (RFC 7662) and JWT access tokens (RFC 9068) have in common.
     func description(
         of token: Token<OpenIDGrant>, _ grant: OpenIDGrant, _ account: Account?, for client: ClientMetadata?,
         in exchange: Exchange
@@ -110,14 +109,13 @@ extension Issuer {
         return claims
     }
 
-    /// Returns the algorithm that signs a client's tokens: the algorithm with this name, or else the issuer's first
-    /// algorithm that works for the client.
+    /// Returns the algorithm named `name` if it can sign the client's tokens, or else the issuer's first algorithm that
+    /// can.
     func algorithm(_ name: String?, for client: ClientMetadata) -> Algorithm {
         let usable = algorithms.filter { $0 != .hs256 || client.clientSecret != nil }
         return usable.first { $0.rawValue == name } ?? usable.first ?? .rs256
     }
 
-    /// Signs a token for a client, with the algorithm of the given name or the client's default one.
     func sign(
         _ claims: JSONObject, for client: ClientMetadata, type: String, with name: String? = nil,
         in exchange: Exchange
@@ -127,7 +125,7 @@ extension Issuer {
             secret: client.clientSecret)
     }
 
-    /// Returns the key under which an access token or a refresh token is stored.
+    /// Returns the database key of an access token or a refresh token.
     func rowKey(of text: String, in exchange: Exchange) -> String {
         // The ID of a JSON Web Token isn't secret, so it can't be used as a token.
         if text.hasPrefix(Issuer.jwtPrefix) { return "" }
@@ -137,7 +135,7 @@ extension Issuer {
         return Issuer.jwtPrefix + id
     }
 
-    /// The prefix of the keys under which JWT access tokens are stored. The token's `jti` follows the prefix.
+    /// The prefix of the database keys of JWT access tokens. The token's `jti` follows the prefix.
     static let jwtPrefix = "jwt:"
 }
 

@@ -22,7 +22,7 @@ struct Issuer: SchemaObject {
     let algorithms: [Algorithm]
     let signingKeys: [SigningKey]
     let policy: ServerPolicy
-    /// The requirements of the MCP server that accepts the issuer's access tokens.
+    /// The seed's rules for the MCP server that accepts the issuer's access tokens.
     let resource: ResourcePolicy
     let hasClaimsInIDToken: Bool
     let scopes: [String: JSONObject]
@@ -133,7 +133,7 @@ extension Issuer: PersonPagesFlow {
     /// The name under which the shared signing keys of all issuers outside the seed are kept.
     static let ownerOnTrust = KeyOwner("openid")
 
-    /// The issuer's short path on this server, `/oidc/ID`, which pages and guides use.
+    /// The issuer's short path on this server: `/oidc/ID`.
     var alias: HostAlias { HostAlias(prefix: "\(Issuer.shortPrefix)/\(id)", host: host, path: path) }
 
     var aliases: [HostAlias] {
@@ -178,7 +178,7 @@ extension OpenIDProvider {
         return .takenOnTrust(id)
     }
 
-    /// Returns the issuer whose key in tables is `realm`. The key consists of the provider's name and the issuer's ID.
+    /// Returns the issuer with this `realm`: the provider's name and the issuer's ID, as database keys contain them.
     func issuer(ofRealm realm: some StringProtocol, in world: World) -> Issuer? {
         guard realm.hasPrefix("\(name).") else { return nil }
         return issuer(String(realm.dropFirst(name.utf8.count + 1)), in: world)
@@ -215,7 +215,7 @@ extension OpenIDProvider {
             throw OAuthRefusal(
                 "temporarily_unavailable",
                 Diagnosis(
-                    "this test world has \(TakenIssuer.limit) issuers that aren't in the seed, which is the limit: reset it, or use another world"
+                    "this test world has \(TakenIssuer.limit) issuers that aren't in the seed, which is the limit: reset it, or use another test world"
                 ))
         }
         world.noteChange()
@@ -260,8 +260,8 @@ extension OpenIDProvider: ExplainsOwnAddresses {
         return ControlAnswer.error(404, "noSuchIssuer", diagnosis.line).diagnosed(diagnosis)
     }
 
-    /// Returns the issuer's part of a URL path that leads to a discovery document or a Keycloak endpoint; `nil` for any
-    /// other path.
+    /// Returns the issuer's path within the path of a discovery document or a Keycloak endpoint; `nil` for any other
+    /// path.
     private static func issuer(of path: String) -> String? {
         for mark in ["/.well-known/openid-configuration", "/protocol/openid-connect/"] {
             if let range = path.firstRange(of: mark) { return String(path[..<range.lowerBound]) }

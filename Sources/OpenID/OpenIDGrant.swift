@@ -59,7 +59,8 @@ extension Transaction {
         return grant
     }
 
-    /// Makes and stores an access token. A JWT access token is stored under its `jti`, and isn't signed yet.
+    /// Makes and stores an access token. Of a JWT access token, only the `jti` is made and stored here; the JWT is
+    /// signed later.
     mutating func makeAccessToken(
         _ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer, scopes: [String]? = nil,
         audience: [String] = [], asJWT: Bool = false, boundTo thumbprint: String? = nil

@@ -109,8 +109,8 @@ extension Issuer {
         return (policy.paths.all + discovery).flatMap { addresses(of: $0) }.map { host + $0 }
     }
 
-    /// Returns the issuer's endpoints. `issuer` returns the issuer that answers a request: this issuer, or one that the
-    /// request's path names and that isn't in the seed.
+    /// Returns the issuer's endpoints. `issuer` returns the issuer for a request: this one, or an issuer outside the
+    /// seed that the request's path names.
     func endpoints(
         of issuer: @escaping @Sendable (Exchange) throws -> Issuer
     ) -> [Endpoint] {
@@ -290,8 +290,8 @@ extension OpenIDProvider: OffersTrials {
 }
 
 extension Issuer {
-    /// Returns the values with which the inspector can try out a sign-in to a client; `nil` for a client that
-    /// authenticates with a private key, which only the client has.
+    /// Returns the values with which a developer can try out a sign-in to a client on the inspector's web pages; `nil`
+    /// for a client that authenticates with a private key, which only the client has.
     fileprivate func trial(of client: ClientMetadata) -> TrialSignIn? {
         let methods = client.credentials.methods
         let authentication: TrialSignIn.Authentication
@@ -318,7 +318,7 @@ extension Issuer {
 
 extension Issuer {
     /// Returns the discovery document: <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
-    /// `place` is the one of the issuer's paths below which the document was requested.
+    /// `place` is the issuer's path below which the document was requested.
     func discovery(_ exchange: Exchange, at place: String) -> Response {
         var document = metadata(exchange, below: place)
         if let issuer = furtherPlaces.first(where: { $0.path == place })?.issuer {
@@ -348,7 +348,7 @@ extension Look {
 }
 
 extension Evidence {
-    /// Returns the evidence that an answer follows a section of an RFC, which is given as in `9728#section-3`.
+    /// Returns the evidence for a response that follows an RFC. `section` has the form `9728#section-3`.
     static func rfc(_ section: String) -> Evidence {
         .specified("https://datatracker.ietf.org/doc/html/rfc\(section)")
     }

@@ -101,7 +101,7 @@ struct OpenIDProfile: AccountProfile {
     let sub: String
     let groups: [String]
     let roles: [String]
-    /// Further claims about the person, as a JSON object.
+    /// The seed's additional claims about the person, as a JSON object.
     let claims: JSONValue
 
     init(_ fields: inout Fields, of account: Account) {

@@ -12,7 +12,6 @@ import OAuth
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization> and earlier versions. It is served on
 /// the daemon's own host, like the issuers' short paths `/oidc/ID`.
 struct ProtectedResource: Sendable {
-    /// The issuer in the seed to which the protected resource belongs.
     let issuer: Issuer
     /// The issuers whose access tokens the protected resource accepts.
     let authorizationServers: [Issuer]
@@ -162,7 +161,7 @@ struct ProtectedResource: Sendable {
     }
 }
 
-/// The requirements of the protected resource (an MCP server) that belongs to an issuer.
+/// The seed's rules for an issuer's protected resource (an MCP server).
 struct ResourcePolicy: SchemaObject {
     /// The contents of the protected resource's `WWW-Authenticate` header. By
     /// <https://datatracker.ietf.org/doc/html/rfc9728> and <https://datatracker.ietf.org/doc/html/rfc6750>, all its
@@ -205,7 +204,7 @@ struct ResourcePolicy: SchemaObject {
     /// list is empty, only the tokens of the issuer to which the resource belongs are accepted.
     let authorizationServers: [String]
     let challenge: Challenge
-    /// The origins of the web pages that may send messages to the MCP server; `nil` means any origin.
+    /// The origins of the web pages that may send MCP messages to the server; `nil` means any origin.
     let origins: [String]?
 
     init(_ fields: inout Fields) {
@@ -224,13 +223,11 @@ struct ResourcePolicy: SchemaObject {
             "The origins whose pages may send messages. Others are refused (403); by default none is.")
     }
 
-    /// All scopes that requests to the protected resource may need.
     var allScopes: [String] { scopes + (writeScope.map { scopes.contains($0) ? [] : [$0] } ?? []) }
 }
 
 /// The MCP tools of a protected resource. They show which person's access token a client uses.
 enum ResourceTools {
-    /// The name of the MCP tool that needs an additional scope.
     static let writeNote = "write_note"
 
     static let identity = ServerIdentity(

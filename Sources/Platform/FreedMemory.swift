@@ -13,8 +13,8 @@ package enum FreedMemory {
     private static let least: Int64 = 48_000_000
     private static let delay = DispatchTimeInterval.seconds(2)
 
-    /// Enables `giveBackSoon`, which returns freed memory to the system. Only our own program calls this: in another
-    /// program's process, memory isn't ours to manage.
+    /// Enables `giveBackSoon`, which returns freed memory to the system. Only Understudy's own program calls this: in
+    /// the process of a test, the memory isn't Understudy's to manage.
     package static func giveBackFromNowOn() { isGivenBack.store(true, ordering: .relaxed) }
 
     /// Returns freed memory to the system within about two seconds. Call it when much memory has been freed, or is

@@ -77,7 +77,6 @@ package struct PostgreSQLError: Error, Equatable, CustomStringConvertible, Senda
         case library
         /// The database's URL can't be read.
         case address
-        /// The database server can't be reached.
         case unreachable
         /// The deadline for the database's answer passed. The connection isn't used any more, and it isn't known
         /// whether the statements have run.

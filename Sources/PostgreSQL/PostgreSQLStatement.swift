@@ -34,10 +34,9 @@ package enum PostgreSQLValue: Sendable {
     case integer(Int64)
     /// An SQL value of the type `text`. In PostgreSQL, it can't contain the character U+0000.
     case text(String)
-    /// An SQL value of the type `bytea`.
     case bytes([UInt8])
 
-    /// Appends the bytes of an SQL value and returns their position; `nil` for NULL.
+    /// Appends the bytes of an SQL value, and returns the index of the first of them; `nil` for NULL.
     func append(to bytes: inout [UInt8]) -> Int? {
         let start = bytes.count
         switch self {

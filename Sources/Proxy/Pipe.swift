@@ -2,8 +2,8 @@ import Platform
 
 /// Copies bytes between two connected sockets, such as a client's and a server's, in both directions.
 enum Pipe {
-    /// Reads the received bytes from a socket. Returns none if the other side has ended, and `nil` if the connection
-    /// broke.
+    /// Reads the received bytes from a socket. Returns no bytes if the peer has ended the connection, and `nil` if the
+    /// connection broke.
     static func read(from descriptor: Int32) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while true {
@@ -110,7 +110,7 @@ private struct OneWay {
 
 /// Makes TCP connections to a host, by name or address.
 enum Connector {
-    /// The milliseconds in which a host must accept the connection.
+    /// The milliseconds after which an attempt to connect to a host is given up.
     private static let patience: Int32 = 10_000
 
     /// Connects to the daemon on this machine, at either loopback address.

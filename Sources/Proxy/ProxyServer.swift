@@ -54,7 +54,6 @@ package final class ProxyServer: Sendable {
 
     private let state: ProxyState
 
-    /// Starts an HTTP proxy.
     package init(_ options: Options) throws(ListenError) { state = try ProxyState(options) }
 
     package var port: UInt16 { state.port }
@@ -142,8 +141,8 @@ final class ProxyState: Sendable {
         }
     }
 
-    /// The number of connections that are accepted beyond the proxy's limit, each in place of an older connection that
-    /// is being closed.
+    /// The number of connections by which the proxy may exceed its limit for a moment. Each is accepted in place of an
+    /// older connection that is being closed.
     private static let surplus = 16
 
     /// Records that a client's connection to the proxy has sent a whole request, or has ended.

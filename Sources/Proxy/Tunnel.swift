@@ -104,8 +104,8 @@ struct Tunnel {
         return try connect(to: world, isSecure: request.isTunnel)
     }
 
-    /// Connects to the daemon within the process. All data on this connection is for the test world, including data
-    /// that TLS hides from the proxy.
+    /// Connects to the daemon, which runs in the same process as the proxy. All data on this connection is for the test
+    /// world `world`, including data that TLS hides from the proxy.
     private func connect(to world: String, isSecure: Bool) throws(Refusal) -> Int32 {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, understudy_stream, 0, &ends) == 0 else {

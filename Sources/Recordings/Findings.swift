@@ -79,7 +79,7 @@ private struct Finder {
 
     private(set) var findings: [Finding] = []
     private var depth = 0
-    /// The names of the fields to find, in small letters without `_` and `-`; `nil` for all fields. If there are names,
+    /// The names of the fields to find, in lower case without `_` and `-`; `nil` for all fields. If there are names,
     /// findings have no exact place, which saves much time.
     private let names: Set<String>?
 
@@ -136,13 +136,14 @@ private struct Finder {
         }
     }
 
-    /// Adds the value of a JSON member `error`. If the value is an object, its `name`, `code` or `message` is added.
+    /// Collects the value of a JSON member `error`. If the value is an object, its `name`, `code` or `message` is
+    /// collected.
     private mutating func add(error: JSONValue, _ place: String) {
         let name = error.string ?? ["name", "code", "message"].lazy.compactMap { error[$0]?.string }.first
         if let name { findings.append(Finding(place: place, name: "error", value: name)) }
     }
 
-    /// Adds the values of XML elements that have only text: `<name>…</name>`.
+    /// Collects the values of XML elements that contain only text: `<name>…</name>`.
     mutating func add(elements text: String, _ place: String) {
         for part in text.split(separator: "<") where !part.hasPrefix("/") {
             guard let end = part.firstIndex(of: ">") else { continue }
@@ -151,8 +152,8 @@ private struct Finder {
         }
     }
 
-    /// Adds what is found in an HTML page of the daemon: the form fields, `name="…" value="…"`, and the message that a
-    /// popup sends to the page that opened it, `data-message="…"`.
+    /// Collects the named values of an HTML page of the daemon: the form fields (`name="…" value="…"`), and the message
+    /// that a popup sends to the page that opened it (`data-message="…"`).
     mutating func add(page: String, _ place: String) {
         // The texts between tags are skipped, such as a style sheet; a ">" in a value is escaped.
         let tags = page.utf8.split(separator: UInt8(ascii: "<")).map { $0.prefix { $0 != UInt8(ascii: ">") } }
@@ -169,7 +170,6 @@ private struct Finder {
         }
     }
 
-    /// Returns whether an HTML tag has the attribute `data-message`.
     private static func holdsMessage(_ tag: Substring.UTF8View) -> Bool {
         let message = "data-message=\"".utf8
         return tag.indices.contains { tag[$0] == UInt8(ascii: "d") && tag[$0...].starts(with: message) }

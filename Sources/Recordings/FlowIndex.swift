@@ -53,8 +53,8 @@ struct FlowIndex: Sendable {
     /// for the destination, the sign-in isn't listed any more.
     private var onward: [Int: String] = [:]
     private var flows: [String: Flow] = [:]
-    /// The recorded requests that the daemon sent to itself while it handled another request that isn't recorded yet,
-    /// by the ID of that other request.
+    /// Recorded requests that the daemon sent to itself while it handled another request, their parent. They are listed
+    /// here by the parent's ID until the parent is recorded.
     private var orphans: [String: [String]] = [:]
     private static let orphanLimit = 256
 
@@ -114,8 +114,8 @@ struct FlowIndex: Sendable {
         return parent
     }
 
-    /// Moves recorded requests to the sign-in of the request `parent`, which has just been added. The daemon had sent
-    /// them to itself while it handled `parent`.
+    /// Moves recorded requests to the sign-in of their parent, which has just been recorded. The parent is the request
+    /// during which the daemon sent these requests to itself.
     private mutating func adopt(by parent: String, into flow: String) {
         guard flow != parent, let children = orphans.removeValue(forKey: parent) else { return }
         for child in children {

@@ -22,7 +22,8 @@ package final class RecordedExchange: Sendable {
     package let world: String
     package let host: String?
     package let path: String
-    /// The client to which the request's credentials belong; `nil` if the provider doesn't know it.
+    /// The OAuth client to which the recorded request's credentials belong; `nil` if the provider doesn't know the
+    /// client.
     let knownClient: String?
     package let request: Request
     package let response: Response
@@ -36,10 +37,11 @@ package final class RecordedExchange: Sendable {
     package let began: Int64
     /// The duration from the request to its answer, in microseconds.
     package let duration: Int64
-    /// The fault (such as an error or a delay that a test ordered) that took effect on the request, in words.
+    /// The fault that took effect on the request, in words. A fault is an error or a delay that a test has requested.
     package let fault: String?
     /// Details of a mail that was sent by SMTP; `nil` for other requests. A mail is recorded as a request with the
-    /// method `SMTP`. Its path is the SMTP command that decided about the mail, and its body is the conversation.
+    /// method `SMTP`, whose path is the SMTP command that decided about the mail, and whose body is the SMTP
+    /// conversation.
     package let mail: RecordedMail?
     /// The codes and tokens in the request and its answer. They show to which sign-in the request belongs, and are
     /// found on first use.
@@ -113,7 +115,8 @@ package final class RecordedExchange: Sendable {
     /// that isn't a provider's.
     package var evidence: String? { response.header(RecordedExchange.evidenceHeader) }
 
-    /// One line about something surprising in the answer, for a request that wasn't refused; `nil` if there is none.
+    /// One line about something surprising in the answer; `nil` if nothing is surprising, or if the request was
+    /// refused.
     package var note: String? { response.header(RecordedExchange.noteHeader) }
 
     /// Shortens a body that is larger than `Recording.bodyLimit`, without splitting a character.
@@ -165,7 +168,7 @@ package struct RecordedMail: Sendable, Equatable {
     /// The user name with which the SMTP client authenticated itself (AUTH).
     package let user: String?
     package let isSecure: Bool
-    /// The IDs that the mails got in the inbox.
+    /// The IDs of the mail's copies in the test world's inbox.
     package let messages: [String]
 
     package init(sender: String?, recipients: [String], user: String?, isSecure: Bool, messages: [String]) {
@@ -186,10 +189,10 @@ package struct ExchangeNotes: Sendable {
         package let email: String?
     }
 
-    /// The fields of the recorded request, each with its first value, by their names in small letters without `_` and
-    /// `-`.
+    /// The fields of the recorded request that are kept as details of the sign-in, each with its first value. Their
+    /// names are in lower case without `_` and `-`.
     package fileprivate(set) var request: [String: String] = [:]
-    /// The names of the codes and tokens in the answer, in small letters without `_` and `-`, in the sequence in which
+    /// The names of the codes and tokens in the answer, in lower case without `_` and `-`, in the sequence in which
     /// they are found.
     package fileprivate(set) var given: [String] = []
     /// Whether the request's form has a secret that only the client's server knows, such as `client_secret`.
@@ -201,7 +204,8 @@ package struct ExchangeNotes: Sendable {
     package fileprivate(set) var subject: Subject?
     /// Whether an ID token in the recorded answer has the claim `nonce`.
     package fileprivate(set) var hasNonce = false
-    /// The opaque codes and tokens in the exchange, for which the provider may know the user.
+    /// The opaque codes and tokens in a recorded request and its answer. The provider may know the user to whom they
+    /// belong.
     package fileprivate(set) var credentials: [String] = []
 
     private static let fields: Set<String> = [
@@ -248,8 +252,8 @@ package struct ExchangeNotes: Sendable {
         add(name, finding.value, isAnswer: true)
     }
 
-    /// Adds an ID token to the identities of a recorded request. The token is from the answer's field `token`, as in
-    /// FedCM's answers. Returns `false` if the value isn't an ID token.
+    /// Reads an ID token from the answer's field `token`, which FedCM's answers have. Returns `false` if the value
+    /// isn't an ID token.
     private mutating func addIdentity(_ value: String) -> Bool {
         guard value.hasPrefix("eyJ"), let token = try? JWS(parsing: value), token.claims["aud"] != nil else {
             return false

@@ -23,7 +23,7 @@ package final class Recording: Sendable {
     private let copied = Mutex(Copied())
 
     private struct Copied {
-        /// The highest number of the recorded requests that were copied from the database.
+        /// The number of the newest recorded request that was copied from the shared database.
         var reached = 0
         /// The number of requests that were recorded since the recording was last empty.
         var total = 0
@@ -64,9 +64,9 @@ package final class Recording: Sendable {
 
     package var exchanges: [RecordedExchange] { store.exchanges(of: log).exchanges }
 
-    /// Empties the recording of a test world. If `forgetting` is true, refused requests are deleted, too. Otherwise, a
-    /// store that keeps refusals moves them to its list for worlds that were deleted or reset. A shared recording is
-    /// emptied for all daemons before this returns.
+    /// Empties the recording of a test world, for all daemons that share it. If `forgetting` is true, refused requests
+    /// are deleted, too. If it is false, a store that keeps refused requests moves them to its list for worlds that
+    /// were deleted or reset.
     package func clear(forgetting: Bool) throws(StoreFailure) {
         guard store.shared == nil else { return try store.clearShared([world], forgetting: forgetting) }
         store.clear(log, forgetting: forgetting)
@@ -89,7 +89,6 @@ package final class Recording: Sendable {
     /// Copies from the database the requests that any daemon has recorded so far.
     package func refresh() async throws(StoreFailure) { try await store.refresh([self]) }
 
-    /// The highest number of the recorded requests that were copied from the database.
     var reached: Int { copied.withLock { $0.reached } }
 
     /// Adds requests that were read from the shared database to this process's copy, and drops requests that the

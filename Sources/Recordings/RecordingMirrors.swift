@@ -2,21 +2,21 @@ import Dispatch
 import Synchronization
 import Worlds
 
-/// Copies the requests that all daemons have recorded in a shared database into this process, for test worlds whose
+/// Copies recorded requests of all daemons from the shared database into this process's memory, for test worlds whose
 /// recording is being read or listened to. Concurrent calls share one read of the database.
 final class RecordingMirrors: Sendable {
     /// The time between two reads of the shared database for listeners to recordings.
     private static let poll = DispatchTimeInterval.milliseconds(100)
 
-    /// A request to copy, count or empty the shared recordings of test worlds.
+    /// A task for the shared database: to copy, count or empty recordings of test worlds.
     enum Question: Sendable {
         case worlds([String])
-        /// A request to copy the recordings of all test worlds, and the refused requests of worlds that no longer
-        /// exist. `make` makes the recording of a world that has none in this process.
+        /// Copies the recordings of all test worlds, and the refused requests of worlds that no longer exist. `make`
+        /// makes the recording of a world that has none in this process.
         case all(make: @Sendable (String) -> Recording)
-        /// A request to count the recorded requests of each test world.
+        /// Counts the recorded requests of each test world.
         case counts
-        /// A request to empty the recordings of these test worlds.
+        /// Empties the recordings of these test worlds.
         case clear([String], keepingRefusals: Bool)
         case forgetGoneWorlds
     }
@@ -47,7 +47,7 @@ final class RecordingMirrors: Sendable {
 
     private let keeper: any RecordingKeeper
     private let notices: Notices
-    /// The queue on which calls to the shared database wait.
+    /// The queue on which the shared database is called, because such a call blocks.
     private let queue = DispatchQueue(label: "understudy.recordings.mirrors")
     private let state = Mutex(State())
 
@@ -155,7 +155,6 @@ final class RecordingMirrors: Sendable {
         return summaries.map(\.world)
     }
 
-    /// Copies the recordings of all test worlds from the database, and returns the worlds' names.
     private func pullAll(_ make: (String) -> Recording) throws(StoreFailure) -> [String] {
         let names = Set(try pullSummaries() + held)
         let all = names.map { name in recording(of: name) { make(name) } }

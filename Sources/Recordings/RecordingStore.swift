@@ -49,12 +49,12 @@ package final class RecordingStore: Sendable {
         var logs: [Int: Log] = [:]
         var lastLog = goneLog
         var added = 0
-        /// For each recorded request, the number of the log that contains it; the oldest request comes first.
+        /// For each recorded request, the number of the log (a test world's list of requests) that contains it; the
+        /// oldest request comes first.
         var order = ArrivalOrder()
         var size = 0
         var dropped = 0
 
-        /// Removes the oldest recorded request of a test world's log.
         mutating func removeFirst(of log: Int, into removed: inout [RecordedExchange]) {
             guard let log = logs[log], let entry = log.removeFirst() else { return }
             log.compact()
@@ -69,7 +69,6 @@ package final class RecordingStore: Sendable {
             self.size += size
         }
 
-        /// Returns the log of a test world's recorded requests, which is made if it doesn't exist yet.
         private mutating func log(_ number: Int) -> Log {
             if let log = logs[number] { return log }
             let log = Log()
@@ -108,8 +107,8 @@ package final class RecordingStore: Sendable {
     private let ledger = Mutex(Ledger())
     /// The recordings shared with other daemons; `nil` if they aren't shared. The logs are copies of shared recordings.
     let shared: SharedRecordings?
-    /// The queue for listeners to recordings and searches of them, so that these don't run on the server's worker
-    /// threads.
+    /// The queue on which listeners to recordings are called and recordings are searched, so that the server's worker
+    /// threads needn't do it.
     package let queue = DispatchQueue(label: "understudy.recordings")
 
     /// Makes an empty store for the recorded requests of test worlds.
@@ -151,8 +150,7 @@ package final class RecordingStore: Sendable {
     }
 
     /// Empties the recording of a test world. Later requests don't get the positions of the removed requests. If
-    /// `forgetting` is false, a store that keeps refusals moves the refused requests to the log of worlds that no
-    /// longer exist.
+    /// `forgetting` is false, a store that keeps refused requests moves them to the log of worlds that no longer exist.
     func clear(_ log: Int, forgetting: Bool) {
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []

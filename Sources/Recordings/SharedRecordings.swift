@@ -45,7 +45,6 @@ final class SharedRecordings: Sendable {
 }
 
 extension RecordingStore {
-    /// Returns the recording of the test world of this name.
     package func recording(of world: String) -> Recording {
         guard let shared else { return Recording(in: self) }
         return shared.mirrors.recording(of: world) { Recording(in: self, of: world) }
@@ -137,8 +136,8 @@ package protocol RecordingKeeper: Sendable {
     func append(_ exchange: AppendedExchange, limit: Int) throws(StoreFailure) -> (bytes: Int, dropped: Int)?
 
     /// Returns, for each test world, the recorded requests with numbers above `after`, the lowest numbers first. If
-    /// they are too many for one result, its `hasMore` is true. Worlds without recorded requests aren't in the result's
-    /// `worlds`.
+    /// there are too many for one result, its `hasMore` is true. Worlds without recorded requests aren't in the
+    /// result's `worlds`.
     func read(_ worlds: [(name: String, after: Int)]) throws(StoreFailure) -> RecordingNews
 
     /// Returns a summary of the recording of each test world that has recorded exchanges.
@@ -180,7 +179,7 @@ package struct KeptExchange: Sendable {
 /// were dropped.
 package struct RecordingSummary: Sendable {
     package let world: String
-    /// The number below which no exchange of the test world is kept any more.
+    /// The store has no recorded exchange of the test world with a lower number than this.
     package let first: Int
     /// The number of recorded exchanges that are kept of a test world.
     package let count: Int

@@ -18,7 +18,6 @@ package final class Traces: Sendable {
         /// The ID of the client that the recorded request names.
         var client: String?
         var notes = ExchangeNotes()
-        /// The hashes of all codes and tokens in the request and its answer.
         var all: [Int] { request + response }
     }
 
@@ -42,8 +41,8 @@ package final class Traces: Sendable {
 
     init() {}
 
-    /// Returns a field's name in small letters without `_` and `-`; `nil` if it is longer than every name that is
-    /// looked for.
+    /// Returns a field's name in lower case without `_` and `-`; `nil` if it is longer than every name that is looked
+    /// for.
     static func canonical(_ name: String) -> String? {
         guard name.utf8.count <= 40 else { return nil }
         if name.utf8.allSatisfy({ (0x61...0x7A).contains($0) }) { return name }

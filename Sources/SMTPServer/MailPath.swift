@@ -13,7 +13,7 @@ package struct MailPath: Sendable, Equatable {
     }
 
     package enum Failure: Error, Sendable {
-        /// There is no address in angle brackets.
+        /// The text has no address in angle brackets.
         case notAPath
         case tooLong
         case badParameter

@@ -1,12 +1,12 @@
 /// Receives the mails of an SMTP server, and decides about them.
 package protocol MailReceiver: Sendable {
-    /// Begins a conversation with an SMTP client that has connected. `label` names the test world for which all mails
-    /// to this port are meant; it is `nil` for a port of all worlds.
+    /// Begins a conversation with an SMTP client that has connected. `label` names the test world to which the port
+    /// belongs; `nil` means that the port serves all test worlds.
     func open(_ label: String?) -> any MailConversation
 }
 
-/// Decides about the mails of one SMTP client. Only the connection's thread makes the calls, which may block that
-/// thread.
+/// Decides about the mails of one SMTP client. Only the connection's own thread calls these functions, and they may
+/// block it.
 package protocol MailConversation: AnyObject {
     /// Decides about an SMTP command before it is carried out.
     func decide(_ question: MailQuestion, _ session: SMTPSession) -> MailDecision
@@ -17,30 +17,26 @@ package protocol MailConversation: AnyObject {
     /// Records that the SMTP server itself refused a command, for example because the command was malformed or out of
     /// order. `verb` is the command's name, `COMMAND` for an unknown command, or `MESSAGE` for the data of a mail.
     func didRefuse(_ verb: String, _ reply: SMTPReply, _ session: SMTPSession)
-    /// Ends the conversation with the SMTP client.
     func end(_ session: SMTPSession, _ reason: ConversationEnd)
 }
 
 /// The reason why an SMTP connection ended.
 package enum ConversationEnd: Sendable {
-    /// The client has ended the conversation by QUIT.
     case quit
     /// The client has closed the connection without QUIT.
     case closedByClient
-    /// The server has closed the connection.
     case closedByServer
-    /// The connection ended because the client was silent for too long.
     case silence
     case handshakeFailed
     case serverStopped
 }
 
-/// An SMTP command about which the receiver of mails decides.
+/// An SMTP command about which the `MailReceiver` decides.
 package enum MailQuestion: Sendable {
     case connect
     case hello(String)
     case startTLS
-    /// A log-in by AUTH. Any user name and password are accepted, unless the receiver of mails decides otherwise.
+    /// A log-in by AUTH. Any user name and password are accepted, unless the `MailReceiver` decides otherwise.
     case auth(user: String)
     case mail(MailPath)
     case rcpt(MailPath)
@@ -52,7 +48,7 @@ package enum ConversationLine: Sendable {
     case server(SMTPReply)
 }
 
-/// The decision of the receiver of mails about an SMTP command or a mail.
+/// The decision of the `MailReceiver` about an SMTP command or a mail.
 package struct MailDecision: Sendable {
     package enum Answer: Sendable {
         /// The server replies as it does by default.

@@ -1,6 +1,6 @@
 import Platform
 
-/// The connection of one SMTP client. It reads lines, lets the session and the receiver of mails decide about them, and
+/// The connection of one SMTP client. It reads lines, lets the session and the `MailReceiver` decide about them, and
 /// sends replies.
 struct SMTPConnection: ~Copyable {
     private let stream: SMTPStream
@@ -15,7 +15,6 @@ struct SMTPConnection: ~Copyable {
         session = SMTPSession(host: server.options.name, offersTLS: server.options.certificate() != nil)
     }
 
-    /// Serves the SMTP client until the connection ends.
     mutating func run() {
         let reason: ConversationEnd
         do throws(SMTPStream.End) {
@@ -114,6 +113,5 @@ struct SMTPConnection: ~Copyable {
 }
 
 extension SMTPSession.Turn {
-    /// Whether the client has ended the conversation by QUIT.
     fileprivate var isLeave: Bool { step.reply?.code == 221 }
 }

@@ -5,7 +5,8 @@ import Synchronization
 /// The listening sockets of the SMTP server, for the one thread that accepts connections.
 final class SMTPListeners: Sendable {
     private struct State {
-        /// The labels of the open listening sockets, by descriptor. A descriptor that isn't listed has been closed.
+        /// The name of the test world to which each open listening socket belongs, by the socket's descriptor; `nil`
+        /// for a socket of all test worlds. A descriptor that isn't listed has been closed.
         var labels: [Int32: String?] = [:]
         var isClosed = false
     }
@@ -63,7 +64,8 @@ final class SMTPListeners: Sendable {
 
     func wake() { understudy_events_wake(events) }
 
-    /// Waits for new connections, and returns each with the label of its port. Returns none if `wake` was called.
+    /// Waits for new connections, and returns each with the name of the test world to which its port belongs. Returns
+    /// no connections if `wake` was called.
     func wait() -> [(descriptor: Int32, label: String?)] {
         var told = [UInt64](repeating: 0, count: 128)
         let count = understudy_events_wait(events, &told, -1)

@@ -73,8 +73,8 @@ package final class SMTPServer: Sendable {
             end(descriptor)
         }
 
-        /// Closes a connection's descriptor under the lock, so that no other thread shuts down a new connection that
-        /// has got the same number.
+        /// Closes a connection's descriptor while the set of connections is locked, so that no other thread shuts down
+        /// a new connection that has got the same number.
         private func end(_ descriptor: Int32) {
             connections.withLock { connections in
                 connections.remove(descriptor)
@@ -114,7 +114,6 @@ package final class SMTPServer: Sendable {
     /// The number of open SMTP connections.
     package var connections: Int { shared.count }
 
-    /// The greatest number of SMTP connections at the same time.
     package var connectionLimit: Int { shared.options.limit }
 
     /// Opens a further SMTP port. `label` names the test world for which all mails to this port are meant.

@@ -40,7 +40,6 @@ package struct SMTPSession: Sendable {
     /// The number of invalid SMTP commands after which a client is disconnected.
     private static let badCommandLimit = 20
 
-    /// The facts that are known about an SMTP client and its connection.
     package struct Client: Sendable {
         /// The host name that the client has given in HELO or EHLO.
         package var name: String?
@@ -157,7 +156,7 @@ package struct SMTPSession: Sendable {
         return turn
     }
 
-    /// Carries out an SMTP command, unless the receiver of mails decides otherwise.
+    /// Carries out an SMTP command, unless the `MailReceiver` decides otherwise.
     private mutating func decided(
         _ question: MailQuestion, _ decide: Decide, carryOut: (inout SMTPSession) -> Step,
         otherwise: (inout SMTPSession) -> Void = { _ in }
@@ -384,7 +383,7 @@ package struct SMTPReply: Sendable, Equatable {
 }
 
 extension SMTPSession {
-    /// The next step of an SMTP connection after a line of the client.
+    /// The action that follows a line of the SMTP client.
     package enum Step: Sendable {
         case reply(SMTPReply)
         /// The server sends this reply, and then reads the mail's data.
@@ -402,14 +401,15 @@ extension SMTPSession {
         }
     }
 
-    /// The result of a line that the SMTP client has sent.
+    /// The reaction to a line that the SMTP client has sent.
     package struct Turn: Sendable {
         package let step: Step
         /// The time that the server waits before it replies.
         package internal(set) var delay = Duration.zero
         /// The client's line as it may be shown, without secrets.
         package internal(set) var shown = ""
-        /// The name of the SMTP command, if the session itself refused it without asking the receiver of mails.
+        /// The name of the SMTP command, if the session refused it without asking the `MailReceiver`; `nil`
+        /// otherwise.
         package internal(set) var refused: String?
 
         init(_ step: Step) { self.step = step }

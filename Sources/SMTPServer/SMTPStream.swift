@@ -17,9 +17,10 @@ final class SMTPStream {
     private var output: [UInt8] = []
     private var isBroken = false
 
-    /// The greatest number of octets that are read at once. If replies of this length are waiting, they are sent.
+    /// The greatest number of octets that one call reads. As soon as the waiting replies have this many octets, they
+    /// are sent.
     private static let chunk = 16_384
-    /// The number of seconds in which a client must read some of the replies.
+    /// The number of seconds for which sending a reply may wait for the client to read.
     private static let writePatience = 30
 
     /// Makes a stream for a connection. The descriptor isn't closed by the stream. `patience` is the number of seconds
@@ -127,8 +128,8 @@ final class SMTPStream {
 
     // MARK: - Writing
 
-    /// Adds a reply, which is sent before the server reads again. Replies to pipelined commands are sent together:
-    /// <https://www.rfc-editor.org/rfc/rfc2920#section-3.2>.
+    /// Buffers a reply, which is sent before the server next reads from the client. Replies to pipelined commands are
+    /// thus sent together: <https://www.rfc-editor.org/rfc/rfc2920#section-3.2>.
     func write(_ text: String) {
         output += text.utf8
         if output.count >= SMTPStream.chunk { flush() }

@@ -44,7 +44,6 @@ package final class SQLiteDatabase {
     /// The number of rows changed by the last SQL statement. <https://www.sqlite.org/c3ref/changes.html>
     package var changedRows: Int { Int(sqlite3_changes(pointer)) }
 
-    /// Whether a transaction is open on the SQLite database.
     package var isInTransaction: Bool { sqlite3_get_autocommit(pointer) == 0 }
 
     /// Sets the milliseconds to wait for another process that has locked the database file.

@@ -36,7 +36,6 @@ extension String {
         return String(kept)
     }
 
-    /// Whether all bytes of the text are ASCII.
     private var isASCII: Bool {
         utf8.withContiguousStorageIfAvailable { bytes in bytes.reduce(0) { $0 | $1 } < 0x80 }
             ?? utf8.allSatisfy { $0 < 0x80 }

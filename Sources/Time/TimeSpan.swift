@@ -35,7 +35,6 @@ package struct TimeSpan: Comparable, Hashable, Sendable {
     /// The number of whole seconds of the time span. A fraction is dropped.
     package var seconds: Int64 { milliseconds / 1000 }
 
-    /// The time span as a `Duration` of Swift's standard library.
     package var duration: Duration { .milliseconds(milliseconds) }
 
     /// The absolute value of the time span.

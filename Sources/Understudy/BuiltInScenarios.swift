@@ -4,7 +4,6 @@ import EmulatorCore
 /// The built-in scenarios (ready-made situations such as a provider's outage), from the embedded files
 /// `seed-data/scenarios/*.json`.
 public enum BuiltInScenarios {
-    /// All built-in scenarios (ready-made situations for tests), sorted by name.
     static var all: [Scenario] {
         let folder = "scenarios/"
         return EmbeddedFiles.all.filter { $0.path.hasPrefix(folder) }.compactMap { file in
@@ -19,13 +18,15 @@ public enum BuiltInScenarios {
         var page = """
             # Scenarios
 
-            Ready-made situations, each a list of orders to the control API. Start one in a world with
-            `POST /_understudy/v1/scenarios/NAME`, or in every world with `understudy serve --scenario NAME`, with values for its
-            parameters `--scenario NAME,member=value`. `DELETE /_understudy/v1/scenarios/NAME` ends it: its faults and outcomes are
-            withdrawn, and the clock goes back. What else it did stays, such as a user that it made; `POST reset` ends that, too, but
-            not what it changed in the world's seed, for which a world of its own is best.
-            Starting a scenario again ends it first, so that nothing adds up. A file of your own in the same form works, too:
-            `--scenario PATH.json`. The same texts are served as pages at `/_understudy/v1/scenarios/NAME`.
+            Ready-made situations for tests, each a list of calls of the control API. Start one in a test world with
+            `POST /_understudy/v1/scenarios/NAME`, or in every test world with `understudy serve --scenario NAME`; give values for its
+            parameters as in `--scenario NAME,member=value`. `DELETE /_understudy/v1/scenarios/NAME` ends it: the faults that it
+            injected, the sign-in results that it chose and its change of the clock are undone. Its other changes stay, such as a user
+            that it added. `POST reset` undoes these, too, except for changes of the test world's seed: run a scenario that changes
+            the seed in a separate test world.
+            Starting a scenario a second time ends it first, so that nothing adds up. A file of your own in the same form works, too:
+            `--scenario PATH.json`. The daemon serves this documentation as a page for each scenario, at
+            `/_understudy/v1/scenarios/NAME`.
 
             This file is printed by `understudy seed scenarios`.
 
@@ -34,7 +35,8 @@ public enum BuiltInScenarios {
             page += "\n## \(scenario.title)\n\n`\(scenario.name)`\n\n"
             page += "**What happens.** \(scenario.happens)\n\n**What a correct client does.** \(scenario.advice)\n"
             if !scenario.startsWorlds {
-                page += "\nNo world can begin with this scenario, because it needs users who have signed in before.\n"
+                page +=
+                    "\nNo test world can start with this scenario, because it needs users who have signed in before.\n"
             }
             guard !scenario.parameters.isEmpty else { continue }
             page += "\n| member of the body | what it is | default |\n|---|---|---|\n"
@@ -68,8 +70,8 @@ public enum BuiltInScenarios {
         }
     }
 
-    /// Returns the scenario (a ready-made situation) of this name, or the one in a file. A text with a `/`, or with
-    /// `.json` at its end, is a path.
+    /// Returns the scenario (a ready-made situation) that `text` names. A text with a `/`, or with `.json` at its end,
+    /// is the path of the scenario's file.
     static func find(_ text: String) throws(Issues) -> Scenario {
         guard text.contains("/") || text.hasSuffix(".json") else {
             let all = all

@@ -30,8 +30,8 @@ package struct DaemonClient: Sendable {
         self.seconds = seconds
     }
 
-    /// Calls the control API, and returns the answer's body. If the daemon refuses the body and gives a position in it,
-    /// the error message begins with `source`, the name of the body's file.
+    /// Calls the control API, and returns the answer's body. If the daemon refuses the request's body and names the
+    /// wrong part, the error message begins with `source`, the name of the body's file.
     ///
     /// - Throws: ``StartError``, with a line that says what the daemon refused, or why it can't be reached.
     @discardableResult

@@ -10,7 +10,6 @@ extension SMTPPort: WorldPort {}
 final class MailServer: Sendable {
     let service: MailService
     private let server: SMTPServer?
-    /// The SMTP ports of ``RunningServer/Options/worldMailPorts``, in the same sequence.
     let worldPorts: [(world: String, port: Int)]
 
     /// Starts the mail service. `secure` has the certificate for STARTTLS.

@@ -34,21 +34,19 @@ package enum Providers {
         all.explainers.compactMap { $0.explainedValues[value] }
     }
 
-    /// Returns the behaviours that began or end on a known day, for each provider that has some.
+    /// The known changes of the providers' behaviour, for each provider that has some.
     package static var changes: [(provider: String, changes: [Change])] {
         all.map { (provider: $0.title, changes: $0.facts.changes) }.filter { !$0.changes.isEmpty }
     }
 
-    /// Returns a seed (test data) that only sets the address of Firebase's Functions emulator.
     static func seed(functionsEmulator address: String) -> JSONValue {
         FirebaseSection.seed(functionsEmulator: address)
     }
 
-    /// Returns a seed (test data) that only sets Firebase's default project.
     static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
 
-    /// Adds the data that a provider's own tools, such as `firebase emulators:export`, have exported to a directory,
-    /// and returns the resulting seed.
+    /// Returns `seed` with the data added that a provider's own tools, such as `firebase emulators:export`, have
+    /// exported to a directory.
     static func importing(_ directory: String, to seed: Seed) throws(StartError) -> Seed {
         do throws(Issues) {
             var data: [any ExportedData] = []
@@ -69,7 +67,6 @@ package enum Providers {
         }
     }
 
-    /// Returns a row of the table of sources for each endpoint of a provider, with all hosts of the endpoint.
     private static func endpoints(of provider: any Provider) -> [EvidenceTable.Row] {
         var hosts: [String: [String]] = [:]
         var found: [(key: String, name: String, evidence: Evidence)] = []

@@ -131,7 +131,7 @@ extension RunningServer {
             }
             if user.isEmpty { return .unnamed }
             return WorldName.isValid(user)
-                ? .named(user) : .refused("the proxy user isn't a valid world name: \(WorldName.rule)")
+                ? .named(user) : .refused("the proxy user isn't a valid name of a test world: \(WorldName.rule)")
         }
         proxyOptions.handOver = { [weak plain, weak secure] descriptor, isSecure, world in
             if isSecure, let secure { return secure.adopt(descriptor, label: world) }

@@ -29,7 +29,6 @@ public final class RunningServer: Sendable {
     private let gauges: ProcessGauges
     private let masksSecrets: Bool
     private let ports: [WorldPorts]
-    /// The ports of ``Options/worldPorts``, in the same sequence.
     private let worldPorts: [(world: String, port: Int)]
     private let isClosed = Atomic<Bool>(false)
 
@@ -98,7 +97,7 @@ public final class RunningServer: Sendable {
 
     private var authority: String { host.contains(":") ? "[\(host)]" : host }
 
-    /// The number of requests that the server has got so far, including those to the control API.
+    /// The number of requests that the server has received, including those to the control API.
     package var requestCount: Int { dispatcher.requestCount }
 
     /// Returns whether the server stands in for this host of a provider.
@@ -113,7 +112,6 @@ public final class RunningServer: Sendable {
     /// The account IDs of the users in the seed (the test data).
     package var accounts: [String] { worlds.main.seed.people.rows.map(\.id) }
 
-    /// Returns a report on the requests of all test worlds so far.
     package func report() -> RunReport { RunReport(worlds, masksSecrets: masksSecrets, version: Version.current) }
 
     /// Returns the `count` most recent refused requests of all test worlds, the oldest first, each with the reason:

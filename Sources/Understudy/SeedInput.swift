@@ -11,8 +11,8 @@ public enum SeedInput: Sendable {
     /// A seed (test data) as JSON text. The files that it names are searched in `directory`.
     case json(String, directory: String = ".")
 
-    /// Returns a seed (test data) that only sets the default Firebase project, for requests that don't name one. If no
-    /// seed has the project, it has the Emulator Suite's defaults.
+    /// Returns a seed (test data) that only sets the default Firebase project, for requests that don't name one. A
+    /// project that is in no seed has the defaults of Firebase's Emulator Suite.
     public static func firebaseProject(_ id: String) -> SeedInput {
         .json(Providers.seed(defaultProject: id).text)
     }
@@ -89,7 +89,6 @@ public enum SeedInput: Sendable {
 /// The built-in seed (test data): `seed-data/default.json` and the keys that it names, embedded so that the binary
 /// needs no other files.
 enum BuiltInSeed {
-    /// The source of the built-in seed (test data).
     static var source: SeedSource {
         get throws(Issues) {
             guard let seed = EmbeddedFiles.bytes(at: "default.json") else {

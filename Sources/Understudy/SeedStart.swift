@@ -6,7 +6,6 @@ import JSON
 package struct SeedStart: Sendable {
     package typealias File = StartingSeed.File
 
-    /// The files of the first seed, in the sequence in which they are written.
     package let files: [File]
     /// Whether the files of the first seed contain secrets of the app.
     package let hasSecrets: Bool
@@ -27,7 +26,7 @@ package struct SeedStart: Sendable {
         do {
             for starter in starters { try starter.begin(&start) }
         } catch {
-            throw StartError(description: "a key can't be generated: \(error)")
+            throw StartError(description: "a test key for the seed can't be generated: \(error)")
         }
         hasSecrets = !start.secrets.isEmpty
         files = SeedStart.files(of: start)

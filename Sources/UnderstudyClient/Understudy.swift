@@ -18,8 +18,8 @@ public struct Understudy: Sendable, Hashable {
     public let url: String
     /// The token that the daemon's control API expects in requests; `nil` if the daemon has none.
     public let controlToken: String?
-    /// The test world's name at the end of the address with which this value was made, such as `checkout` in
-    /// `http://localhost:9099/~checkout`; `nil` means the daemon's default world.
+    /// The test world that the daemon's address names, such as `checkout` in `http://localhost:9099/~checkout`; `nil`
+    /// means the daemon's default world.
     public let worldName: String?
 
     /// Describes Understudy's daemon at an address. Nothing is sent yet.
@@ -82,9 +82,9 @@ public struct Understudy: Sendable, Hashable {
         return try await (call("GET", "worlds") as Answer).worlds
     }
 
-    /// Returns the recorded requests of the test worlds whose names match `pattern`, with the answers, in the sequence
-    /// of the answers. Each names its world in ``World/RecordedExchange/world``. Refused requests of worlds that have
-    /// been removed are included.
+    /// Returns the recorded requests and answers of the test worlds whose names match `pattern`, sorted by the time of
+    /// the answer. Each has the name of its world: ``World/RecordedExchange/world``. Refused requests of worlds that
+    /// have been removed are included.
     ///
     /// - Parameters:
     ///   - pattern: the worlds' names; `*` stands for any characters.
@@ -121,7 +121,7 @@ extension Understudy {
 }
 
 extension Understudy {
-    /// An entry in the daemon's list of test worlds.
+    /// A test world in the list of all test worlds of a daemon.
     public struct WorldStatus: Sendable, Hashable, Decodable {
         /// The name of a test world in the daemon.
         public let name: String

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A world: an isolated test environment in Understudy's daemon, with its own users, codes, tokens, clock, orders of
-/// tests (sign-in results and faults) and recording of requests.
+/// A test world: an isolated environment in Understudy's daemon, with its own users, codes, tokens and clock, its own
+/// faults and sign-in results that tests order, and its own recorded requests.
 ///
 /// This value is only a name and an address. The daemon creates the world at its first use.
 ///
@@ -25,8 +25,7 @@ public struct World: Sendable, Hashable {
     /// The URL of the test world's control API, without a slash at the end.
     public var controlURL: String { "\(url)/_understudy/v1" }
 
-    /// Returns the URL in this test world that stands in for `https://HOST`, a provider's host, without a slash at the
-    /// end.
+    /// Returns the URL at which this test world stands in for a provider's host, without a slash at the end.
     ///
     ///     let page = world.hostURL("github.com") + "/login/oauth/authorize"
     public func hostURL(_ host: String) -> String { "\(url)/\(host)" }
@@ -50,8 +49,8 @@ public struct World: Sendable, Hashable {
         return variables
     }
 
-    /// Resets the test world to its seed (the test data at its start): users, clock, orders of tests (sign-in results
-    /// and faults) and recording. All codes and tokens stop working.
+    /// Resets the test world to its seed (the test data at its start). Users, clock, ordered sign-in results and faults
+    /// are reset, recorded requests are deleted, and all codes and tokens stop working.
     ///
     /// - Throws: ``UnderstudyError``.
     public func reset() async throws { try await send("POST", "reset") }
@@ -102,7 +101,7 @@ public struct World: Sendable, Hashable {
             host: isIPv6 ? "[\(host)]" : host, port: parts.port ?? (parts.scheme == "https" ? 443 : 80))
     }
 
-    /// The name of the daemon's default world, to which requests belong that name no world.
+    /// The name of the default test world, which gets the requests that name no world.
     private static let defaultName = "default"
 
     /// Throws an error if the test world's name is invalid. An invalid name could change the path of the call.

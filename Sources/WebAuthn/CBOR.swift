@@ -1,6 +1,5 @@
-/// A data item of CBOR, of the kinds that authenticators write: whole numbers, byte strings, texts, arrays, maps, Booleans
-/// and null, all of definite length.
-/// <https://www.rfc-editor.org/rfc/rfc8949>
+/// A data item of CBOR, of the kinds that authenticators write: whole numbers, byte strings, texts, arrays, maps,
+/// Booleans and null, all of definite length. <https://www.rfc-editor.org/rfc/rfc8949>
 ///
 /// Tags, floating-point numbers and items of indefinite length are refused, as CTAP2's canonical form excludes them.
 /// <https://fidoalliance.org/specs/fido-v2.1-ps-20210615/fido-client-to-authenticator-protocol-v2.1-ps-errata-20220621.html#ctap2-canonical-cbor-encoding-form>
@@ -65,7 +64,6 @@ package indirect enum CBOR: Hashable, Sendable {
 /// A parser that reads CBOR items one after another. Its memory is proportional to the bytes read, even if an item
 /// claims a larger length.
 package struct CBORReader {
-    /// The bytes of CBOR that haven't been read yet.
     package private(set) var rest: ArraySlice<UInt8>
 
     package init(_ bytes: ArraySlice<UInt8>) { rest = bytes }

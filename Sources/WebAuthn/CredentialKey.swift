@@ -11,7 +11,6 @@ package struct CredentialKey: Sendable {
     private let key: Key
     private let algorithm: Algorithm
 
-    /// Reads a public key from its COSE map.
     package init(_ cose: CBOR) throws(WebAuthnError) {
         guard let number = cose[3]?.integer, let algorithm = CredentialKey.algorithms[number] else {
             throw WebAuthnError("the credential's key is for neither ES256 (-7) nor RS256 (-257)")
@@ -24,7 +23,6 @@ package struct CredentialKey: Sendable {
         }
     }
 
-    /// Reads a public key from the bytes of its COSE map.
     package init(parsing bytes: [UInt8]) throws(WebAuthnError) { try self.init(CBOR(parsing: bytes)) }
 
     private struct NoNumbers: Error {}

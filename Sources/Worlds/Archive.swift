@@ -2,10 +2,7 @@ import Platform
 import Time
 
 /// A place where test worlds are stored besides this process's memory: a file, or a database that several daemons
-/// share.
-///
-/// An archive keeps the rows and values of each world as JSON, and commits the changes that `WorldStore` gives it.
-/// Calls may block, and throw an error when the archive can't be used.
+/// share. Calls may block, and throw an error when the archive can't be used.
 package protocol Archive: SharedTexts, AnyObject {
     /// Whether other daemons may read and change the stored test worlds, too.
     var isShared: Bool { get }
@@ -17,7 +14,6 @@ package protocol Archive: SharedTexts, AnyObject {
     /// The health of the archive that stores test worlds, as known from earlier calls.
     var health: StoreHealth { get }
 
-    /// Returns the names of the test worlds that the archive stores.
     func worlds() throws(StoreFailure) -> [String]
 
     /// Reads the test world of this name from the archive. If the archive has no such world, makes it with the initial
@@ -26,18 +22,18 @@ package protocol Archive: SharedTexts, AnyObject {
         _ world: String, beginning: (() throws(StoreFailure) -> [ArchivedValue])?
     ) throws(StoreFailure) -> ArchivedWorld?
 
-    /// Returns the changes that other daemons have made in a test world since a version of the world.
+    /// Returns the changes that other daemons have made in a test world since its version `version`.
     func news(of world: Int64, after version: Int64) throws(StoreFailure) -> ArchiveNews
 
-    /// Commits the change that `make` returns, as the next version of the test world after `version`. If `make` returns
-    /// `nil`, nothing is committed.
+    /// Commits the change that `make` returns as the test world's next version. If `make` returns `nil`, nothing is
+    /// committed.
     ///
-    /// When the world already has a later version, the result is `conflict`, and the caller undoes what `make` did. If
-    /// `isLocking` is true, the world is locked first, so that no other daemon can change it, and `make` gets the
-    /// changes that other daemons have made since `version`. Locking costs a round trip, so the first attempt to commit
-    /// doesn't lock.
+    /// If `isLocking` is false and the world has a later version than `version`, nothing is committed, and the result
+    /// is `conflict`. If `isLocking` is true, the world is locked first, so that no other daemon can change it, and
+    /// `make` gets the changes that other daemons have made since `version`. Locking costs a round trip, so the first
+    /// attempt to commit doesn't lock. After a conflict, the caller undoes what `make` did.
     ///
-    /// - Throws: The error of `make`, or the reason why the change isn't committed. The reason `unknown` means that the
+    /// - Throws: The error of `make`, or the reason why the change isn't committed. If the reason is `unknown`, the
     ///   change may have been committed.
     func commit(
         to world: Int64, after version: Int64, isLocking: Bool,
@@ -51,10 +47,10 @@ package protocol Archive: SharedTexts, AnyObject {
     /// daemon always has all worlds loaded.
     var directory: (any WorldDirectory)? { get }
 
-    /// Tries whether an archive of test worlds that has failed works again.
+    /// Checks whether an archive of test worlds that failed earlier can be used now.
     func tryAgain()
 
-    /// Ends the use of the archive that stores test worlds. Later calls throw an error.
+    /// Closes the archive of test worlds. Calls after that throw an error.
     func close()
 }
 
@@ -72,7 +68,7 @@ package struct ArchivedRow: Codable, Sendable {
     /// The relation of a stored row to the rows of the seed (the test world's initial data). Seeded rows that haven't
     /// changed aren't stored.
     package enum Kind: Int64, Codable, Sendable {
-        /// The row isn't from the seed. It was added to the test world later.
+        /// The row was added to the test world, and isn't part of the seed (the initial data).
         case own = 0
         /// The row replaces the row of the seed (the initial data) with the same key.
         case replacing = 1
@@ -83,7 +79,8 @@ package struct ArchivedRow: Codable, Sendable {
 
     package let table: String
     package let key: String
-    /// The relation of the stored row to the seed's rows; `nil` in a change that removes the stored row.
+    /// Whether the stored row is a new row, or replaces or removes a row of the seed (the initial data); `nil` in a
+    /// change that removes the stored row.
     package let kind: Kind?
     /// The number of the row in the sequence in which the rows of a test world were added.
     package let place: Int64
@@ -94,16 +91,17 @@ package struct ArchivedRow: Codable, Sendable {
 /// A single value of a test world, such as its clock, in the form that is stored in a file or database.
 package struct ArchivedValue: Codable, Sendable {
     package let name: String
-    /// The value of a test world, as JSON, in the form that is stored.
+    /// The JSON of a single value of a test world, such as its clock.
     package let value: String
 }
 
-/// The changes that one update made in a test world: the rows and values that it changed, in their new form. Daemons
-/// that share a world exchange the changes as JSON.
+/// The rows and values that one update has changed in a test world, as they are after the update. Daemons that share a
+/// world exchange the changes as JSON.
 package struct WorldChange: Codable, Sendable {
     /// Whether the test world was reset to its seed (the initial data) before these changes.
     package var isReset = false
-    /// The rows that the change adds, replaces or removes, sorted by their places.
+    /// The rows that a change of a test world adds, replaces or removes, in the sequence in which they were added to
+    /// the world.
     package var rows: [ArchivedRow] = []
     package var values: [ArchivedValue] = []
 
@@ -119,7 +117,7 @@ package struct ArchivedChange: Sendable {
 }
 
 extension [ArchivedChange] {
-    /// The list of changes, without the values that a later change in the list overwrites.
+    /// A copy of this list of a test world's changes, without the values that later changes in the list overwrite.
     package var withLastValues: [ArchivedChange] {
         var last: [String: Int64] = [:]
         for change in self { for value in change.change.values { last[value.name] = change.version } }
@@ -137,7 +135,7 @@ package struct ArchivedWorld: Sendable {
     package let version: Int64
     /// The version of the test world at which it was last reset to its seed (the initial data).
     package let beginning: Int64
-    /// The stored rows of the test world, sorted by their places.
+    /// The stored rows of the test world, in the sequence in which they were added.
     package var rows: [ArchivedRow] = []
     package var values: [ArchivedValue] = []
     /// Whether the test world existed before it was loaded, so that the loading didn't create it.
@@ -151,7 +149,6 @@ package enum ArchiveNews: Sendable {
     case changes([ArchivedChange], isAll: Bool)
     /// The changes of the test world aren't stored any more, so the whole world must be loaded again.
     case forgotten
-    /// The test world has been removed by another daemon.
     case removed
 }
 
@@ -159,12 +156,10 @@ package enum ArchiveNews: Sendable {
 package enum CommitOutcome: Sendable {
     /// The change is committed, and the test world has this version now.
     case committed(version: Int64)
-    /// The test world is unchanged, because there was nothing to commit.
     case unchanged
     /// Nothing was committed, and another attempt may succeed: other daemons have changed the test world, or the
     /// connection was lost.
     case conflict
-    /// Nothing was committed, because the test world has been removed.
     case removed
 }
 
@@ -180,13 +175,13 @@ package protocol SharedTexts: Sendable {
 /// The list of all test worlds in a database that several daemons share, whichever daemon has loaded them. Each call is
 /// one short transaction.
 package protocol WorldDirectory: Sendable {
-    /// Returns every test world, with the seconds since any daemon recorded that the world was used.
+    /// Returns the names of all test worlds, each with the seconds since the last use of the world that a daemon has
+    /// recorded.
     func list() throws(StoreFailure) -> [(name: String, idle: Int)]
 
     /// Returns whether there is a test world of this name.
     func has(_ name: String) throws(StoreFailure) -> Bool
 
-    /// Returns the number of stored test worlds.
     func count() throws(StoreFailure) -> Int
 
     /// Records that the test worlds of these names are used now.
@@ -249,7 +244,7 @@ package struct StoreFailure: Error, Equatable {
     }
 
     package let kind: Kind
-    /// The cause of the failure in a few words, such as the database's own message.
+    /// The reason why the store of test worlds failed, in a few words, such as the database's error message.
     package let detail: String
 
     package init(_ kind: Kind, _ detail: String) {
@@ -279,7 +274,7 @@ package struct StoreFailure: Error, Equatable {
         case .full: "nothing was changed; free some space, then send the request again"
         case .readOnly: "nothing was changed; let the daemon write to the store, then send the request again"
         case .unknown: "the change may have been made, check before you send the request again"
-        case .newer: "nothing was changed; use the newer version of understudy"
+        case .newer: "nothing was changed; use the version of understudy that wrote the store"
         case .unreadable: "nothing was changed; repair the store, or load a snapshot into another store"
         case .undeclared: "nothing was changed; this is a bug in understudy, please report it"
         }

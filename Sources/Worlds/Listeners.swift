@@ -13,7 +13,8 @@ package final class Listeners: Sendable {
     private let hasAny = Atomic<Bool>(false)
     private let isTelling = Atomic<Bool>(false)
 
-    /// Makes an empty list of listeners. They are called on `queue`, so that they don't block the server's threads.
+    /// Makes an empty list of listeners to a test world. They are called on `queue`, so that they don't block the
+    /// server's threads.
     package init(on queue: DispatchQueue) { self.queue = queue }
 
     package var isListenedTo: Bool { hasAny.load(ordering: .relaxed) }
@@ -36,7 +37,7 @@ package final class Listeners: Sendable {
         }
     }
 
-    /// Notifies each listener once, even if this is called several times before the listeners have run.
+    /// Calls each listener of a test world once, even if this method is called several times before the listeners run.
     package func tell() {
         guard hasAny.load(ordering: .acquiring), !isTelling.exchange(true, ordering: .acquiringAndReleasing) else {
             return

@@ -1,11 +1,10 @@
 import Synchronization
 
-/// The archive of test worlds for `--store checked` and for tests, in this process's memory. `--store memory` has no
-/// archive.
+/// An archive of test worlds in this process's memory, for tests and for `--store checked`.
 ///
-/// Daemons of one process that have the same `Memory` share its worlds. To find rows that can't be archived and
-/// closures that can't run twice, a checked archive refuses each change once, as if another daemon had changed the
-/// world at the same time. It also reads each change back before it makes the next change.
+/// In tests, daemons of one process share the worlds of one `Memory`. With `--store checked`, the archive refuses each
+/// change once, as if another daemon had changed the world at the same time, so that closures that can't run twice are
+/// noticed. It also reads each change back before the next change, so that rows that can't be stored are noticed.
 package final class MemoryArchive: Archive {
     /// The stored test worlds of a `MemoryArchive`, in this process's memory.
     package final class Memory: Sendable {
@@ -20,7 +19,7 @@ package final class MemoryArchive: Archive {
         }
 
         let state = Mutex(State())
-        /// The time in seconds that tells the archive which test worlds haven't been used for long.
+        /// The present time in seconds, by which the archive finds test worlds that haven't been used for long.
         let clock = Atomic<Int>(0)
 
         package init() {}
@@ -32,7 +31,7 @@ package final class MemoryArchive: Archive {
         var rows: [String: [String: ArchivedRow]] = [:]
         var values: [String: ArchivedValue] = [:]
         var version: Int64 = 1
-        /// The changes of a test world since its version 1. A checked archive keeps only the last change.
+        /// The changes of a test world since its version 1. With `--store checked`, only the last change is kept.
         var changes: [ArchivedChange] = []
         var lastUse: Int
 

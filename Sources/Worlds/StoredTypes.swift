@@ -11,7 +11,7 @@ import JSON
 package struct StoredTypes: Sendable {
     package let rows: [String: any Row.Type]
     package let values: [String: any WorldValue.Type]
-    /// The names that several different types of rows or values have, by mistake.
+    /// The names that more than one type of row or value uses, by mistake.
     package let ambiguous: Set<String>
 
     package init(rows rowTypes: [any Row.Type], values valueTypes: [any WorldValue.Type]) {
@@ -61,7 +61,6 @@ package struct StoredCoder: Sendable {
         }
     }
 
-    /// Returns a value of a test world in the form that is stored in a file or database.
     func archived<V: WorldValue>(_ value: V) throws(StoreFailure) -> ArchivedValue {
         ArchivedValue(name: V.name, value: try encode(value))
     }

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// The tables of one test world: in this process's memory, behind one lock, and also in an archive (a file or database)
-/// if there is one.
+/// The tables of one test world, in this process's memory. If there is an archive (a file or database), the tables are
+/// stored there, too.
 ///
-/// Queries are answered from memory. An update runs on the tables in memory; its changes are committed to the archive
-/// before the update returns and before any other request can read them. If the commit fails, the changes are undone in
-/// memory, too, and the update throws. If another daemon has changed the world meanwhile, the update's changes are
-/// undone, the other daemon's changes are applied, and the update's closure runs again. Where daemons share the
-/// archive, a closure that throws or changes nothing always runs a second time, with the world locked.
+/// Queries are answered from memory. An update changes the tables in memory, and commits the changes to the archive
+/// before any other request can read them. If the commit fails, the changes are undone and the update throws an error.
+///
+/// If another daemon has changed the world meanwhile, the update is undone, the other daemon's changes are applied, and
+/// the update's closure runs again. Where daemons share the archive, a closure that throws or changes nothing always
+/// runs a second time, with the world locked, because it may have read rows that another daemon has changed.
 package final class WorldStore: Sendable {
     let name: String
     private let archive: (any Archive)?
     private let state: Mutex<State>
-    /// A lock that is held while the test world is loaded from the archive.
     private let loading = Mutex<Void>(())
     private let listeners = Mutex<[@Sendable (StoreChange) -> Void]>([])
     /// Whether the file or database had the test world before this process loaded it.
@@ -21,8 +21,8 @@ package final class WorldStore: Sendable {
     /// The state of the test world. It is only used while the lock is held.
     private struct State: @unchecked Sendable {
         var origin: any WorldOrigin
-        /// The source of the world's initial rows, usually the seed. They aren't stored as long as the test world
-        /// hasn't changed them.
+        /// The source of the test world's initial rows, usually the seed. A row isn't stored as long as the test world
+        /// hasn't changed it.
         var rowOrigin: any WorldOrigin
         var held: Held
         /// Whether the file or database may have another state than this process's copy, so that the test world must be
@@ -174,14 +174,14 @@ package final class WorldStore: Sendable {
 
     /// Runs `body`, which may run several times, and commits its changes to the test world.
     ///
-    /// - Throws: The reason why the change isn't committed; the change is undone in memory. With the kind `unknown`,
+    /// - Throws: The reason why the change isn't committed; the change is undone in memory. If the reason is `unknown`,
     ///   the change may have been committed to the file or database.
     package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try change(body).get()
     }
 
-    /// Runs `body`, which may run several times, and commits its changes to the test world, or none when it throws. If
-    /// `body` returns a failure in place of throwing it, its changes are committed.
+    /// Runs `body`, which may run several times, and commits its changes to the test world. If `body` throws an error,
+    /// nothing is committed; if it returns a failure, its changes are committed.
     ///
     /// - Throws: The error of `body`, or a `StoreFailure` if the change isn't committed.
     package func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
@@ -318,7 +318,6 @@ package final class WorldStore: Sendable {
         _ run: (MemoryTables) -> Bool, _ then: (inout State) -> Void, _ othersChange: inout StoreChange
     ) throws(StoreFailure) -> Bool {
         guard !state.isStale else { return false }
-        /// The changed tables of the test world, until it is known whether the change is committed.
         var changed: MemoryTables?
         func make(_ changes: [ArchivedChange]) throws(StoreFailure) -> WorldChange? {
             for change in changes.withLastValues { try apply(change, to: &state, &othersChange) }
@@ -415,7 +414,6 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Applies another daemon's change of the test world to the tables in memory.
     private func apply(
         _ archived: ArchivedChange, to state: inout State, _ news: inout StoreChange
     ) throws(StoreFailure) {
@@ -437,8 +435,9 @@ package final class WorldStore: Sendable {
         news.names.formUnion(change.values.lazy.map(\.name))
     }
 
-    /// Calls `body` each time after other daemons' changes of the test world were applied, on the same thread and
-    /// without a lock on the world's tables. `body` may read the tables, but neither refresh nor change them.
+    /// Calls `body` each time after changes by other daemons were applied to the test world. `body` runs on the thread
+    /// that has applied the changes, without a lock on the tables. It may read the tables, but must neither refresh nor
+    /// change them.
     package func whenOthersChange(_ body: @escaping @Sendable (StoreChange) -> Void) {
         listeners.withLock { $0.append(body) }
     }
@@ -449,11 +448,10 @@ package final class WorldStore: Sendable {
     }
 }
 
-/// The result of asking the database for changes by other daemons.
 package enum StoreNews: Sendable {
     case same
     case changed
-    /// The test world was removed. If there is a world of the same name, it is another world, with a store of its own.
+    /// The test world was removed. A world that has the same name now is a new one, with a store of its own.
     case removed
 }
 

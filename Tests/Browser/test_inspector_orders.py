@@ -77,7 +77,7 @@ class OrdersTests(InspectorTestCase):
         self.says(driver, "redeem a code", "main table")
         self.assertEqual(self.faults()[0]["effect"], {"error": "bad_verification_code"})
         driver.find_element(CSS, "main table button").click()
-        self.says(driver, "No ordered outcome or fault is waiting")
+        self.says(driver, "No outcome or fault is waiting")
         self.assertEqual(self.faults(), [])
 
     def test_a_fault_in_one_page(self):
@@ -137,7 +137,7 @@ class OrdersTests(InspectorTestCase):
         driver.switch_to.new_window("tab")
         driver.get(self.page("orders"))
         driver.find_element(CSS, "main table button").click()
-        self.says(driver, "No ordered outcome or fault is waiting")
+        self.says(driver, "No outcome or fault is waiting")
         driver.switch_to.window(first)
         driver.find_element(CSS, "main table button").click()
         self.says(driver, "it was used up", "[role=alert]")

@@ -89,7 +89,7 @@ class TryOut(InspectorTestCase):
         driver.find_element(By.LINK_TEXT, "See this request").click()
         self.assertIn("/_understudy/requests/r", driver.current_url)
         driver.get(url)
-        driver.find_element(By.LINK_TEXT, "Register the missing entry in this world").click()
+        driver.find_element(By.LINK_TEXT, "Add the missing entry to the seed of this test world").click()
         self.press(driver, "Change the seed")
         driver.get(url)
         self.assertNotIn("redirect_uri_mismatch", driver.page_source)

@@ -114,7 +114,8 @@ struct CompareTests {
         #expect(!result.output.contains("example.com/callback"))
         #expect(
             result.output.hasSuffix(
-                "5 responses compared, 0 differ; 0 requests skipped, 1 to hosts that Understudy doesn't impersonate\n"),
+                "5 responses compared, 0 differ; 0 requests skipped, and 1 more to hosts that "
+                    + "Understudy doesn't impersonate\n"),
             "\(result)")
     }
 
@@ -160,7 +161,7 @@ struct CompareTests {
             answer: ["error": "invalid_grant", "error_description": "The code has already been used."])
         let result = try archive.compare()
         #expect(result.status == 0, "\(result)")
-        #expect(result.output.contains("3 responses compared, 0 differ; 0 requests skipped, 1 to"), "\(result)")
+        #expect(result.output.contains("3 responses compared, 0 differ; 0 requests skipped, and 1 more"), "\(result)")
     }
 
     @Test("refusals of Google and Firebase have the words here that are in public reports")
@@ -254,7 +255,7 @@ struct CompareTests {
                 skipped  1  POST github.com/login/oauth/access_token: this request needs a code which isn't issued \
                 anywhere in the recording
                 skipped  2  GET api.github.com/user: this request needs a token which Understudy hasn't issued
-                0 responses compared, 0 differ; 2 requests skipped, 0 to hosts that Understudy doesn't impersonate
+                0 responses compared, 0 differ; 2 requests skipped, and 0 more to hosts that Understudy doesn't impersonate
 
                 """)
         // Nothing was compared, so nothing is known to be the same.

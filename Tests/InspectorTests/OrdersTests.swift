@@ -125,7 +125,7 @@ import Testing
         let first = try fixture.client.post("/appleid.apple.com/auth/token", form: [:])
         let second = try fixture.client.post("/appleid.apple.com/auth/token", form: [:])
         #expect(first.status == 503 && second.status == 400)
-        #expect(try fixture.page("orders").text.contains("No ordered outcome or fault is waiting"))
+        #expect(try fixture.page("orders").text.contains("No outcome or fault is waiting"))
     }
 
     @Test("a refusal stands at its fields, with its status and the form still filled in")
@@ -235,7 +235,7 @@ import Testing
         #expect(answer.location.contains("/~w1/_understudy/orders?notice="))
         #expect(try queued("outcomes").isEmpty)
         #expect(try queued("outcomes", world: "w1").count == 1)
-        #expect(try fixture.page("orders").text.contains("No ordered outcome or fault is waiting"))
+        #expect(try fixture.page("orders").text.contains("No outcome or fault is waiting"))
         #expect(try fixture.page("orders", world: "w1").text.contains("cancels"))
     }
 

@@ -31,7 +31,8 @@ import Testing
         #expect(page.text.contains("<a href=\"\(origin)/_understudy/requests/\(request)\">See this request</a>"))
         #expect(try fixture.page("requests/\(request)").status == 200)
         let link = try #require(
-            page.text.firstMatch(of: /href="([^"]*)">Register the missing entry in this world/).map { String($0.1) })
+            page.text.firstMatch(of: /href="([^"]*)">Add the missing entry to the seed of this test world/)
+                .map { String($0.1) })
         #expect(link.hasPrefix("\(origin)/_understudy/worlds/seed?merge="))
         let form = try fixture.client.get(String(link.dropFirst(origin.count)), headers: html)
         let written = try #require(form.text.firstMatch(of: /<textarea[^>]*>([^<]*)</).map { String($0.1) })
@@ -48,6 +49,6 @@ import Testing
             "/~w1/github.com/login/oauth/authorize?client_id=nobody", headers: ["Accept": "text/html"])
         #expect(page.status == 404)
         #expect(page.text.contains("/~w1/_understudy/requests/\(page.header("Understudy-Request") ?? "none")\""))
-        #expect(!page.text.contains("Register the missing entry"))
+        #expect(!page.text.contains("Add the missing entry"))
     }
 }

@@ -95,7 +95,8 @@ struct AnswerCutting {
         places.append("\(place) has \(count) \(what), the first \(countLimit) of which are here")
     }
 
-    /// Returns the alternative of a schema that the value fits; a schema without alternatives is returned itself.
+    /// Returns the one of the schema's alternatives that the value fits. A schema without alternatives is returned
+    /// itself.
     private static func alternative(_ schema: Schema, for value: JSONValue) -> Schema {
         switch schema {
         case .nullable(let schema): return alternative(schema, for: value)

@@ -45,7 +45,6 @@ struct DeclaredCall: Sendable {
         }.joined(separator: "\n")
     }
 
-    /// The path of a call, below the control API's root.
     private static func path(_ endpoint: Endpoint) -> String {
         String(endpoint.path.dropFirst("\(Endpoint.controlRoot)/".count))
     }
@@ -55,18 +54,17 @@ struct DeclaredCall: Sendable {
     /// The parameters of the call's query. For a call without a query, these are the members of its body.
     var fields: [Schema.Field] { (call.query ?? call.body?.schema)?.fields ?? [] }
 
-    /// Returns the call's parameters or body members with these names, in this order.
+    /// Returns the call's parameters or body members with these names, in the order of the names.
     func fields(_ names: String...) -> [Schema.Field] {
         names.compactMap { name in fields.first { $0.name == name } }
     }
 
-    /// The HTTP statuses of all answers for which the call itself declares JSON, including some refusals.
+    /// The HTTP statuses of all answers with JSON that the call declares, including some refusals.
     var statuses: Set<Int> { Set(described.map(\.status)) }
 
     /// The schema of the answer to a successful call of the control API.
     var answer: Schema { described.first { $0.status < 300 }?.schema ?? .map(of: .any) }
 
-    /// The schemas of all answers that a call of the control API declares.
     var answers: [Schema] { described.map(\.schema) }
 
     private var described: [(status: Int, schema: Schema)] {

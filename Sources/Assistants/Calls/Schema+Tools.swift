@@ -7,7 +7,7 @@ extension Schema {
     static func arguments(_ fields: [Field]...) -> Schema { .object(Members(fields.flatMap { $0 })) }
 
     /// Returns the schema of an object with these members and the member `world`, for the arguments of a tool that
-    /// makes a call in a world.
+    /// makes a call in a test world.
     static func withWorld(_ fields: [Field]) -> Schema { arguments(fields, WorldChoice.schema.fields) }
 
     /// Returns the schema of a tool's answer with these members. Any of them may be cut because the answer is too long.
@@ -26,7 +26,7 @@ extension Schema {
         return schemas.dropFirst().reduce(first) { .either($0, $1) }
     }
 
-    /// Returns the members of the schema's object that have these names.
+    /// Returns the object's members that have these names.
     func fields(_ names: String...) -> [Field] { names.compactMap { name in fields.first { $0.name == name } } }
 
     /// The schema of the elements, if this is the schema of a list; otherwise a schema that allows any value.

@@ -21,7 +21,7 @@ struct DaemonAccess: Sendable {
     /// - Parameters:
     ///   - path: the path below the control API's root.
     ///   - query: parameters; those without a value are left out.
-    ///   - subject: the world that the call is for, or the daemon.
+    ///   - subject: the test world that the call is for, or the daemon.
     @discardableResult
     func call(
         _ method: String, _ path: String, query: [(String, String?)] = [], body: JSONValue? = nil,
@@ -84,7 +84,6 @@ struct DaemonAccess: Sendable {
         return list
     }
 
-    /// Percent-encodes a text as one segment of a URL's path.
     static func segment(_ text: String) -> String { PercentCoding.encode(Array(text.utf8)) }
 
     /// Returns the error for a call that the control API has refused. It says what is wrong, and in which member of the

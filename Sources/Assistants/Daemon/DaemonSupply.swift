@@ -18,7 +18,7 @@ package final class DaemonSupply: Sendable {
     ///
     /// - Parameters:
     ///   - url: the daemon's address.
-    ///   - world: the world for calls that don't name one; `nil` is the daemon's default world.
+    ///   - world: the test world for calls that don't name one; `nil` is the daemon's default world.
     ///   - token: the daemon's control token, if it has one.
     ///   - start: starts a daemon if none answers; with `nil`, none is started.
     package init(url: String, world: String?, token: String?, start: Start? = nil) {
@@ -53,15 +53,15 @@ package final class DaemonSupply: Sendable {
         server.end()
     }
 
-    /// The part of the daemon that a call of the control API is about.
+    /// The subject of a call of the control API: a test world, or all of them.
     enum Subject {
-        /// The call is about a world. `nil` means the world for calls that don't name one.
+        /// The call is about a test world. `nil` means the world for calls that don't name one.
         case world(String?)
-        /// The call is about all worlds. It creates no world.
+        /// The call is about all test worlds. It creates no world.
         case daemon
     }
 
-    /// Returns a client of the daemon, for calls about a world or about all worlds.
+    /// Returns a client of the daemon, for calls about a test world or about all worlds.
     func client(_ subject: Subject) -> DaemonClient {
         let server = started.withLock { $0 }
         let name: String? =

@@ -56,7 +56,7 @@ struct ManualSection: Sendable {
     /// The Markdown of the section, including its heading.
     let text: String
 
-    /// Returns the sections of the documentation page called `page`, in order.
+    /// Returns the sections of the documentation page called `page`.
     static func all(of page: String) -> [ManualSection] {
         var sections: [ManualSection] = []
         var (heading, lines, isCode) = (page, [Substring](), false)

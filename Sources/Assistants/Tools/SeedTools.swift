@@ -100,7 +100,7 @@ extension DaemonTools {
     }
 
     /// Checks a seed as the command `understudy seed check` does. A seed that is to be merged is checked together with
-    /// the world's present seed.
+    /// the test world's present seed.
     private func check(_ change: Change) throws(ToolFailure) -> ToolAnswer {
         var sources: [SeedSource] = []
         if change.way == .merge {

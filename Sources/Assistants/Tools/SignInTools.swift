@@ -15,7 +15,6 @@ extension DaemonTools {
     }
 
     private static let flows = DeclaredCall("GET", "flows")
-    /// The parameters of `GET flows` by which the tool selects sign-ins.
     private static let criteria = flows.fields("refused", "unfinished", "provider", "client", "text", "all", "after")
     /// The time that a single request to the control API waits for a sign-in. It is short, so that a cancelled call of
     /// the tool ends soon.

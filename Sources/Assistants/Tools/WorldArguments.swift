@@ -3,7 +3,7 @@ import JSON
 import ModelContextProtocol
 import Time
 
-/// The argument `world` of a tool. Every tool that acts on a world has it.
+/// The argument `world` of a tool. Every tool that acts on a test world has it.
 struct WorldChoice: SchemaObject {
     let world: String?
 
@@ -20,7 +20,7 @@ extension TextRule {
 }
 
 extension JSONValue {
-    /// The arguments of a tool, split into the body of a control call and the name of the world.
+    /// The arguments of a tool, split into the body of a control call and the name of the test world.
     var bodyAndWorld: (body: JSONValue, world: String?) {
         var body = object ?? JSONObject()
         let world = body["world"]?.string

@@ -25,7 +25,8 @@ struct Interception {
 
     /// The loopback address at which the daemon listens on ports 80 and 443 for the intercepted requests.
     let address: String
-    /// Whether the command has a network of its own, in which it can reach only the daemon and shared ports.
+    /// Whether the command has a network of its own, in which it can reach only the daemon and the ports that are
+    /// shared with it.
     let isIsolated: Bool
     /// The reason why the command has a network of its own although the option `--isolate` wasn't given.
     let portObstacle: PortObstacle?

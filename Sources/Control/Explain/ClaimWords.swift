@@ -124,7 +124,7 @@ struct ClaimWords {
             let found = issuer.map { "\(ValueReader.title(of: $0))" } ?? "no provider here"
             return .init(
                 holds: false,
-                "the issuer isn't \(ValueReader.title(of: maker)), which made the token, but \(found): refuse the token"
+                "\(ValueReader.title(of: maker)) made the token, but iss names \(found): refuse the token"
             )
         }
         guard let issuer else {
@@ -145,11 +145,11 @@ struct ClaimWords {
             return [
                 .init(
                     holds: provider != nil,
-                    words ?? "no provider here has this issuer: aud must be the provider's issuer")
+                    words ?? "aud isn't the issuer of a provider here, as it must be in a client secret")
             ]
         }
         if kind == .idToken, let client = surroundings.client, !audiences.contains(client.text) {
-            let advice = "the token is for another client than \(Diagnosis.quote(client.text)), which signed in"
+            let advice = "the token isn't for \(Diagnosis.quote(client.text)), the client that received it"
             return [.init(holds: false, advice, exchange: client.exchange)]
         }
         let isOurs = kind == .idToken || kind == .logoutToken

@@ -66,7 +66,7 @@ extension ControlAPI {
         ])
     }
 
-    /// Returns what a world knows about a pasted value, such as a token, a code or a callback's URL.
+    /// Explains a pasted value, such as a token, a code or a callback's URL, by what a test world knows about it.
     package func explain(_ value: String, rawNonce: String?, in world: World) async throws -> PastedValue {
         let reader = ValueReader(world, by: self)
         return try await world.recording.search { try reader.explain(value, rawNonce: rawNonce) }

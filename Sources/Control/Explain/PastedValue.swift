@@ -26,9 +26,9 @@ package struct PastedValue: Sendable {
 }
 
 extension ValueReader {
-    /// Recognizes the pasted `text` by its form, and returns what this world knows about it. `rawNonce` is the nonce
-    /// before hashing, which is compared with a pasted token's nonce. This searches the recording of requests, so don't
-    /// call it on a server's worker thread.
+    /// Recognizes the pasted `text` by its form, and returns what this test world knows about it. `rawNonce` is the
+    /// nonce before hashing, which is compared with a pasted token's nonce. This searches the recording of requests, so
+    /// don't call it on a server's worker thread.
     package func explain(_ text: String, rawNonce: String? = nil) throws -> PastedValue {
         let text = text.trimmed
         let rawNonce = rawNonce.flatMap { $0.isEmpty ? nil : $0 }
@@ -87,7 +87,10 @@ extension ValueReader {
         let read = try read(token, text: text, surroundings(of: text, field: field, in: search, rawNonce: rawNonce))
         var origin: [ExplainedPart.Finding] = []
         if let maker {
-            origin.append(.init(holds: nil, "a recorded request of this world issued the token", exchange: maker.id))
+            origin.append(
+                .init(
+                    holds: nil, "a provider issued the token in response to a recorded request of this world",
+                    exchange: maker.id))
         }
         origin += search.senders(of: text).suffix(3).map {
             .init(holds: nil, "the token was sent to \($0.exchange.host ?? "this daemon")", exchange: $0.exchange.id)
@@ -139,7 +142,6 @@ extension ValueReader {
 }
 
 extension String {
-    /// The text without white space around it.
     var trimmed: String {
         let rest = drop { $0.isWhitespace }
         guard let last = rest.lastIndex(where: { !$0.isWhitespace }) else { return "" }

@@ -2,31 +2,32 @@ import EmulatorCore
 import HTTPServer
 import Recordings
 
-/// Finds values in the fields of recorded requests and responses. Making a search reads each exchange once, which takes
-/// some time, so don't make it on a server's worker thread.
+/// Finds values in the fields of recorded requests and responses. The initializer reads all these fields, which takes
+/// some time, so don't call it on a server's worker thread.
 package struct RecordingSearch: Sendable {
     /// The least number of bytes of a value that is searched for. A shorter value could occur anywhere by chance.
     private static let shortest = 6
 
     private let entries: [(known: KnownExchange, request: [Finding], response: [Finding])]
 
-    /// Makes a search of these exchanges, which are in the order in which they were answered.
+    /// Prepares a search of recorded requests with their responses. They must be in the order in which they were
+    /// answered.
     package init(_ exchanges: [KnownExchange]) {
         entries = exchanges.map { ($0, $0.exchange.requestFindings, $0.exchange.responseFindings) }
     }
 
-    /// Returns the first exchange whose response contains `value`: the one that issued it.
+    /// Returns the oldest recorded request whose response contains `value`. This response has issued the value.
     package func maker(of value: String) -> KnownExchange? {
         guard value.utf8.count >= RecordingSearch.shortest else { return nil }
         return entries.first { $0.response.contains { $0.value == value } }?.known
     }
 
-    /// Returns the most recent exchange whose request has `value` in a field with one of these names.
+    /// Returns the most recent recorded request that has `value` in a field with one of these names.
     package func sender(of value: String, as names: Set<String>) -> KnownExchange? {
         entries.last { $0.request.contains { names.contains($0.name) && $0.value == value } }?.known
     }
 
-    /// Returns all exchanges whose request has `value` in any field.
+    /// Returns all recorded requests that have `value` in any field.
     package func senders(of value: String) -> [KnownExchange] {
         guard value.utf8.count >= RecordingSearch.shortest else { return [] }
         return entries.filter { $0.request.contains { $0.value == value } }.map(\.known)
@@ -51,7 +52,8 @@ package struct RecordingSearch: Sendable {
         return nil
     }
 
-    /// Returns the values of fields called one of `names` in the exchanges whose response contains `token`.
+    /// Returns the values of the fields with these names in each response that contains `token`. If the responses have
+    /// no such field, returns the values from their requests.
     func values(beside token: String, named names: Set<String>) -> [String] {
         var answers: [String] = []
         var requests: [String] = []
@@ -67,7 +69,7 @@ package struct RecordingSearch: Sendable {
 }
 
 extension ValueReader {
-    /// Returns what recorded exchanges tell about a token: the provider that issued it, its client, and the values that
+    /// Returns what the recording tells about a token: the provider that issued it, its client, and the values that
     /// were sent or issued together with it.
     package func surroundings(
         of token: String, field: String?, in search: RecordingSearch, rawNonce given: String? = nil

@@ -7,7 +7,7 @@ import Time
 
 // The provider's answer to a client: a redirect's parameters, a form_post, or a token endpoint's answer.
 
-/// The named values that a sign-in brought back, parsed from a pasted URL or body.
+/// The parameters with which a sign-in returned to the app, parsed from a pasted URL or body.
 struct ReturnedValues: Sendable {
     /// The pasted URL without query and fragment; `nil` if a body was pasted.
     let address: String?
@@ -96,7 +96,7 @@ extension ValueReader {
         case "user":
             return [
                 .init(
-                    holds: nil, "user, with the user's name and address: sent only with the first consent, so store it")
+                    holds: nil, "user, with name and e-mail address: sent only with the first consent, so store it")
             ]
         case "id_token", "idToken", "identityToken":
             return RecordingSearch.isToken(field.value)
@@ -134,8 +134,8 @@ extension ValueReader {
 
     // MARK: - Codes and opaque tokens
 
-    /// Returns what this world knows of a code or an opaque token. The list is empty for a JSON Web Token, whose claims
-    /// are explained elsewhere.
+    /// Returns what this test world knows of a code or an opaque token. The list is empty for a JSON Web Token, whose
+    /// claims are explained elsewhere.
     func issuedFindings(
         _ text: String, name: String?, returnedTo address: String?, _ search: RecordingSearch
     ) -> [ExplainedPart.Finding] {
@@ -220,6 +220,5 @@ enum ReturnedWords {
         "hd": "the organization that the user's account belongs to",
     ]
 
-    /// Returns `url` without query and fragment.
     static func base(_ url: String) -> String { String(url.prefix { $0 != "?" && $0 != "#" }) }
 }

@@ -46,7 +46,7 @@ extension ValueReader {
 
     // MARK: - Signature
 
-    /// Checks a token's signature with the signing keys of this world.
+    /// Checks a token's signature with the signing keys of this test world.
     private func signatureFindings(
         _ token: JWS, issuer: (any Provider)?, _ surroundings: TokenSurroundings
     ) throws -> [ExplainedPart.Finding] {
@@ -118,7 +118,7 @@ extension ValueReader {
             let advice = "but the key was rotated out: a verifier that fetches the key set now doesn't find the key"
             return [.init(holds: false, "\(signed), \(advice)")]
         case .neverPublished:
-            let advice = "but the key is never published, as a test ordered: every verifier must refuse the token"
+            let advice = "but the key is never published, as a test requested: every verifier must refuse the token"
             return [.init(holds: false, "\(signed), \(advice)")]
         }
     }
@@ -153,7 +153,7 @@ extension ValueReader {
             "signed with HS256 and a shared secret: not checked, because the seed has no secret for the client")
     }
 
-    /// Returns the owners of all signing keys of this world, each with the name of its provider. The owners at the
+    /// Returns the owners of all signing keys of this test world, each with the name of its provider. The owners at the
     /// provider `first` come before the others.
     private func keyOwners(preferring first: (any Provider)?) -> [(owner: KeyOwner, title: String)] {
         let ordered = providers.filter { $0.name == first?.name } + providers.filter { $0.name != first?.name }

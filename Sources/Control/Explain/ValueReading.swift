@@ -46,14 +46,14 @@ package struct ReadToken: Sendable {
     }
 }
 
-/// The facts about a token that follow from the recorded exchange in which it was found.
+/// The facts about a token that follow from the recorded requests and responses that contain it.
 package struct TokenSurroundings: Sendable {
-    /// A value, such as a nonce, that was sent in another request than the token.
+    /// A value from a recorded request, such as a nonce, with which a token is compared.
     package struct Sent: Sendable {
         package let text: String
         /// The receiver of the value, such as "Apple"; empty if somebody has pasted the value.
         package let receiver: String
-        /// The ID of the exchange in which the value was sent; `nil` if somebody has pasted the value.
+        /// The ID of the recorded request in which the value was sent; `nil` if somebody has pasted the value.
         package let exchange: String?
 
         package init(_ text: String, to receiver: String, in exchange: String?) {
@@ -65,11 +65,11 @@ package struct TokenSurroundings: Sendable {
 
     /// The name of the field that contained the token.
     package var field: String?
-    /// The provider that issued the token, if the recording has the exchange in which it was issued.
+    /// The provider that issued the token; `nil` if the recording doesn't contain the response that issued it.
     package var maker: (any Provider)?
-    /// The client for which the token was issued, and the exchange in which the token was issued.
+    /// The client for which the token was issued, and the recorded request for the token.
     package var client: Sent?
-    /// The `nonce` of the authorization request in the sign-in that led to the token.
+    /// The `nonce` of the authorization request that led to the token.
     package var sentNonce: Sent?
     /// The nonce before hashing that was sent together with the token.
     package var rawNonce: Sent?
@@ -80,19 +80,19 @@ package struct TokenSurroundings: Sendable {
     package init(field: String? = nil) { self.field = field }
 }
 
-/// Explains values that a world has issued or received, such as tokens and codes. It looks them up in the world's seed,
-/// keys and recording, and judges times by the world's clock.
+/// Explains values that a test world has issued or received, such as tokens and codes. It looks them up in the world's
+/// seed, keys and recording, and judges times by the world's clock.
 package struct ValueReader: Sendable {
     package let world: World
     package let providers: [any Provider]
     private let finder: EndpointFinder
     /// The time by which expiry and other times in tokens are judged.
     package let now: Instant
-    /// All providers with their hosts, listed once because listing takes time.
+    /// All providers with their host names, computed once because that takes time.
     private let hosts: [(provider: any Provider, names: Set<String>)]
 
-    /// Makes a reader of values. `moment` is the time of the exchange that contains them, so that a token that has
-    /// expired since counts as valid. Without `moment`, times are judged by the world's clock.
+    /// Makes a reader of values. If `moment`, the time of the request with these values, is given, a token that has
+    /// expired since then counts as valid. Without `moment`, times are judged by the test world's clock.
     package init(_ world: World, by control: ControlAPI, at moment: Instant? = nil) {
         let providers = control.providers
         finder = control.finder.value
@@ -102,7 +102,6 @@ package struct ValueReader: Sendable {
         hosts = providers.map { ($0, $0.hosts) }
     }
 
-    /// Returns a provider's name as people write it, such as "Apple".
     package static func title(of provider: any Provider) -> String { provider.facts.title }
 
     /// Returns the provider with this issuer URL, which may be the provider's real one or the one at this daemon's
@@ -128,7 +127,6 @@ package struct ValueReader: Sendable {
         }
     }
 
-    /// Returns the provider that answered a recorded request.
     package func provider(of exchange: RecordedExchange) -> (any Provider)? { finder.find(exchange).provider }
 
     /// Returns the clients that the seed registers at `provider`, or at all providers if `provider` is `nil`.
@@ -137,7 +135,7 @@ package struct ValueReader: Sendable {
         return world.seed.section(named: provider.name)?.seededClients ?? []
     }
 
-    /// Returns what this world has stored about a code or an opaque token, and the provider that issued it.
+    /// Returns what this test world has stored about a code or an opaque token, and the provider that issued it.
     package func issued(_ text: String) -> (provider: any Provider, value: IssuedValue)? {
         for provider in providers {
             if let value = (provider as? any KeepsGrants)?.issued(text, in: world) { return (provider, value) }

@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 import Recordings
 
-/// A step of a sign-in: an exchange (a request and its response) with its purpose, its sender and its receiver.
+/// A step of a sign-in: a recorded request and its response, with the request's purpose, sender and receiver.
 package struct FlowStep: Sendable {
     package let known: KnownExchange
     package let step: Step
@@ -14,7 +14,7 @@ package struct FlowStep: Sendable {
 
     package var exchange: RecordedExchange { known.exchange }
 
-    /// Whether the request of this step was refused, failed, or got no complete response.
+    /// Whether the request of this sign-in step was refused, failed, or got no complete response.
     package var isFailed: Bool {
         switch exchange.response.delivery {
         case .dropped, .cut: true
@@ -23,11 +23,11 @@ package struct FlowStep: Sendable {
         }
     }
 
-    /// Whether a test ordered a fault for this step that may break the sign-in. Clients must survive other faults, such
-    /// as a delay or shuffled members.
+    /// Whether a test caused a fault in this step that may break the sign-in. A client must survive other faults, such
+    /// as a delay or JSON members in another order.
     fileprivate var isFaulted: Bool { exchange.fault.map { !Fault.isLegal($0) } ?? false }
 
-    /// Whether the step failed because of a fault that a test has ordered, and not because the request was refused.
+    /// Whether the step failed because of a fault that a test has caused, and not because the request was refused.
     fileprivate var isOrdered: Bool {
         isFaulted || exchange.fault != nil && (exchange.diagnosis?.hasPrefix("ordered fault") ?? true)
     }
@@ -35,29 +35,29 @@ package struct FlowStep: Sendable {
     /// Whether the step is a device's poll for tokens before the user has decided.
     package var isPending: Bool { ["authorization_pending", "slow_down"].contains(exchange.notes.error) }
 
-    /// Whether the user cancelled the sign-in, or a test ordered that.
+    /// Whether the user cancelled the sign-in, or a test simulated that.
     package var isCancelled: Bool {
         guard !isFaulted, let error = exchange.notes.error else { return false }
         return ["access_denied", "user_cancelled_authorize", "canceled", "cancelled", "user_denied"].contains(error)
     }
 }
 
-/// A sign-in: the exchanges (requests with their responses) that belong together, and how it ended.
+/// A sign-in: the recorded requests and responses that belong together, and how the sign-in ended.
 package struct Flow: Sendable {
     package enum Ending: String, CaseIterable, Sendable {
         case signedIn
         case refused
         case cancelled
-        /// The sign-in failed because of a fault that a test had ordered.
+        /// The sign-in failed because of a fault that a test had requested.
         case faulted
         case unfinished
-        /// The exchanges, such as a request for a key set, weren't meant to sign anybody in.
+        /// The recorded requests, such as a request for a key set, weren't meant to sign anybody in.
         case answered
-        /// The exchanges are a sign-out or a revocation without a recorded sign-in before it.
+        /// The recorded requests are a sign-out or a revocation without a recorded sign-in before it.
         case signedOut
     }
 
-    /// The sign-in's ID, which is the ID of its first exchange.
+    /// The sign-in's ID, which is the ID of its first recorded request.
     package let id: String
     /// The sign-in's steps, in the order in which they were answered.
     package let steps: [FlowStep]
@@ -92,7 +92,7 @@ package struct Flow: Sendable {
 
     // MARK: - Name
 
-    /// Whether the exchanges are nothing but requests for a key set or a discovery document.
+    /// Whether the recorded requests only fetch key sets or discovery documents.
     package var isQuiet: Bool {
         failure == nil && steps.allSatisfy { [.keySet, .discovery].contains($0.step.kind) }
     }
@@ -108,7 +108,6 @@ package struct Flow: Sendable {
         return Flow.titles.first { !kinds.isDisjoint(with: $0.kinds) }?.title
     }
 
-    /// The sign-in's title without the provider, such as "Web sign-in".
     private var title: String {
         if let service = steps.last(where: { $0.step.kind == .service }) { return service.step.label.capitalizedFirst }
         // A request of a provider's script for browsers has a name of its own: "Google One Tap".
@@ -167,7 +166,7 @@ package struct Flow: Sendable {
         return waiting
     }
 
-    /// The position in the recording of the sign-in's most recent exchange. A greater number is more recent.
+    /// The position in the recording of the sign-in's most recent request. A greater number is more recent.
     package var order: Int { steps.last?.exchange.order ?? 0 }
 
     // MARK: - Next step
@@ -344,7 +343,7 @@ extension Party {
     ///
     /// 1. A request that the daemon sent while a provider answered another request is from that provider. A request
     ///    that a scenario caused is from the scenario.
-    /// 2. A call of the control API that plays a sign-in on a device counts as the app's.
+    /// 2. A call of the control API that performs a sign-in on a device counts as the app's.
     /// 3. Firebase's SDKs for phones send the app's identifier: `X-Ios-Bundle-Identifier`, `X-Android-Package`.
     /// 4. Browsers send `Sec-Fetch-Mode` with every request, `Origin` with requests of scripts, and accept HTML for a
     ///    page: <https://www.w3.org/TR/fetch-metadata/>. A request for an authorization endpoint or a page counts as a

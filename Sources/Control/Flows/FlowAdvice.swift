@@ -5,7 +5,7 @@ import JSON
 import Recordings
 import Time
 
-/// A remark about a sign-in as a whole, beside the reasons why single requests were refused.
+/// A remark about a sign-in as a whole, rather than about a single refused request.
 package struct FlowAdvice: Sendable, Equatable {
     package enum Weight: Sendable {
         /// The remark is about a fact that may surprise, although everything is as it should be.
@@ -16,12 +16,12 @@ package struct FlowAdvice: Sendable, Equatable {
 
     package let weight: Weight
     package let text: String
-    /// The ID of the exchange to which the remark belongs.
+    /// The ID of the recorded request to which the remark belongs.
     package let exchange: String
 }
 
 extension FlowReader {
-    /// Returns the remarks about a sign-in as a whole, in the order of its exchanges.
+    /// Returns the remarks about a sign-in as a whole, in the order of its requests.
     package func advice(on flow: [KnownExchange]) -> [FlowAdvice] {
         let exchanges = flow.map(\.exchange)
         var advice: [FlowAdvice] = []
@@ -61,7 +61,7 @@ extension FlowReader {
         return nil
     }
 
-    /// Returns a remark if the world's clock was moved, which is an easily overlooked reason for refusals.
+    /// Returns a remark if the test world's clock was moved, which is an easily overlooked reason for refusals.
     private func clockAdvice(_ exchange: RecordedExchange) -> String? {
         guard let machine = Instant(seconds: exchange.began / 1_000_000) else { return nil }
         let ahead = exchange.time - machine

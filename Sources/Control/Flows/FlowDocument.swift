@@ -76,7 +76,7 @@ struct FlowDocument {
         [
             .required("id", .string, "The sign-in's ID: the first request's ID."),
             .required("name", .string, "The name of the sign-in: \"Apple web sign-in\"."),
-            .required("ending", .choice(Flow.Ending.allCases.map(\.rawValue)), "The sign-in's end or state."),
+            .required("ending", .choice(Flow.Ending.allCases.map(\.rawValue)), "The state of the sign-in."),
             .optional("diagnosis", .string, "Why the sign-in failed: the diagnosis of the failure."),
             .optional("stoppedBy", .string, "The ID of the request that failed."),
             .optional("hint", .string, "What an unfinished sign-in waits for, in a sentence."),
@@ -87,8 +87,8 @@ struct FlowDocument {
             .required("durationMilliseconds", .number(0...1e15), "The time from first request to last response."),
             .required(
                 "waitingMilliseconds", .number(0...1e15),
-                "The part of the duration with no request in progress."),
-            .required("steps", .sequence(of: stepSchema), "The requests, in the order of responses."),
+                "The time with no request in progress."),
+            .required("steps", .sequence(of: stepSchema), "The requests, by time of response."),
             .optional("remarks", .sequence(of: remarkSchema), "Remarks on a sign-in without a refused request."),
         ])
 
@@ -115,7 +115,7 @@ struct FlowDocument {
 
     private static let remarkSchema = Schema.members([
         .required("text", .string, "The remark."), .required("request", .string, "The remark's request."),
-        .required("problem", .boolean, "Whether this may be why the sign-in isn't finished."),
+        .required("problem", .boolean, "true: the likely reason for an unfinished sign-in."),
     ])
 
     static let listSchema = Schema.members(
@@ -123,6 +123,6 @@ struct FlowDocument {
         [
             .required("flows", .sequence(of: schema), "The sign-ins, the most recently active last."),
             .optional("last", .string, "The last listed request's ID, for `after`."),
-            .optional("more", .boolean, "Whether more sign-ins exist: later, or with `limit` alone, earlier."),
+            .optional("more", .boolean, "Whether later sign-ins exist, or with `limit` alone, earlier ones."),
         ])
 }

@@ -3,8 +3,8 @@ import HTTPServer
 import JSON
 import Recordings
 
-/// Reads sign-ins from a world's recording of requests. Use it on the store's queue, because reading an exchange for
-/// the first time takes some time.
+/// Reads sign-ins from a test world's recording of requests. Use it on the store's dispatch queue, because reading a
+/// recorded request for the first time takes some time.
 package struct FlowReader: Sendable {
     package let control: ControlAPI
     package let world: World
@@ -14,8 +14,8 @@ package struct FlowReader: Sendable {
         self.world = world
     }
 
-    /// Groups exchanges by sign-in. Each group is in the order in which its requests were answered, and the most
-    /// recently active sign-in is first.
+    /// Groups recorded requests by sign-in. Each group is in the order in which its requests were answered, and the
+    /// most recently active sign-in is first.
     static func grouped(_ known: [KnownExchange]) -> [[KnownExchange]] {
         var places: [String: Int] = [:]
         var flows: [[KnownExchange]] = []
@@ -85,7 +85,7 @@ package struct FlowReader: Sendable {
 
     // MARK: - The person
 
-    /// The person who signed in: an account of the world, or a name from an ID token or a response.
+    /// The person who signed in: an account of the test world, or a name from an ID token or a response.
     package enum Person: Sendable {
         case account(Account)
         case text(String)
@@ -134,10 +134,10 @@ package struct FlowReader: Sendable {
 package struct FlowFilter: Sendable {
     /// The name of a provider that took part in the sign-in.
     package var provider: String?
-    /// A part of the `client_id` of the sign-in.
+    /// A text that must occur in the sign-in's `client_id`.
     package var client: String?
-    /// With `true`, only sign-ins that were refused, cancelled or made to fail by a fault are selected. With `false`,
-    /// only the others are; with `nil`, all are.
+    /// Whether the sign-in must have been refused, cancelled, or made to fail by a fault. With `false`, it mustn't;
+    /// with `nil`, it doesn't matter.
     package var isRefused: Bool?
     /// Whether the sign-in must be unfinished; `nil` if that doesn't matter.
     package var isUnfinished: Bool?
@@ -186,10 +186,10 @@ package struct FlowFilter: Sendable {
 }
 
 /// The position of a sign-in in the list of sign-ins: the time of the sign-in's last response, in microseconds since
-/// 1970, and the number of that response's exchange.
+/// 1970, and the number of that response's request.
 ///
 /// Daemons that share a recording agree on these positions, although their copies of the recording may have the
-/// exchanges in different orders.
+/// requests in different orders.
 package struct FlowPlace: Comparable, Sendable {
     private let time: Int64
     private let number: Int
@@ -198,8 +198,8 @@ package struct FlowPlace: Comparable, Sendable {
         (time, number) = exchanges.map(\.exchange.answered).max { $0 < $1 } ?? (0, 0)
     }
 
-    /// Parses a position as the property `text` returns it: a time in microseconds, and the number of an exchange.
-    /// Without a number, the position is before all exchanges of that microsecond.
+    /// Parses a position as the property `text` returns it: a time in microseconds, and the number of a recorded
+    /// request. Without a number, the position is before all requests of that microsecond.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let time = parts.first.flatMap({ Int64($0) }) else { return nil }

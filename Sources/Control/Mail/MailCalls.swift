@@ -22,7 +22,7 @@ extension ControlAPI {
                     ]),
                 answers: [
                     .json("The messages, the oldest first.", MailDocument.listSchema),
-                    .other("Events: `message` for each, `deleted` for deletions.", "text/event-stream"),
+                    .other("Events: `message` for new mail, or `deleted`.", "text/event-stream"),
                     .refusal(503, "tooManyListeners", "Too many event streams and waiting requests."),
                 ]
             ) { await mail($0, $1) },
@@ -53,7 +53,7 @@ extension ControlAPI {
                 "GET", "mail/:id/attachments/:number", "Returns a mail attachment.",
                 path: ["The message's ID.", "The number of the attachment, from 1."],
                 answers: [
-                    .other("The attachment's content, in its own type if that is safe in a browser.", "*/*"), gone,
+                    .other("The attachment, with its own media type if safe in a browser.", "*/*"), gone,
                     .refusal(403, "masked", "The daemon hides attachments, since it masks secrets."),
                     .refusal(404, "noSuchAttachment", "The mail has no such attachment."),
                 ]
@@ -103,7 +103,8 @@ extension ControlAPI {
         return await world.searchInbox { [self] in answer(query.find(in: world), query, exchange) }
     }
 
-    /// The approximate number of bytes in one answer of `GET mail`. A client gets the rest with the parameter `after`.
+    /// The approximate number of bytes in one answer of `GET mail`. A client gets further messages with the parameter
+    /// `after`.
     private static let mailPageSize = 2 << 20
 
     private func answer(_ found: [InboxMessage], _ query: MailQuery, _ exchange: Exchange) -> Response {

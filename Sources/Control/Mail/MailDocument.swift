@@ -109,7 +109,6 @@ private struct Cut {
 }
 
 extension MailDocument {
-    /// The JSON schema of a message in the inbox.
     static let schema = Schema.members(
         "Message",
         [
@@ -127,7 +126,7 @@ extension MailDocument {
             .required("links", .strings(), "The links in it."), .required("codes", .strings(), "The codes in it."),
             .optional("attachments", .sequence(of: attachmentSchema), "The attachments."),
             .optional("relay", relaySchema, "How a relay treated the mail."),
-            .required("time", .time, "The world's time of arrival."),
+            .required("time", .time, "Arrival, by world's clock."),
             .optional("request", .string, "The request that sent the message."),
             .optional(
                 "headers",
@@ -137,7 +136,7 @@ extension MailDocument {
                         .required("value", .string, "The field's value."),
                     ])),
                 "The header fields."), .optional("notes", .strings(), "Notes on problems of the mail."),
-            .optional("cut", .boolean, "Whether the list omits parts: get the message by its ID."),
+            .optional("cut", .boolean, "true: the message lacks parts here; get it by its ID."),
         ])
 
     private static let attachmentSchema = Schema.members([
@@ -168,8 +167,7 @@ extension MailDocument {
 
 /// A message of the inbox for display. Its mail is parsed and, with `--mask-secrets`, its secrets are masked.
 package struct ShownMessage: Sendable {
-    /// The row of the message in the inbox. If secrets are masked, the mail's source isn't the original, but written
-    /// anew from the parsed mail.
+    /// The message. If secrets are masked, the mail's source isn't the original, but written anew from the parsed mail.
     package let row: InboxMessage
     package let content: MessageContent
     /// Whether the message's secrets are masked. If they are, the contents of attachments aren't shown.

@@ -9,7 +9,6 @@ struct MailQuery: Sendable {
     let recipient: Glob?
     /// The address of a sender in the mail's header or envelope, in lower case. `*` stands for any characters.
     let sender: Glob?
-    /// A text that must occur in the mail's subject.
     let subject: TextSearch?
     /// A text that must occur in the mail's text or HTML.
     let text: TextSearch?
@@ -74,7 +73,7 @@ struct MailQuery: Sendable {
     }
 
     /// Whether a message meets the query's conditions. If the query has a text, this parses the mail, so don't call it
-    /// under a world's lock.
+    /// while the test world is locked.
     func matches(_ row: InboxMessage, in world: World) -> Bool {
         if let kind, row.message.kind != kind { return false }
         let mask = isMasked && (subject != nil || text != nil) ? Mask(row.message) : nil
@@ -93,8 +92,8 @@ struct MailQuery: Sendable {
         return holds(content.text, text) || holds(content.html, text)
     }
 
-    /// Returns the messages that match the query, the oldest first, at most `limit`. With `after`, these are the first
-    /// messages after that message, and otherwise the latest messages.
+    /// Returns at most `limit` messages that match the query, the oldest first. With `after`, the list begins after the
+    /// message with that number. Without it, the list has the latest messages.
     func find(in world: World) -> [InboxMessage] {
         let found = candidates(in: world).filter { matches($0, in: world) }
         guard let limit else { return found }

@@ -61,7 +61,7 @@ extension ControlAPI {
     private static let submissionSchema = Schema.members(
         "SubmittedMail",
         [
-            .required("smtp", replySchema, "The reply to the whole mail."),
+            .required("smtp", replySchema, "The SMTP reply to the mail."),
             .required("messages", .sequence(of: MailDocument.schema), "The resulting messages in the inbox."),
             .optional(
                 "refused",
@@ -88,7 +88,7 @@ extension ControlAPI {
         return try await submit(mail, to: recipients, exchange)
     }
 
-    /// Sends a reply to a mail of the inbox, in the name of the person who received it.
+    /// Replies to a mail of the inbox, in the name of the person to whom the mail was sent.
     func reply(_ exchange: Exchange, _ order: NewReply) async throws -> Response {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
         guard row.message.kind == .mail else { return notMail(row, "is answered") }

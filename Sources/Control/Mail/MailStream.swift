@@ -15,7 +15,7 @@ extension ControlAPI {
 }
 
 /// Sends the messages of an inbox on an event stream, and an event `deleted` when messages are deleted. It goes only as
-/// fast as the client reads, so that nothing is stored for a slow client. It works on the inbox's queue.
+/// fast as the client reads, so that nothing is stored for a slow client. It runs on the inbox's dispatch queue.
 private final class MailReader: Sendable {
     private struct State {
         /// The inbox's number for the message that was examined most recently; `nil` before the event stream has

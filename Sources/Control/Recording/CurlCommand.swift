@@ -63,7 +63,7 @@ package struct CurlCommand: Sendable {
         self.remarks = remarks
     }
 
-    /// Returns curl's options for the request's headers. `isComplete` says whether all headers fit into the limit.
+    /// Returns curl's options for the request's headers. `isComplete` is `false` if the headers exceed the size limit.
     private static func headers(
         _ headers: [(name: String, value: String)]
     ) -> (options: [String], isComplete: Bool) {
@@ -140,13 +140,13 @@ package struct CurlCommand: Sendable {
 }
 
 extension CurlCommand {
-    /// The SMTP address at which a world receives mail.
+    /// The SMTP address at which a test world receives mail.
     package struct MailServer: Sendable {
         let host: String
         /// The SMTP port; `nil` if the daemon doesn't receive mail by SMTP.
         let port: UInt16?
-        /// The world's name, which the client must send as the user name of AUTH; `nil` if the SMTP port belongs to
-        /// this world alone.
+        /// The test world's name, which the client must send as the user name of AUTH; `nil` if the SMTP port belongs
+        /// to this world alone.
         let world: String?
 
         package init(host: String, port: UInt16?, world: String?) {

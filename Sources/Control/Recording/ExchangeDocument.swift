@@ -178,11 +178,10 @@ package struct ExchangeDocument: Sendable {
 }
 
 extension ExchangeDocument {
-    /// The JSON schema of a recorded request with its response.
     static let schema = Schema.members(
         "Exchange",
         [
-            .required("id", .string, "The exchange's ID in answers, diagnoses and the log."),
+            .required("id", .string, "The request's ID in answers, diagnoses and the log."),
             .required("flow", .string, "The sign-in's first request."),
             .optional("parent", .string, "The request that caused this request, or \"scenario\"."),
             .required("time", .time, "The world's time."),
@@ -199,7 +198,7 @@ extension ExchangeDocument {
             .required("request", requestSchema, "The request."),
             .required("response", responseSchema, "The answer."),
             .optional("tokens", .sequence(of: tokenSchema), "The JSON Web Tokens."),
-            .optional("world", .string, "The name of the world, if several were queried."),
+            .optional("world", .string, "Test world, if several were queried."),
             .optional("gone", .boolean, "Whether the world was deleted or reset."),
         ])
 
@@ -241,7 +240,7 @@ extension ExchangeDocument {
         [
             .required("headers", headersSchema, "The header fields."),
             .optional(
-                "disconnected", .choice(["beforeHeaders", "midBody"]), "When the connection was closed."),
+                "disconnected", .choice(["beforeHeaders", "midBody"]), "The point of disconnection."),
         ] + bodyFields)
 
     private static let tokenSchema = Schema.members([
@@ -262,7 +261,7 @@ extension ExchangeDocument {
                 "How many of the world's requests were dropped because the recording was full."),
         ])
 
-    /// The schema of a HAR file: <http://www.softwareishard.com/blog/har-12-spec/>
+    /// The schema of a HAR file: <http://www.softwareishard.com/blog/har-12-spec/>.
     static let harSchema = Schema.members(
         "HTTPArchive",
         [
@@ -280,7 +279,8 @@ extension ExchangeDocument {
 }
 
 extension ExchangeDocument {
-    /// The recorded exchange as an entry of a HAR file: <http://www.softwareishard.com/blog/har-12-spec/#entries>
+    /// A recorded request and its response as an entry of a HAR file:
+    /// <http://www.softwareishard.com/blog/har-12-spec/#entries>.
     var harEntry: JSONValue {
         let exchange = known.exchange
         let base = "https://\(exchange.host ?? "localhost")"
@@ -328,8 +328,8 @@ extension ExchangeDocument {
         isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
     }
 
-    /// Returns a HAR file. `goesOnAfter` is the ID of the file's last exchange; `nil` if no exchanges follow it. If
-    /// `worlds` is true, each world becomes a page of the HAR file:
+    /// Returns a HAR file. With `goesOnAfter`, the ID of the file's last request, the file says that more requests
+    /// follow. If `worlds` is true, each test world becomes a page of the HAR file:
     /// <http://www.softwareishard.com/blog/har-12-spec/#pages>.
     static func har(
         _ documents: [ExchangeDocument], version: String, goesOnAfter last: String?, worlds: Bool = false
@@ -363,7 +363,7 @@ extension ExchangeDocument {
     }
 }
 
-/// Parts of recorded requests and responses for pages. With `--mask-secrets`, secrets are masked.
+/// Texts of recorded requests for web pages. With `--mask-secrets`, secrets in them are masked.
 extension ControlAPI {
     /// Returns the reason why a recorded request was refused; `nil` if it wasn't refused.
     package func shownDiagnosis(of known: KnownExchange) -> String? {

@@ -17,8 +17,8 @@ package struct Mask: Sendable {
     ]
     private static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     private static let shortest = 4
-    /// The greatest number of secrets in one exchange, which is more than any sign-in has. If an exchange has more,
-    /// none of its texts are shown.
+    /// The greatest number of secrets in a request and its response, which is more than any sign-in has. If there are
+    /// more, none of the texts are shown.
     private static let limit = 100
 
     /// The number of levels at which values nested in other values are searched for secrets, such as a token in a URL

@@ -38,8 +38,8 @@ extension ControlAPI {
         let wait: TimeSpan?
         let count: Int
         let isHAR: Bool
-        /// The pattern for the names of the worlds whose requests are listed; `nil` means only the world to which the
-        /// call is addressed.
+        /// The pattern for the names of the test worlds whose requests are listed; `nil` means only the world to which
+        /// the call is addressed.
         let worlds: Glob?
 
         init(_ fields: inout Fields) {
@@ -198,7 +198,7 @@ extension ControlAPI {
         )
     }
 
-    /// Deletes the world's recorded requests. With the parameter `world`, deletes the requests of all worlds whose
+    /// Deletes the test world's recorded requests. With the parameter `world`, deletes the requests of all worlds whose
     /// names match.
     private func removeRequests(_ exchange: Exchange, _ query: RemovalQuery) throws -> Response {
         guard let pattern = query.worlds else {
@@ -220,7 +220,7 @@ extension ControlAPI {
     // MARK: -
 
     /// Returns the recorded requests that match the query, the oldest first. With `after`, these are all requests after
-    /// that request. With `limit` alone, they are the latest requests, at most `limit`.
+    /// the one with that ID. With `limit` alone, they are the latest ones, at most `limit`.
     private func find(_ query: Query, in recording: Recording) -> [KnownExchange] {
         var known = recording.known().exchanges
         known.removeFirst(place(after: query.after, in: known))
@@ -229,11 +229,11 @@ extension ControlAPI {
         return Array(known.suffix(limit))
     }
 
-    /// The number of bytes of bodies after which an answer of `GET requests` ends. A client gets the rest with the
-    /// parameter `after`.
+    /// The number of bytes of bodies after which an answer of `GET requests` ends. A client gets further requests with
+    /// the parameter `after`.
     private static let pageSize = 2 << 20
 
-    /// Returns the first of the found exchanges, as many as fit into one answer of `GET requests`.
+    /// Returns the first of the found requests, as many as fit into one answer of `GET requests`.
     func page(_ found: [KnownExchange], _ query: Query) -> ArraySlice<KnownExchange> {
         var size = 0
         return found.prefix { known in
@@ -257,7 +257,7 @@ extension ControlAPI {
     }
 }
 
-/// Returns how many exchanges at the beginning of `known` were recorded no later than the exchange with the ID `id`.
+/// Returns how many requests at the beginning of `known` were recorded no later than the request with the ID `id`.
 func place(after id: String?, in known: [KnownExchange]) -> Int {
     guard let id else { return 0 }
     if let place = known.firstIndex(where: { $0.exchange.id == id }) { return place + 1 }
@@ -271,16 +271,16 @@ func place(after id: String?, in known: [KnownExchange]) -> Int {
 // The parameter after is the ID of an exchange in any of the worlds, since IDs are used once: exchanges that were
 // answered later follow. If no recording has that exchange any more, those with a higher ID follow, which came later.
 
-/// The requests that several worlds have recorded, with their responses.
+/// The requests that several test worlds have recorded, with their responses.
 struct RecordingAccount {
-    /// The recorded exchanges of all chosen worlds, in the order in which they were answered.
+    /// The recorded requests of all chosen test worlds, in the order in which they were answered.
     let exchanges: [KnownExchange]
-    /// The IDs of the exchanges whose world has since been removed or reset. Only refused requests are kept of such a
-    /// world.
+    /// The IDs of the requests whose test world has since been removed or reset. Only refused requests are kept of such
+    /// a world.
     let gone: Set<String>
 
-    /// Reads the recordings of the worlds whose names match. Exchanges that are read for the first time take some time,
-    /// so don't call this on a server's worker thread.
+    /// Reads the recordings of the test worlds whose names match. Requests that are read for the first time take some
+    /// time, so don't call this on a server's worker thread.
     init(_ worlds: WorldRegistry, named pattern: Glob = Glob("*")) {
         let gone = worlds.budget.recordings.refusedByGoneWorlds.filter { pattern.matches($0.world) }
         var all = gone.map { KnownExchange(exchange: $0, flow: $0.id, client: $0.client) }
@@ -296,7 +296,6 @@ struct RecordingAccount {
 }
 
 extension WorldRegistry {
-    /// Returns the recordings of the worlds whose names match the pattern.
     fileprivate func recordings(named pattern: Glob) -> [Recording] {
         if let shared = budget.recordings.sharedRecordings {
             return shared.filter { pattern.matches($0.world) }

@@ -16,10 +16,11 @@ extension ControlAPI {
 }
 
 /// Sends recorded requests and their responses on an event stream. It goes only as fast as the client reads, so that
-/// nothing is stored for a slow client, and skips what the recording drops meanwhile. It works on the store's queue.
+/// nothing is stored for a slow client, and skips what the recording drops meanwhile. It runs on the store's dispatch
+/// queue.
 private final class RecordingReader: Sendable {
     private struct State {
-        /// The position in the recording of the next exchange to examine.
+        /// The position in the recording of the request to examine next.
         var next = 0
         var hasBegun = false
         /// The event stream's share of the limit on open streams, released when the client disconnects.
@@ -28,7 +29,7 @@ private final class RecordingReader: Sendable {
 
     /// The number of bytes of an event stream that may wait for the client. A single event may be longer.
     private static let ahead = 64 << 10
-    /// The number of exchanges that are read from the recording at a time.
+    /// The number of requests that are read from the recording at a time.
     private static let step = 64
 
     private let recording: Recording
@@ -81,7 +82,8 @@ private final class RecordingReader: Sendable {
         advance()
     }
 
-    /// Sends recorded exchanges on the event stream until no more match, or enough bytes wait for the client.
+    /// Sends recorded requests and their responses on the event stream until no more match, or enough bytes wait for
+    /// the client.
     private func advance() {
         guard let stream = link.withLock({ $0.stream }) else { return }
         while stream.backlog < RecordingReader.ahead {

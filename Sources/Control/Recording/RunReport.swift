@@ -3,15 +3,15 @@ import JSON
 import Time
 import Worlds
 
-/// A report of the requests that all worlds have recorded since the daemon began, for people who examine a test run
-/// afterwards.
+/// A report of the requests that all test worlds have recorded since the daemon began, for people who examine a test
+/// run afterwards.
 package struct RunReport {
     private let documents: [ExchangeDocument]
     private let version: String
-    /// The requests that were refused. They are kept even after their world has been removed.
+    /// The requests that were refused. They are kept even after their test world has been removed.
     private var refused: [ExchangeDocument] { documents.filter { $0.known.exchange.diagnosis != nil } }
 
-    /// Reads the recordings of all worlds. That takes time, so don't call it on a server's worker thread.
+    /// Reads the recordings of all test worlds. That takes time, so don't call it on a server's worker thread.
     package init(_ worlds: WorldRegistry, masksSecrets: Bool, version: String) {
         do throws(StoreFailure) { try worlds.budget.recordings.refreshAll() } catch {
             worlds.budget.notices.tell(
@@ -27,7 +27,7 @@ package struct RunReport {
         refused.suffix(count).map { "\($0.name): \($0.diagnosis ?? "")" }
     }
 
-    /// The requests of all worlds as a HAR file, in which each world is a page.
+    /// The requests of all test worlds as a HAR file, in which each world is a page.
     package var archive: JSONValue {
         ExchangeDocument.har(documents, version: version, goesOnAfter: nil, worlds: true)
     }
@@ -72,9 +72,9 @@ package struct RunReport {
 
     private static let shownLosses = 20
 
-    /// Returns an XML report in JUnit's format: a suite for each world in which requests were refused, with a failure
-    /// for each refused request. Without refusals, the report has one passed test, since programs take a report without
-    /// tests for a broken run. `seconds` is the run's length.
+    /// Returns an XML report in JUnit's format: a suite for each test world in which requests were refused, with a
+    /// failure for each refused request. Without refusals, the report has one passed test, since programs take a report
+    /// without tests for a broken run. `seconds` is the run's length.
     package func junit(host: String, began: Instant, seconds: Double) -> String {
         var names: [String] = []
         var worlds: [String: [ExchangeDocument]] = [:]
@@ -103,8 +103,8 @@ package struct RunReport {
         return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\(root.text)"
     }
 
-    /// Returns a test suite in JUnit's XML, with the attributes that the schema of common readers demands. The
-    /// timestamp is in UTC, because the schema allows no time zone in it.
+    /// Returns a test suite in JUnit's XML, with the attributes that common readers of such reports demand. The
+    /// timestamp is in UTC, because their schema allows no time zone in it.
     /// <https://github.com/junit-team/junit-framework/blob/main/platform-tests/src/test/resources/jenkins-junit.xsd>
     private static func suite(
         _ name: String, _ cases: [XML], failures: Int, _ about: (host: String, began: Instant, seconds: Double)
@@ -136,7 +136,6 @@ package struct RunReport {
             ], .elements([failure]))
     }
 
-    /// Returns a number of seconds as text, with three digits after the decimal point.
     private static func text(_ seconds: Double) -> String {
         let milliseconds = Int64(min(max(0, seconds * 1000), 1e15))
         return "\(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst())"

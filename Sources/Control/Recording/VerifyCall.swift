@@ -32,7 +32,7 @@ extension ControlAPI {
                 "near",
                 .sequence(
                     of: .members([
-                        .required("id", .string, "The exchange's ID."),
+                        .required("id", .string, "The request's ID."),
                         .required("differences", .strings(), "Unmet criteria, a line each."),
                     ])), "The most similar requests."),
         ])

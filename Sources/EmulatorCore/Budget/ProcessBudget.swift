@@ -14,7 +14,7 @@ package final class ProcessBudget: Sendable {
     package let mail = MailBudget()
     package let readMails = ReadMails()
     package let mailRoutes = MailRoutes()
-    /// The limit of open event streams and of requests that wait for new entries of the recording, together.
+    /// The limit of open event streams, and of requests that wait for the next recorded request, together.
     package let listeners = Allowance(limit: 1_000)
     /// The limit of messages to clients' servers, such as webhooks, that were sent in the background and aren't
     /// delivered yet.
@@ -28,7 +28,7 @@ package final class ProcessBudget: Sendable {
     package let usersOfWorld: Int
     /// The greatest number of bytes of the texts of all Firebase users in one test world.
     package let userBytesOfWorld: Int
-    /// The greatest number of bytes of the settings of all Firebase projects and tenants of one world.
+    /// The greatest number of bytes of the settings of all Firebase projects and tenants of one test world.
     package let settingsBytesOfWorld: Int
     package let notices: Notices
 
@@ -62,8 +62,8 @@ package final class Allowance: Sendable {
     package init(limit: Int) { self.limit = limit }
 
     package var count: Int { taken.load(ordering: .relaxed) }
-    /// The number of requests for a lease (a place under a limit) that were refused, because the limit was reached or
-    /// for another reason.
+    /// The number of times that a place under the limit was refused, because the limit was reached or for another
+    /// reason.
     package var refused: Int { refusals.load(ordering: .relaxed) }
 
     /// Takes a place under a limit on things that exist at once. Returns a lease that holds the place until the last
@@ -77,7 +77,7 @@ package final class Allowance: Sendable {
         return Lease(of: self)
     }
 
-    /// Counts the refusal of a lease (a place under a limit) for another reason than that the limit was reached.
+    /// Counts that a place under the limit was refused for another reason than that the limit was reached.
     package func noteRefusal() { refusals.wrappingAdd(1, ordering: .relaxed) }
 
     /// A place under a limit on things that exist at once. The place is taken until the last reference to this object
@@ -105,15 +105,15 @@ package final class SeedBudget: Sendable {
 
     package var usage: (count: Int, bytes: Int) { taken.withLock { $0 } }
 
-    /// Returns an estimate of the memory that a test world's seed takes, in bytes. The factors were measured with the
-    /// seed that takes most memory for its size: 12,000 small Firebase projects take 22 MB. Endpoints count, too,
-    /// because each OpenID issuer has endpoints of its own.
+    /// Returns an estimate of the memory in bytes that a test world's seed (initial data) takes. The factors were
+    /// measured with the seed that takes most memory for its size: 12,000 small Firebase projects take 22 MB. Endpoints
+    /// count, too, because each OpenID issuer has endpoints of its own.
     private static func weight(bytes: Int, objects: Int, endpoints: Int) -> Int {
         bytes * 64 + objects * 1_024 + endpoints * 2_048
     }
 
-    /// Reserves memory for a seed whose JSON has `bytes` bytes. Returns `nil` when too little memory is left, or when
-    /// there are too many seeds.
+    /// Reserves memory for a seed (initial data) whose JSON has `bytes` bytes. Returns `nil` when too little memory is
+    /// left, or when there are too many seeds.
     package func take(_ bytes: Int, playing played: PlayedSeed) -> Lease? {
         let bytes = SeedBudget.weight(
             bytes: bytes, objects: played.seed.objectCount, endpoints: played.endpoints.count)
@@ -126,7 +126,7 @@ package final class SeedBudget: Sendable {
         return isTaken ? Lease(bytes, of: self) : nil
     }
 
-    /// A reservation of memory for a seed, held until the last reference to this object is released.
+    /// A reservation of memory for a seed (initial data), held until the last reference to this object is released.
     package final class Lease: Sendable {
         private let bytes: Int
         private let budget: SeedBudget

@@ -15,8 +15,6 @@ package struct Diagnosis: Sendable, Equatable {
     /// the seed; `nil` if no addition would help.
     package private(set) var missingSeed: JSONValue?
 
-    /// Returns the same diagnosis with `seed`, the JSON that the test world's seed lacks for the refused request to
-    /// succeed.
     package func mended(byMerging seed: JSONValue) -> Diagnosis {
         var diagnosis = self
         diagnosis.missingSeed = seed
@@ -81,8 +79,8 @@ extension StoreFailure {
     package var diagnosis: Diagnosis { Diagnosis(message) }
 }
 
-/// A note about a surprise in a response that isn't a refusal, such as a mail that Firebase doesn't send because no
-/// user has the address. The note is sent in the header `Understudy-Note` and logged.
+/// A remark for the developer about something surprising that isn't an error, such as that Firebase sends no mail
+/// because no user has the address. The response carries it in the header `Understudy-Note`, and it is logged.
 package struct Note: Sendable, Equatable {
     package static let headerName = RecordedExchange.noteHeader
 

@@ -52,7 +52,7 @@ package struct Evidence: Sendable, Equatable {
     /// The evidence as one line for the header `Understudy-Evidence`, such as `recorded 2024-05: https://github.com/…`.
     package var line: String { kind.rawValue + (date.map { " \($0)" } ?? "") + ": " + source }
 
-    /// Reads the value of a header `Understudy-Evidence`. Returns `nil` for a text that isn't of this form.
+    /// Reads the value of a header `Understudy-Evidence`; `nil` if the text hasn't the form of such a value.
     package init?(line: String) {
         guard let colon = line.firstRange(of: ": ") else { return nil }
         let words = line[..<colon.lowerBound].split(separator: " ")
@@ -88,9 +88,7 @@ package struct EvidenceTable: Sendable {
         case endpoint
         /// An error of a provider, with its code or HTTP status and its text.
         case error
-        /// A claim of an ID token.
         case claim
-        /// A header of a provider's response.
         case header
         /// A limit of a provider, such as a token's lifetime, a size or a count.
         case limit
@@ -127,11 +125,11 @@ package struct EvidenceTable: Sendable {
     }
 
     package let rows: [Row]
-    /// The indices of the rows about a provider's errors in `rows`, by the error's name.
+    /// For each error's name, the indices in `rows` of the rows about that error.
     private let errors: [String: [Int]]
 
     /// Reads the table of public sources for a provider's behaviour from `text`, the content of a file `evidence.tsv`.
-    /// The rows of `other` are added.
+    /// The rows of the table `other` are added to it.
     package init(_ text: StaticString, beside other: EvidenceTable? = nil) {
         rows = (other?.rows ?? []) + TextTable.rows(text).compactMap { Row($0) }
         errors = Dictionary(grouping: rows.indices.filter { [rows] in rows[$0].subject == .error }) { [rows] in

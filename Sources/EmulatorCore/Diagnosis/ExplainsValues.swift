@@ -9,13 +9,12 @@ package protocol ExplainsValues: Provider {
     /// command `understudy explain`, such as "A token of GitHub's".
     static var explainedValues: [ExplainedValue: String] { get }
 
-    /// Returns whether `issuer` is the `iss` of the provider's ID tokens.
     static func isIssuer(_ issuer: String) -> Bool
     /// Returns the kind of an e-mail address that the provider gives out, such as "a private relay address"; `nil` for
     /// an address from elsewhere.
     static func kind(ofEmail email: String) -> String?
-    /// Explains an access token; `nil` when the text hasn't the form of the provider's tokens. `meantAsIDToken` is
-    /// whether the caller took the text for an ID token.
+    /// Explains an access token; `nil` when the text hasn't the form of the provider's tokens. `meantAsIDToken` is true
+    /// if the caller took the text for an ID token.
     static func explain(token: String, meantAsIDToken: Bool) -> [ExplainedPart]?
     /// Explains in which form a client sends a raw nonce to the provider, such as hashed. Returns an empty list when
     /// the provider takes any form.
@@ -55,16 +54,17 @@ package enum ExplainedValue: Sendable {
     case accessToken
 }
 
-/// A part of the explanation of a value, such as a token: a heading, and findings below the heading.
+/// A part of the explanation of a value, such as a token: a heading, and sentences below the heading.
 package struct ExplainedPart: Sendable {
-    /// A sentence about the explained value, such as a token: a check that holds or fails, or a mere statement.
+    /// A sentence about the explained value, such as a token: the result of a check, or a mere statement.
     package struct Finding: Sendable {
-        /// Whether a check of the explained value, such as a token, has found the value correct; `nil` for a statement
-        /// that checks nothing.
+        /// Whether the explained value, such as a token, has passed the check that the sentence is about; `nil` for a
+        /// sentence that isn't about a check.
         package let holds: Bool?
         /// The sentence about the explained value, such as a token, without a full stop.
         package let text: String
-        /// The ID of the recorded request that this finding is about; `nil` if it is about none.
+        /// The ID of the recorded request to which the sentence about the explained value refers; `nil` if there is
+        /// none.
         package let exchange: String?
 
         package init(holds: Bool?, _ text: String, exchange: String? = nil) {
@@ -73,7 +73,8 @@ package struct ExplainedPart: Sendable {
             self.exchange = exchange
         }
 
-        /// Makes a finding about an explained value: `text`, followed by the advice `remedy` if `holds` is false.
+        /// Makes the sentence about a check of an explained value: `text`, followed by the advice `remedy` if the value
+        /// failed the check (`holds` is false).
         package init(_ holds: Bool, _ text: String, else remedy: String) {
             self.init(holds: holds, holds ? text : "\(text): \(remedy)")
         }
@@ -87,7 +88,6 @@ package struct ExplainedPart: Sendable {
         self.findings = findings
     }
 
-    /// Makes the part of an explanation that lists the claims of a token, one per line.
     package init(claims: JSONObject) {
         self.init("Claims", claims.members.map { Finding(holds: nil, "\($0.key): \($0.value.text)") })
     }

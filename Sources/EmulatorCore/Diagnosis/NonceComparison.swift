@@ -5,14 +5,13 @@ import JOSE
 /// nonce.
 package enum NonceComparison: Equatable, Sendable {
     case matches
-    /// The ID token carries a nonce, but no raw nonce was given.
     case rawNonceMissing
     /// A raw nonce was given, but the ID token carries no nonce.
     case tokenHasNone
     /// A mistake with the nonce of an ID token: the app sent the provider the raw nonce itself, and not its SHA-256.
     case rawNonceSent
-    /// A mistake with the nonce of an ID token: in place of the raw nonce, its hash was given, so that both values are
-    /// the same hash.
+    /// A mistake with the nonce of an ID token: the app gave the nonce's hash where the raw nonce is required, so that
+    /// both values are the same hash.
     case hashGivenAsRawNonce
     /// A mistake with the nonce of an ID token: the app sent the provider the SHA-256 of the raw nonce in base64, and
     /// not in hexadecimal.
@@ -25,7 +24,7 @@ package enum NonceComparison: Equatable, Sendable {
     /// to the provider.
     case hashOfHash
     /// The nonce of the ID token isn't made from the raw nonce, not even by a known mistake. Most likely the app made a
-    /// new nonce between the two calls.
+    /// new nonce after the authorization request.
     case unrelated
 
     package init(tokenNonce: String?, rawNonce: String?) {

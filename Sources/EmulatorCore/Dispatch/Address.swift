@@ -89,19 +89,18 @@ package struct Address: Sendable, Equatable {
         return String(rest)
     }
 
-    /// The scheme of the request's URL: `http` or `https`.
     package var scheme: String { isSecure ? "https" : "http" }
 
     /// The beginning of URLs' paths that names the request's test world, such as `/~w1`; empty if the request's path
     /// names no world.
     private var worldPrefix: String { worldPlace == .path ? "/~\(world)" : "" }
 
-    /// The end of host names in URLs: `localhost:9099`, or `w1.localhost:9099` if the request's host names the world
-    /// `w1`.
+    /// The end of host names in URLs: `localhost:9099`, or `w1.localhost:9099` if the request's host names the test
+    /// world `w1`.
     private var localhost: String { worldPlace == .host ? "\(world).localhost\(portSuffix)" : "localhost\(portSuffix)" }
 
-    /// Returns the URL of the provider's `host` at the daemon, in the form and the world of this request's address,
-    /// without a trailing slash.
+    /// Returns the URL at which this request's client reaches a provider's `host`, without a slash at its end. The URL
+    /// has the same form as this request's URL, and leads to the same test world.
     package func base(of host: String) -> String {
         switch form {
         case .prefix, .alias: return prefixBase(of: host)
@@ -126,8 +125,8 @@ package struct Address: Sendable, Equatable {
         return base
     }
 
-    /// Returns the URL of a path at the provider's `host`, in the form and the world of this request's address. The URL
-    /// is short if the request came by a short address, such as `/oidc/corp`, that covers the path.
+    /// Returns the URL at which this request's client reaches a path of a provider's `host`. The URL is short if the
+    /// request came by a short address, such as `/oidc/corp`, that covers the path.
     package func url(of host: String, _ path: String) -> String {
         guard case .alias(let alias) = form, let rest = alias.rest(of: path, at: host) else {
             return base(of: host) + path
@@ -135,8 +134,8 @@ package struct Address: Sendable, Equatable {
         return ownBase + alias.prefix + rest
     }
 
-    /// The `Path` of cookies that the response sets, so that a browser sends the cookies only to this request's host
-    /// and world.
+    /// The attribute `Path` of a response's cookies. With it, browsers send the cookies only to the same provider and
+    /// the same test world.
     package var cookiePath: String {
         switch form {
         case .prefix: "\(worldPrefix)/\(host ?? "")"
@@ -162,8 +161,8 @@ package struct Address: Sendable, Equatable {
         return isOwnName || sent.isEmpty ? "localhost" : sent
     }
 
-    /// Returns the URL under which this request's client reaches the test world `name`: at the world's own `port`, or
-    /// at the daemon's port `main`.
+    /// Returns the URL under which this request's client reaches the test world `name`. If the world has a `port` of
+    /// its own, the URL leads to this port. `main` is the daemon's own port.
     package func base(ofWorld name: String, isUnnamed: Bool, port: UInt16?, main: UInt16?) -> String {
         let hostName = daemonName
         if let port { return "http://\(hostName):\(port)" }
@@ -195,8 +194,8 @@ package enum HostName {
     }
 }
 
-/// A short address: at the daemon's own host name, a path below `prefix` stands for the same path below `path` at a
-/// provider's `host`.
+/// A short address, such as `/oidc/corp`, for a provider's `host` or a part of it. At the daemon, a path below `prefix`
+/// stands for a path below `path` at the host.
 package struct HostAlias: Sendable, Equatable {
     /// The beginning of a short address, such as `/oidc/corp`. If it is empty, the short address covers the paths that
     /// the daemon itself doesn't serve.
@@ -212,8 +211,8 @@ package struct HostAlias: Sendable, Equatable {
         self.path = path
     }
 
-    /// Returns the rest of `path` after the path for which this short address stands; `nil` when `path` at `host` isn't
-    /// below that path.
+    /// Returns the end of a provider's `path`, without the beginning for which this short address stands; `nil` when
+    /// the short address doesn't cover `path` at `host`.
     package func rest(of path: String, at host: String) -> Substring? {
         guard host == self.host, path.hasPrefix(self.path) else { return nil }
         let rest = path.dropFirst(self.path.count)
@@ -225,8 +224,8 @@ package struct HostAlias: Sendable, Equatable {
     package static let metadata = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]
 }
 
-/// The short addresses of providers' hosts, found by the host and the path for which they stand. A seed can have
-/// thousands of issuers, each with a short address.
+/// The short addresses of providers' hosts, found by the host and the path for which they stand. A seed (initial data)
+/// can have thousands of issuers, each with a short address.
 struct HostAliases {
     private var places: [String: [String: [HostAlias]]] = [:]
     /// The greatest number of slashes in a path for which a short address stands.

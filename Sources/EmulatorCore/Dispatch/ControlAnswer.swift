@@ -17,8 +17,8 @@ package enum ControlAnswer {
         return ok(["error": .object(error)], status: status).diagnosed(Diagnosis(place + message))
     }
 
-    /// The greatest number of errors in a request's body that a refusal of the control API lists, and the greatest size
-    /// of the list in bytes.
+    /// The limits of the list of errors in a refusal of the control API: the number of errors, and the list's size in
+    /// bytes.
     private static let listed = (issues: 20, bytes: 12_000)
 
     /// Returns the control API's refusal of a request whose body has errors. The refusal has the path and message of
@@ -74,12 +74,10 @@ extension Exchange {
         return json
     }
 
-    /// Returns the JSON body of a control API request, decoded as `type`.
     package func body<Body: SchemaObject>(_ type: Body.Type) throws(ControlRefusal) -> Body {
         Body(reading: try body(type.schema).value)
     }
 
-    /// Returns the parameters of the request's query, decoded as `type`, which declares them.
     func query<Query: SchemaObject>(_ type: Query.Type) throws(ControlRefusal) -> Query {
         let form = request.queryForm
         if let name = form.repeatedName {
@@ -94,7 +92,6 @@ extension Exchange {
         }
     }
 
-    /// Returns the JSON body of a control API request, decoded by `rule`.
     package func body<Body>(_ rule: ComposedRule<Body>) throws(ControlRefusal) -> Body {
         rule.value(reading: try body(rule.schema).value)
     }

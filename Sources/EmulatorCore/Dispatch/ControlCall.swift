@@ -32,7 +32,8 @@ package struct ControlCall: Sendable {
         makeAnswers = answers
     }
 
-    /// The schema of the query parameters of a control API call, as an object; `nil` for a call that ignores the query.
+    /// The schema of the query of a control API call: an object with a member for each parameter. It is `nil` for a
+    /// call that ignores the query.
     package var query: Schema? { makeQuery?() }
     /// The request headers that a control API call reads.
     package var headers: [Schema.Field] { makeHeaders() }
@@ -58,7 +59,6 @@ package struct CallBody: Sendable {
     }
 }
 
-/// The query of a control API call without query parameters.
 private struct NoParameters: SchemaObject {
     init(_ fields: inout Fields) {}
 }
@@ -199,7 +199,7 @@ package struct CallAnswer: Sendable {
                         .sequence(
                             of: .members([
                                 .required("path", .string, "The error's place in the request's body."),
-                                .required("message", .string, "The error at this place of the request's body."),
+                                .required("message", .string, "The error at `path` in the request's body."),
                             ])), "All errors in the request's body, twenty at most."),
                     .optional("more", .string, "The number of further errors that aren't listed, in words."),
                 ]), "The reason why the API call is refused.")
@@ -219,7 +219,7 @@ package struct CallAnswer: Sendable {
             .refusal(403, "foreignSite", "The request comes from a web page of another site than the daemon's."),
             .refusal(
                 403, "ownMessage",
-                "The request is a daemon's notification: a client's URL in the seed points at the control API."),
+                "The daemon sent this request itself: a client's URL in the seed points at the control API."),
             .refusal(404, "badWorldName", "The name of the test world in the request's address is invalid."),
             .refusal(404, "noSuchHost", "The header `Host` names neither a test world nor a provider's host."),
             .refusal(413, "bodyTooLarge", "The request's body is larger than the API call allows."),
@@ -236,11 +236,11 @@ extension Endpoint {
     /// The beginning of the paths of all control API calls.
     package static let controlRoot = "/_understudy/v1"
 
-    /// Returns the endpoint of a control API call. `path` is below the API's root, such as `faults/:id`. `about` is a
-    /// sentence about the call, and `names` are the meanings of the path's parameters.
+    /// Returns the endpoint of a control API call. `path` is below the API's root, such as `faults/:id`. `about`
+    /// describes the call in a sentence, and `names` describe the parameters in the path.
     ///
-    /// A call that acts as a part of a provider has `traits`. Only such calls are recorded, and only they can be made
-    /// to fail by a test.
+    /// A call that acts as a part of a provider has `traits`. Only such calls are recorded, and tests can request
+    /// faults only for them.
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
@@ -252,7 +252,6 @@ extension Endpoint {
             .direct { exchange in try respond(exchange, try input.read(exchange)) })
     }
 
-    /// Returns the endpoint of a control API call whose handler is asynchronous, because it has to wait.
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],
@@ -277,8 +276,6 @@ extension Endpoint {
         }
     }
 
-    /// Returns the endpoint of a control API call with an asynchronous handler. The call's only input is its path, or
-    /// the handler reads the request body itself.
     package static func control(
         _ method: String, _ path: String, _ about: String, path names: [String] = [],
         reads input: CallInput<Void> = .nothing, answers: @escaping @autoclosure @Sendable () -> [CallAnswer],

@@ -5,8 +5,8 @@ import JOSE
 /// as a bearer token, and browsers by a cookie that the daemon has set.
 /// <https://www.rfc-editor.org/rfc/rfc6750#section-2.1>
 package struct ControlToken: Sendable {
-    /// The rule for control tokens, as a text for people. A token that keeps to it can be in a header unchanged, and
-    /// can't be guessed in a few tries.
+    /// The rule for a control token's length and characters, as a text for people. Such a token needs no escaping in a
+    /// header, and can't be guessed in a few tries.
     package static let rule = "16 to 256 letters, digits, \"-\", \".\", \"_\", \"~\", \"+\", \"/\" and \"=\""
     private static let lengths = 16...256
     /// The name of the cookie by which a browser shows that it knows the control token.
@@ -36,7 +36,6 @@ package struct ControlToken: Sendable {
         (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte) || "-._~+/=".utf8.contains(byte)
     }
 
-    /// Returns whether the text is this control token.
     package func matches(_ text: String) -> Bool { constantTimeEquals(Digest.sha256(text), digest) }
 
     /// Returns whether the request carries the control token, as a bearer token or by the cookie.
@@ -60,7 +59,7 @@ package struct ControlToken: Sendable {
         return String(value[space...].drop { $0 == " " })
     }
 
-    /// Returns a copy of the request for the recording, in which the control token is masked.
+    /// Returns a copy of the request for the recording. The copy has a mask in place of the control token.
     func withheld(from request: Request) -> Request {
         guard request.headers.contains(where: { isSecret($0) }) else { return request }
         var request = request

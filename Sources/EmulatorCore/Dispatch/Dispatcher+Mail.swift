@@ -8,7 +8,8 @@ import Worlds
 /// A part of an SMTP conversation that is recorded: a mail with its envelope, or a refused command.
 package struct MailExchange: Sendable {
     package let id: String
-    /// The last SMTP command of a recorded mail: `MAIL`, `RCPT`…, or `MESSAGE` for the end of the mail's content.
+    /// The last SMTP command of the recorded part of a conversation: `MAIL`, `RCPT`…, or `MESSAGE` for the end of the
+    /// mail's content.
     package var step: String
     /// The domain of the mail's recipient, in lower case; `nil` without a recipient.
     package var host: String?
@@ -20,7 +21,7 @@ package struct MailExchange: Sendable {
     package var reply = ""
     package var diagnosis: Diagnosis?
     package var note: Note?
-    /// A description of the fault, ordered by a test, that took effect in the SMTP conversation; `nil` without one.
+    /// A description of the simulated fault that took effect in the SMTP conversation; `nil` if none did.
     package var fault: String?
     package var mail: RecordedMail
     /// The time when the SMTP conversation began, in microseconds since 1970.
@@ -38,9 +39,9 @@ extension Dispatcher {
     /// The text that recorded mails have in place of an HTTP method, because they are recorded beside HTTP requests.
     package static let mailMethod = "SMTP"
 
-    /// Returns the test world named `name`; without a name, the world for mail that names no world. If the world is
-    /// new, waits until the scenarios with which it begins have been played. Returns `nil` for an invalid name, and
-    /// when too many worlds are in use. Blocks the thread.
+    /// Returns the test world named `name`; without a name, the world for mail that names no world. Blocks the thread
+    /// until a new world's scenarios (prepared situations) have been run. Returns `nil` for an invalid name, and when
+    /// too many worlds are in use.
     package func worldOfMail(_ name: String?) throws -> World? {
         guard let world = try worlds.world(name ?? worlds.unnamed) else { return nil }
         world.noteChange()
@@ -63,8 +64,8 @@ extension Dispatcher {
         }
     }
 
-    /// Returns the verdict on a mail by the private relay, such as Apple's, to which the recipient's address belongs;
-    /// `nil` when the address belongs to no relay. `title` is the relay's name for people.
+    /// Returns what the private mail relay of a provider, such as Apple, does with a mail. Returns `nil` when the
+    /// recipient's address belongs to no relay. `title` is the relay's name for people.
     package func relay(_ mail: MailInTransit) throws -> (title: String, verdict: RelayVerdict)? {
         for provider in providers(of: mail.world) {
             guard let verdict = try (provider as? any RelaysMail)?.relay(mail) else { continue }
@@ -73,10 +74,8 @@ extension Dispatcher {
         return nil
     }
 
-    /// Adds a new SMTP conversation to the count of requests.
     package func countConversation() { count() }
 
-    /// Records and logs a part of an SMTP conversation.
     package func record(_ exchange: MailExchange, in world: World) {
         var response = Response(
             status: exchange.code ?? 421, contentType: "text/plain; charset=utf-8", body: exchange.reply)
@@ -117,7 +116,7 @@ extension Dispatcher {
     /// Returns whether `world` is the test world for requests and mail that name no world.
     package func isUnnamed(_ world: World) -> Bool { world.name == worlds.unnamed }
 
-    /// The greatest number of test worlds that are loaded from the store at once, when all worlds are wanted.
+    /// The greatest number of test worlds that one search of all worlds loads from the store.
     private static let limitOfOthers = 64
 
     /// Returns all test worlds except `world`; `nil` when too many of them would have to be loaded from the store.

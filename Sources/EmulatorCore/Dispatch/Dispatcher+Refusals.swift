@@ -60,7 +60,6 @@ extension Dispatcher {
         return Dispatcher.problem(404, "notFound", diagnosis)
     }
 
-    /// Returns the response to a request for a control API call that doesn't exist.
     private func noSuchCall(_ request: Request, _ address: Address) -> Response {
         let root = "\(Endpoint.controlRoot)/"
         let calls = endpoints.ownPaths.filter { $0.hasPrefix(root) }.map { String($0.dropFirst(root.count)) }

@@ -3,16 +3,16 @@ import HTTPServer
 import Synchronization
 
 extension Dispatcher {
-    /// Plays the scenarios (prepared situations) with which every test world begins, in the default test world. Waits
-    /// until they have been played. Returns the reasons why scenarios can't be played; `nil` when all can.
+    /// Runs the daemon's start scenarios (prepared situations) in the default test world, and blocks the thread
+    /// meanwhile. Returns the reasons why scenarios can't be run; `nil` when all can.
     package func prepareDefaultWorld() throws -> String? {
         let world = worlds.main
         guard !scenarios.isEmpty, !world.isPrepared, case .mine = world.preparation.take(then: {}) else { return nil }
         return try waitUntilPrepared(world)
     }
 
-    /// Plays in `world` the scenarios (prepared situations) with which every test world begins, and blocks the thread
-    /// until they have been played. Returns the reasons why scenarios can't be played; `nil` when all can.
+    /// Runs the daemon's start scenarios (prepared situations) in a new test world, and blocks the thread meanwhile.
+    /// Returns the reasons why scenarios can't be run; `nil` when all can.
     func waitUntilPrepared(_ world: World) throws -> String? {
         let isDone = DispatchSemaphore(value: 0)
         let outcome = PreparationOutcome()
@@ -29,9 +29,9 @@ extension Dispatcher {
         return try outcome.result.withLock { $0 }.get()
     }
 
-    /// Plays in `world` the scenarios (prepared situations) with which every test world begins. Other requests to this
-    /// world wait meanwhile. If another daemon that shares the store is playing the scenarios, waits for that daemon.
-    /// Returns the reasons why scenarios can't be played; `nil` when all can.
+    /// Runs the daemon's start scenarios (prepared situations) in a new test world. Other requests to this world wait
+    /// meanwhile. If another daemon that shares the world is running them, waits for that daemon. Returns the reasons
+    /// why scenarios can't be run; `nil` when all can.
     func prepare(_ world: World) async throws -> String? {
         defer { world.preparation.finish() }
         guard world.state.isShared else { return try await play(in: world) }
@@ -66,8 +66,8 @@ extension Dispatcher {
     }
 }
 
-/// The result of playing scenarios (prepared situations) in a new test world: `nil` if all were played, the reasons why
-/// some can't be played, or an error.
+/// The result of running the daemon's start scenarios (prepared situations) in a new test world: `nil` if all were run,
+/// the reasons why some can't be run, or an error.
 private final class PreparationOutcome: Sendable {
     let result = Mutex<Result<String?, any Error>>(.success(nil))
 }

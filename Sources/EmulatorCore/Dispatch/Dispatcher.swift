@@ -18,7 +18,7 @@ package final class Dispatcher: Sendable {
     let logger: Logger
     private let numbers: ExchangeNumbers
     private let requests = Atomic<Int>(0)
-    /// The scenarios (prepared situations) that are played in every new test world before the world answers requests.
+    /// The scenarios (prepared situations) that are run in every new test world before the world answers requests.
     let scenarios: [ChosenScenario]
     /// The secret token for control of the daemon, which is masked in recorded requests; `nil` if the daemon has none.
     package let controlToken: ControlToken?
@@ -43,8 +43,8 @@ package final class Dispatcher: Sendable {
         self.logger = logger
     }
 
-    /// Makes a dispatcher of requests that uses the providers of `played` (a seed with its providers) in every test
-    /// world without a seed of its own.
+    /// Makes a dispatcher of requests that uses the providers of `played`, a seed (initial data) with its providers, in
+    /// every test world without a seed of its own.
     package init(
         _ played: PlayedSeed, worlds: WorldRegistry, scenarios: [ChosenScenario] = [],
         controlToken: ControlToken? = nil, logger: Logger
@@ -60,18 +60,17 @@ package final class Dispatcher: Sendable {
 
     func endpoints(of world: World?) -> EndpointTable { world?.own?.played.endpoints ?? endpoints }
 
-    /// Returns the providers made of the seed of the test world `world` or, if this world has no seed of its own, those
-    /// made of the daemon's seed.
+    /// Returns the providers of a test world's own seed (initial data) or, if the world has none, those of the daemon's
+    /// seed.
     func providers(of world: World) -> [any Provider] { world.own?.played.providers ?? providers }
 
     func nextID() -> String { "r\(numbers.next)" }
 
-    /// A request that is being answered.
     struct RequestContext: Sendable {
         let request: Request
         let id: String
-        /// The ID of the exchange during which the daemon sends this request to itself; `nil` for a request from
-        /// outside.
+        /// The ID of the recorded request during which the daemon sends this request to itself; `nil` for a request
+        /// from outside.
         let parent: String?
         let address: Address
         let world: World
@@ -82,7 +81,6 @@ package final class Dispatcher: Sendable {
     /// The number of HTTP requests and SMTP conversations that came from outside the daemon.
     package var requestCount: Int { requests.load(ordering: .relaxed) }
 
-    /// Adds 1 to the number of HTTP requests and SMTP conversations from outside the daemon.
     func count() { requests.wrappingAdd(1, ordering: .relaxed) }
 
     package func handle(_ request: Request) -> Reply {
@@ -138,8 +136,8 @@ package final class Dispatcher: Sendable {
         }
     }
 
-    /// Answers a request to a new world after the world's first scenarios have been played. This request plays them, or
-    /// waits until an earlier request has done so.
+    /// Answers a request to a new test world once the world's start scenarios (prepared situations) have been run, by
+    /// this request or an earlier one.
     private func prepared(_ context: RequestContext) -> Reply {
         .later { [self] done in
             let goOn: @Sendable () -> Void = { [self] in answer(context).deliver(done) }
@@ -253,7 +251,7 @@ package final class Dispatcher: Sendable {
     }
 
     /// Waits until the signing keys that an endpoint needs are ready. Then runs the endpoint, or carries out the fault
-    /// that a test has ordered for the request.
+    /// that a test has requested.
     private func serve(_ exchange: Exchange, by endpoint: Endpoint) -> Reply {
         let run: @Sendable () -> Reply = { [self] in
             guard let fault = exchange.appliedFault else { return endpoint.run(exchange, or: refusal) }
@@ -286,8 +284,7 @@ package final class Dispatcher: Sendable {
         return nil
     }
 
-    /// Returns the error of the first of `providers` that has an error of its own for an address at which nothing is
-    /// served; `nil` when none has.
+    /// Returns a provider's own error for an address at which nothing is served; `nil` when no provider has one.
     private func refusal(of exchange: Exchange, by providers: [any Provider]) throws -> Response? {
         for provider in providers {
             if let refusal = try (provider as? any RefusesUnserved)?.notServed(exchange) { return refusal }
@@ -318,7 +315,7 @@ extension Dispatcher {
 
     /// Returns a provider's response with the header `Understudy-Evidence`, which names the public source for the
     /// behaviour. Pages and successful responses get the endpoint's source. A refusal in JSON keeps the source that it
-    /// came with. A response that an ordered fault has changed gets no source.
+    /// came with. A response that a simulated fault has changed gets no source.
     private static func known(_ response: Response, by endpoint: Endpoint, _ fault: AppliedFault?) -> Response {
         let own = response.headers.firstIndex { $0.name == Evidence.headerName }
         let isOrdered = fault?.isUsed ?? false
@@ -398,8 +395,8 @@ extension Response {
 }
 
 extension Dispatcher {
-    /// Returns whether the daemon's own seed, as opposed to the seed of a single test world, has a provider at this
-    /// host name.
+    /// Returns whether the daemon's own seed (initial data), as opposed to the seed of a single test world, has a
+    /// provider at this host name.
     package func plays(_ host: String) -> Bool { endpoints.serves(host) }
 
     /// Returns the provider's name for the endpoint that answers a request at a provider's host, and whether it is an
@@ -417,10 +414,10 @@ extension Dispatcher: Network {
 
     package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
 
-    /// The greatest number of test worlds that are searched for the one that has issued a code or token.
+    /// The greatest number of test worlds that are searched for the one that has issued a certain code or token.
     private static let askedWorlds = 64
 
-    /// Returns the name of a world, other than `world`, that has issued a code or token. Worlds in a shared store
+    /// Returns the name of a test world, other than `world`, that has issued a code or token. Worlds in a shared store
     /// aren't searched, since each would have to be read from the store.
     package func world(thatIssued text: String, besides world: World) -> String? {
         guard !worlds.isShared, (8...4_096).contains(text.utf8.count) else { return nil }

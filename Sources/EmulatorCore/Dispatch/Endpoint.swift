@@ -7,7 +7,7 @@ import Recordings
 /// handler runs on the connection's thread until it has to wait, and holds no thread while it waits. A handler that
 /// isn't `async` is called directly, because even a task that never waits costs a microsecond.
 package struct Endpoint: Sendable {
-    /// The responses of an endpoint that a browser's script of another origin may read (CORS).
+    /// The rule that says whether browser scripts of other origins may read an endpoint's responses (CORS).
     package enum CORS: Sendable, Equatable {
         /// No CORS header is sent. Browsers keep the response from scripts of other origins, as they do at the real
         /// provider.
@@ -33,8 +33,8 @@ package struct Endpoint: Sendable {
     /// The owners, such as a provider or an issuer, whose signing keys must be ready before the endpoint's handler
     /// runs. Waiting for the keys holds no thread.
     package let keys: [KeyOwner]
-    /// The faults, such as errors, that a test can order at the endpoint; `nil` for an endpoint without any, whose
-    /// requests aren't recorded either.
+    /// The faults, such as errors, that a test can request for the endpoint. `nil` means none; requests to such an
+    /// endpoint aren't recorded either.
     package let traits: EndpointTraits?
     /// Whether only clients that may control the daemon may call the endpoint, though it isn't part of the control API.
     var isManagement = false
@@ -43,14 +43,13 @@ package struct Endpoint: Sendable {
     /// A few words for what a request to the endpoint does in a sign-in, such as "redeem a code"; `nil` for an endpoint
     /// that is no part of a sign-in.
     package private(set) var title: String?
-    /// A closure that returns which step of a sign-in a recorded request to the endpoint is; `nil` where OAuth's
-    /// general rules decide.
+    /// A closure that returns which step of a sign-in a recorded request is; `nil` for an endpoint to which OAuth's
+    /// general rules apply.
     private(set) var step: (@Sendable (RecordedExchange) -> Step?)?
-    /// A closure that returns sentences about what may surprise an app's developer in a response that isn't a refusal,
-    /// such as a missing name. The first argument has the request with its response, and the second all exchanges of
-    /// the sign-in.
+    /// A closure that returns notes for developers about a successful response, for example that it has no name of the
+    /// user. The first argument is the request with its response. The second is all recorded requests of the sign-in.
     package private(set) var remarks: (@Sendable (RecordedExchange, [RecordedExchange]) -> [String])?
-    /// The public source from which the endpoint, and its responses that aren't refusals, are known.
+    /// The public source, such as documentation, from which the endpoint and its successful responses are known.
     package private(set) var evidence: Evidence?
     var handler: Handler
 
@@ -92,29 +91,24 @@ package struct Endpoint: Sendable {
 }
 
 extension Endpoint {
-    /// Returns the same endpoint with a title: a few words for what a request to it does, such as "redeem a code".
     package func titled(_ title: String?) -> Endpoint {
         var titled = self
         titled.title = title
         return titled
     }
 
-    /// Returns the same endpoint with the public source from which the endpoint is known.
     package func known(by evidence: Evidence) -> Endpoint {
         var other = self
         other.evidence = evidence
         return other
     }
 
-    /// Returns the same endpoint with a closure that decides which step of a sign-in a request is.
     package func step(_ step: @escaping @Sendable (RecordedExchange) -> Step?) -> Endpoint {
         var other = self
         other.step = step
         return other
     }
 
-    /// Returns the same endpoint with a closure that finds surprises in the endpoint's responses, for the pages of the
-    /// inspector.
     package func remarks(
         _ remarks: @escaping @Sendable (RecordedExchange, _ flow: [RecordedExchange]) -> [String]
     ) -> Endpoint {
@@ -125,7 +119,7 @@ extension Endpoint {
 }
 
 extension [Endpoint] {
-    /// Returns the same endpoints, with `evidence` as the public source of those that had no public source.
+    /// Returns the endpoints, with `evidence` as the public source of each that has no source yet.
     package func known(by evidence: Evidence) -> [Endpoint] {
         map { $0.evidence == nil ? $0.known(by: evidence) : $0 }
     }
@@ -169,9 +163,9 @@ extension Endpoint {
         return [(name: "Access-Control-Allow-Origin", value: origin), (name: "Vary", value: "Origin")]
     }
 
-    /// Returns the paths by which a test may name this request's endpoint when it orders a fault. They are the
-    /// request's path and the path of the endpoint of which this endpoint is a part, each with and without the version
-    /// at its beginning.
+    /// Returns the paths by which a test may name this request's endpoint when it requests a fault: the request's path
+    /// and, for an endpoint that is a part of another endpoint, that endpoint's path. Each path is returned with and
+    /// without the version at its beginning.
     func paths(of exchange: Exchange) -> [String] {
         var paths = [exchange.address.path]
         if let whole = traits?.partOf { paths.append(whole) }

@@ -26,11 +26,11 @@ struct EndpointTable: Sendable {
         }
     }
 
-    /// The endpoints of a host. This is a class, so that finding a host copies only one reference. It changes only
-    /// while the table of endpoints is made.
+    /// The endpoints of a host. This is a class, so that finding a host copies only one reference. No object changes
+    /// once the table of endpoints is complete.
     private final class Host: @unchecked Sendable {
         var router = Router<Entry>()
-        /// The providers that have endpoints at a host, in the order of the daemon's list of providers.
+        /// The providers that have endpoints at a host, in the order in which the daemon lists providers.
         var providers: [any Provider] = []
     }
 
@@ -38,14 +38,14 @@ struct EndpointTable: Sendable {
     private(set) var count = 0
     private var hosts: [String: Host] = [:]
     private var own = Router<Entry>()
-    /// Returns a page that is sent in place of a JSON refusal to a request below the daemon's own pages; `nil` where
-    /// JSON is right. Such requests aren't recorded, since they belong to no sign-in.
+    /// Returns the page that answers a refused request for one of the daemon's own pages; `nil` where a refusal in JSON
+    /// is right. Such requests aren't recorded, since they belong to no sign-in.
     let refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)?
     /// The short addresses of providers' hosts at the daemon, by the beginning of their path, such as `/oidc/corp`.
     private var aliases: [String: HostAlias] = [:]
     /// The greatest number of path segments with which a short address begins, such as 2 for `/oidc/corp`.
     private var aliasDepth = 0
-    /// The same short addresses, found by what they stand for.
+    /// The short addresses of providers' hosts, found by the provider's host and path.
     private var hostAliases = HostAliases()
 
     /// Makes the table of endpoints. `own` are the endpoints that belong to no provider. An endpoint that controls the
@@ -126,7 +126,7 @@ struct EndpointTable: Sendable {
         router(of: host).match(method, path)
     }
 
-    /// Returns the endpoint at an address for the first of the HTTP methods `methods` that has an endpoint there.
+    /// Tries the HTTP methods in order, and returns the endpoint of the first one that is served at the address.
     func first(of methods: [String], at address: Address) -> Entry? {
         let router = router(of: address.host)
         for method in methods {
@@ -178,7 +178,6 @@ struct EndpointTable: Sendable {
         return nil
     }
 
-    /// Returns the providers with endpoints at the host.
     func providers(at host: String?) -> [any Provider] { host.flatMap(find)?.providers ?? [] }
 
     private func router(of host: String?) -> Router<Entry> { host.flatMap(find)?.router ?? own }

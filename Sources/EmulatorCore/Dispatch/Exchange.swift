@@ -13,10 +13,11 @@ package struct Exchange: Sendable {
     /// The ID of this request, such as `r12`, in headers, error explanations and the log.
     package let id: String
     package let parameters: [String: String]
-    /// The fault, such as an error or a delay, that a test has ordered for this request; `nil` without one.
+    /// The fault, such as an error or a delay, that a test has requested for this request; `nil` without one.
     package internal(set) var appliedFault: AppliedFault?
     let network: any Network
-    /// Whether the daemon sent this request to itself, to answer another request or to play a scenario.
+    /// Whether the daemon sent this request to itself, to answer another request or to run a scenario (a prepared
+    /// situation).
     package let isInternal: Bool
 
     package init(
@@ -89,7 +90,7 @@ extension Exchange {
         }
     }
 
-    /// The error that is thrown in place of work that wasn't begun because the client had disconnected.
+    /// The error of work that isn't begun, because the client has disconnected meanwhile.
     private struct ClientHasGone: AnswerableError {
         var response: Response { Response(status: 503) }
     }

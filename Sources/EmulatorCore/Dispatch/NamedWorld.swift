@@ -7,32 +7,32 @@ import Worlds
 /// host. URLs in the response name the world in the same way.
 package struct NamedWorld: Sendable, Equatable {
     package enum Place: Sendable, Equatable {
-        /// No part of the request names a world, so that it belongs to the default world.
+        /// No part of the request names a test world, so the request belongs to the default world.
         case nowhere
-        /// The request's path names the world: `http://localhost:9099/~w1/…`.
+        /// The request's path names the test world: `http://localhost:9099/~w1/…`.
         case path
-        /// The request's host names the world: `http://w1.localhost:9099/…`, or
+        /// The request's host names the test world: `http://w1.localhost:9099/…`, or
         /// `http://appleid.apple.com.w1.localhost:9099/…`.
         case host
-        /// The request's connection names the world: it came to the world's own port, or through the proxy with the
-        /// world's name as the proxy's user.
+        /// The request's connection names the test world: it came to the world's own port, or through the proxy with
+        /// the world's name as the proxy's user.
         case connection
     }
 
     /// The reason why no test world can be found for a request.
     package enum Refusal: Error, Equatable {
-        /// The request names a world, but its host or its connection leads to another world.
+        /// The request names a test world, but its host or its connection leads to another world.
         case contradiction(first: String, second: String)
-        /// The request's host name ends with `.localhost`, but the part before it names neither a provider's host nor a
-        /// world.
+        /// The request's host name ends with `.localhost`, but the part before that names neither a provider's host nor
+        /// a test world.
         case unknownHost(String)
     }
 
     package let name: String
     package let place: Place
-    /// The path of a request without the beginning that names the world, such as `/a` for `/~w1/a`.
+    /// The path of a request without the beginning that names the test world, such as `/a` for `/~w1/a`.
     let path: String
-    /// The host name of a request in lower case, without the world's name and without `.localhost` at its end.
+    /// The host name of a request in lower case, without the test world's name and without `.localhost` at its end.
     let host: String
     let isBelowLocalhost: Bool
 
@@ -69,15 +69,15 @@ package struct NamedWorld: Sendable, Equatable {
         isBelowLocalhost = below != nil
     }
 
-    /// Assigns a request that can't be read to the world `unnamed`, so that the request can be logged.
+    /// Assigns a request that can't be read to the test world `unnamed`, so that the request can be logged.
     init(unreadable request: Request, unnamed: String) {
         (name, place, path, host) = (unnamed, .nowhere, request.path, "")
         isBelowLocalhost = false
     }
 
-    /// Splits a request's path into the name of the world and the rest: `/~w1/a` into `w1` and `/a`. Clients put the
-    /// path of an issuer or a resource behind a well-known path, so `/.well-known/openid-configuration/~w1/a` has the
-    /// world `w1` and the rest `/.well-known/openid-configuration/a`.
+    /// Splits a request's path into the name of the test world and the rest: `/~w1/a` into `w1` and `/a`. Clients put
+    /// the path of an issuer or a resource behind a well-known path, so `/.well-known/openid-configuration/~w1/a` has
+    /// the world `w1` and the rest `/.well-known/openid-configuration/a`.
     private static func split(_ path: String) -> (world: String?, path: String) {
         let wellKnown = "/.well-known/"
         if path.hasPrefix(wellKnown), let place = path.firstRange(of: "/~") {
@@ -99,7 +99,7 @@ package struct NamedWorld: Sendable, Equatable {
         return below.isEmpty ? nil : String(below)
     }
 
-    /// Splits a host name into a provider's host and the name of a world: `appleid.apple.com.w1` into
+    /// Splits a host name into a provider's host and the name of a test world: `appleid.apple.com.w1` into
     /// `appleid.apple.com` and `w1`.
     private static func split(host name: String) -> (host: String, world: String) {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return ("", name) }
@@ -109,8 +109,8 @@ package struct NamedWorld: Sendable, Equatable {
 
 /// The source of the numbers in the IDs of recorded requests.
 ///
-/// If worlds are only in memory, the daemon counts from 1. If worlds are kept in a store, a number must also be unique
-/// among earlier daemons and other daemons that use the store. It then consists of the time since 2026 in tenths of
+/// If test worlds are only in memory, the daemon counts from 1. If they are kept in a store, a number must also be
+/// unique among all daemons that have used the store. It then consists of the time since 2026 in tenths of
 /// milliseconds, and the daemon's own number in four digits. A daemon that needs more than ten thousand numbers per
 /// second takes numbers of the near future.
 final class ExchangeNumbers: Sendable {

@@ -1,16 +1,16 @@
 import HTTPServer
 
-/// A network within the process, over which one provider that the daemon plays sends requests to another. Requests and
-/// refusals are the same as over a real network.
+/// A network within the process, over which one provider that the daemon simulates sends requests to another. Requests
+/// and refusals are the same as over a real network.
 package protocol Network: AnyObject, Sendable {
     func plays(_ host: String, in world: World) -> Bool
-    /// Sends a request to a provider that the daemon plays. `parent` is the ID of the request that causes this one.
+    /// Sends a request to a provider that the daemon simulates. `parent` is the ID of the request that causes this one.
     func send(_ request: Request, from parent: String) -> Reply
     func log(_ message: String, detail: String, for exchange: Exchange)
-    /// Returns an ID for a recorded exchange that isn't a request to the daemon, such as a message to a client's
+    /// Returns an ID for the recording of a request that the daemon itself sends, such as a message to a client's
     /// server.
     func makeID() -> String
-    /// Returns the name of a world, other than `world`, that has issued a code or token; `nil` when none is known.
+    /// Returns the name of a test world, other than `world`, that has issued a code or token; `nil` when none is known.
     func world(thatIssued text: String, besides world: World) -> String?
     /// The token that clients of the control API must send; `nil` when every client may call the control API.
     var controlToken: ControlToken? { get }
@@ -32,7 +32,8 @@ extension Exchange {
         isInternal || (network.controlToken == nil ? request.isFromLoopback : showsControlToken)
     }
 
-    /// Sends a request to a provider's `host`, in the same world as this request. `target` is the path with its query.
+    /// Sends a request to a provider's `host`, in the same test world as this request. `target` is the path with its
+    /// query.
     package func fetch(
         _ method: String, _ host: String, _ target: String, headers: [(name: String, value: String)] = [],
         body: [UInt8] = []
@@ -45,7 +46,8 @@ extension Exchange {
     /// Logs an event. `detail`, which may hold secrets, is logged only at the level `debug`.
     package func log(_ message: String, detail: String) { network.log(message, detail: detail, for: self) }
 
-    /// Posts a form to a provider's `host`, in the same world as this request. `target` is the path with its query.
+    /// Posts a form to a provider's `host`, in the same test world as this request. `target` is the path with its
+    /// query.
     package func fetch(
         form: [(String, String?)], _ host: String, _ target: String, headers: [(name: String, value: String)] = []
     ) async -> Response {
@@ -55,7 +57,7 @@ extension Exchange {
             "POST", host, target, headers: [type] + headers, body: Array(Form(fields: fields).encoded.utf8))
     }
 
-    /// Returns the URL at which this request's client reaches `url`. If the daemon plays the host of `url`, and the
+    /// Returns the URL at which this request's client reaches `url`. If the daemon simulates the host of `url`, and the
     /// client doesn't use the providers' real host names, this is a URL at the daemon. Otherwise, it is `url` itself.
     package func reachable(_ url: String) -> String {
         guard address.form != .real, url.hasPrefix("https://") else { return url }

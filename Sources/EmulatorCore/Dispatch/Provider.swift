@@ -4,14 +4,14 @@ import Worlds
 
 /// The facts about an identity provider that don't depend on the seed (the initial data).
 package struct ProviderFacts: Sendable {
-    /// The provider's name in the control API and the seed: one word in lower case.
+    /// The provider's name in the control API and in seeds (initial data): one word in lower case.
     package let name: String
     /// The provider's name as people write it, such as "GitHub".
     package let title: String
     /// The type of the provider's own section of the seed (the initial data); `nil` for a provider without a section.
     package let section: (any SeedSection.Type)?
-    /// The type of the provider's part of an account in the seed; `nil` for a provider at which people have no
-    /// accounts.
+    /// The type of the provider's part of an account in the seed (initial data); `nil` for a provider at which people
+    /// have no accounts.
     package let profile: (any AccountProfile.Type)?
     /// The types of all rows that the provider stores in the tables of a test world. Providers that share a table all
     /// list its row type.
@@ -25,10 +25,10 @@ package struct ProviderFacts: Sendable {
     package let choices: Set<PersonalChoice>
     /// Whether the provider is a service between apps and the providers at which people sign in, as Firebase is.
     package let isService: Bool
-    /// Members of the JSON response at the daemon's path `/`, by which programs recognize the provider's official
-    /// emulator.
+    /// Members of the JSON response at the daemon's path `/`, by which programs recognize an emulator of the provider,
+    /// such as the Firebase emulator.
     package let emulatorStatus: JSONObject
-    /// The provider's behaviours that began or ended on a known day, so that a test can choose the day.
+    /// The changes of the provider's behaviour on known days. A test can choose a day before or after a change.
     package let changes: [Change]
     /// Returns the public sources from which the provider's errors, claims, headers and limits are known.
     package let evidence: @Sendable () -> EvidenceTable
@@ -47,8 +47,7 @@ package struct ProviderFacts: Sendable {
     }
 }
 
-/// An identity provider that the daemon plays, with its endpoints and its own responses to requests that it can't read.
-/// Abilities that only some providers have are protocols of their own.
+/// An identity provider that the daemon simulates. Abilities that only some providers have are protocols of their own.
 package protocol Provider: Sendable {
     static var facts: ProviderFacts { get }
 
@@ -68,8 +67,8 @@ package protocol Provider: Sendable {
     /// Revokes a token that the provider has issued. Returns the token's kind (access or refresh token) and its client,
     /// or `nil` for a text that is none of the provider's tokens.
     func endToken(_ text: String, in exchange: Exchange) throws -> (kind: String, client: String)?
-    /// Returns guides to setting up clients, so that they sign in at this provider as the daemon plays it: one guide
-    /// for each kind of client.
+    /// Returns guides to setting up clients for sign-in at the daemon in place of the real provider: one guide for each
+    /// kind of client.
     func setUpGuides(at place: SetUpPlace) -> [SetUpGuide]
 }
 
@@ -80,7 +79,6 @@ extension Provider {
     package var facts: ProviderFacts { Self.facts }
     package var name: String { Self.facts.name }
 
-    /// The names of all hosts at which the provider has endpoints.
     package var hosts: Set<String> { Set(endpoints.flatMap(\.hosts)) }
 }
 
@@ -103,12 +101,12 @@ package protocol KeepsGrants: Provider {
     /// Returns what is known about a code or token that the provider has issued in this test world; `nil` when the
     /// provider hasn't issued it, or has forgotten it.
     func issued(_ text: String, in world: World) -> IssuedValue?
-    /// Removes the rows of an account at this provider, in the transaction that deletes the account. From then on,
+    /// Removes the provider's data about an account, in the transaction that deletes the account. From then on,
     /// refusals of the account's codes and tokens give `reason`. The caller runs the returned closure after the commit.
     func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)?
-    /// Returns sections of the inspector's page about a person: the provider's data about the person, what the person
+    /// Returns sections of the daemon's web page about a person: the provider's data about the person, what the person
     /// has granted, and where the person is signed in.
     func sections(of account: Account, in exchange: Exchange) -> [InspectedSection]
     /// Returns the ID of the account whose identifier at the provider, such as `sub`, is `subject`; `nil` when there is
@@ -133,7 +131,6 @@ package struct EndedValue: Sendable {
     package init(reason: String, account: String?) { (self.reason, self.account) = (reason, account) }
 }
 
-/// A provider that mints ID tokens.
 package protocol MintsIDTokens: Provider {
     /// Returns the content of an ID token for which a test has asked the control API, without any sign-in.
     func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft?
@@ -169,10 +166,11 @@ package protocol ExportsData: Provider {
     func export(_ world: World, to directory: String) throws -> Bool
 }
 
-/// A provider that adds people or settings to the tables of a test world when the world's seed is extended.
+/// A provider that adds people or settings to a test world when the world's seed (initial data) is extended while the
+/// daemon runs.
 package protocol ExtendsWorlds: Provider {
-    /// Adds to the world's tables what the world's present seed has in addition to the `earlier` seed. The world keeps
-    /// all its data.
+    /// Adds to the test world's tables what its present seed (initial data) has in addition to the `earlier` seed. The
+    /// world keeps all other data.
     func seedExtended(in world: World, after earlier: Seed) throws(StoreFailure)
 }
 
@@ -185,8 +183,8 @@ package protocol RelaysMail: Provider {
 
 /// A provider that can accept values, such as a client ID, that aren't in the seed (the initial data).
 package protocol TakesUnseeded: Provider {
-    /// Returns phrases for the inspector about the values that the provider has accepted in this world although they
-    /// aren't in the seed.
+    /// Returns phrases for the daemon's web pages about the values that the provider has accepted in this test world
+    /// although they aren't in the seed (the initial data).
     func takenOnTrust(in world: World) -> [String]
 }
 
@@ -195,7 +193,6 @@ package protocol HasUserDirectories: Provider {
     /// Returns at most `limit` directories of an app's users. `cursor` comes from an earlier page; `nil` asks for the
     /// first page.
     func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) throws -> UserDirectoryPage
-    /// Returns the user directory with this ID; `nil` when there is none.
     func userDirectory(_ id: String, in exchange: Exchange) throws -> (any UserDirectory)?
 }
 

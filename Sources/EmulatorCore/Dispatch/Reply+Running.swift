@@ -42,8 +42,8 @@ extension Task where Success == Void, Failure == Never {
     }
 }
 
-/// Runs tasks that have waited for something on threads of the Dispatch library. Swift's own thread pool is small, and
-/// a program that embeds the server may keep it busy with tasks that block.
+/// Runs tasks on threads of the Dispatch library after they have waited. Swift's own thread pool is small, and a
+/// program that embeds the server may keep it busy with tasks that block.
 final class OperationExecutor: TaskExecutor {
     static let shared = OperationExecutor()
 

@@ -4,12 +4,12 @@ import Text
 
 /// The addresses at which an app's client finds the daemon in one test world, for use in the app's configuration.
 package struct SetUpPlace: Sendable {
-    /// The daemon's base URL for the world, without a slash at the end: `http://localhost:9099/~w1`.
+    /// The daemon's base URL for the test world, without a slash at the end: `http://localhost:9099/~w1`.
     package let base: String
-    /// The host and port that lead to the world, such as `localhost:43123`, for clients that accept no URL with a path.
-    /// `nil` for a world that has no port of its own.
+    /// The host and port that lead to the test world, such as `localhost:43123`, for clients that accept no URL with a
+    /// path. `nil` for a world that has no port of its own.
     package let authority: String?
-    /// The seed (the configured people and clients) of the world.
+    /// The seed (the configured people and clients) of the test world.
     package let seed: Seed
 
     package init(base: String, authority: String?, seed: Seed) {
@@ -66,7 +66,6 @@ package struct SetUpGuide: Sendable {
     /// The ID of a set-up guide, unique among all guides and part of a page's address: lower-case letters, digits and
     /// hyphens.
     package let id: String
-    /// The title of a set-up guide, which names the kind of client that the guide is for.
     package let title: String
     /// A sentence about who should read the set-up guide.
     package let about: String
@@ -79,8 +78,8 @@ package struct SetUpGuide: Sendable {
     /// hosts and paths to which such clients send requests. Without a list, every request counts.
     package let isArrival: Arrival
 
-    /// Reads the set-up guides of a Markdown file. `arrivals` has functions that recognize requests of a guide's
-    /// clients, by the guide's ID. Without such a function, the guide's list of hosts and paths decides.
+    /// Reads the set-up guides of a Markdown file. `arrivals` has a function for each guide's ID that recognizes
+    /// requests of the guide's clients. Without such a function, the guide's list of hosts and paths decides.
     package static func read(
         _ text: StaticString, at place: SetUpPlace, _ values: [String: String?] = [:],
         arrivals: [String: Arrival] = [:]
@@ -106,7 +105,6 @@ package struct SetUpGuide: Sendable {
     }
 }
 
-/// Makes set-up guides from the blocks of a Markdown file.
 private struct SetUpReader {
     let place: SetUpPlace
     let values: [String: String?]

@@ -5,12 +5,12 @@ import Synchronization
 import Time
 import Worlds
 
-/// The fault that a test has ordered and that applies to the request being answered.
+/// A fault that a test requested, while it applies to the HTTP request that is being answered.
 package final class AppliedFault: Sendable {
     package let fault: Fault
     private let used = Atomic<Bool>(false)
 
-    /// The name of the scenario that has ordered the fault; `nil` if a test ordered it directly.
+    /// The name of the scenario that requested the fault; `nil` if a test requested it directly.
     private let scenario: String?
 
     init(_ fault: Fault, of scenario: String?) {
@@ -18,21 +18,20 @@ package final class AppliedFault: Sendable {
         self.scenario = scenario
     }
 
-    /// Whether the fault that a test has ordered has had an effect on the present request.
+    /// Whether the fault has had an effect on the HTTP request that is being answered.
     package var isUsed: Bool { used.load(ordering: .relaxed) }
 
     package func use() { used.store(true, ordering: .relaxed) }
 
     package var diagnosis: Diagnosis { Diagnosis(summary) }
 
-    /// A description of the fault, for the recording of requests.
     package var summary: String { fault.summary(of: scenario) }
 }
 
 extension Exchange {
-    /// Signs a JSON Web Token with `claims` and a key of `owner`. A fault that a test ordered may change the token.
-    /// `type` is the header's `typ`; without it, the header has only `kid` and `alg`, as Apple's tokens. By default,
-    /// `algorithm` is the owner's first. HS256 signs with the client's `secret`. If `isSigned` is false, the token has
+    /// Signs a JSON Web Token with `claims` and a key of `owner`. A fault that a test requested can change the token.
+    /// Without `type`, the token's header has only `kid` and `alg`, as in Apple's tokens. Without `algorithm`, the
+    /// owner's first algorithm is used. HS256 signs with the client's `secret`. If `isSigned` is false, the token has
     /// no signature.
     package func mint(
         _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
@@ -51,7 +50,7 @@ extension Exchange {
             claims, at: time, type: type, algorithm: algorithm, secret: secret, tampering: tampering)
     }
 
-    /// Returns the claims of a JSON response. They are changed if a fault that a test ordered says so.
+    /// Returns the claims of a JSON response. A fault that a test requested can change them.
     package func claims(_ claims: JSONObject) -> JSONObject {
         guard let appliedFault, let tampering = appliedFault.fault.effect.token, tampering.changesClaimsOnly else {
             return claims
@@ -60,11 +59,10 @@ extension Exchange {
         return tampering.apply(to: claims, now: world.now)
     }
 
-    /// Returns the JSON Web Key Set of `owner`. It is changed if a fault that a test ordered says so.
+    /// Returns the JSON Web Key Set of `owner`. A fault that a test requested can change it.
     package func keySet(_ owner: KeyOwner) -> JSONValue { KeyRing.jwks(published(owner)) }
 
-    /// Returns the published keys of `owner` as X.509 certificates. They are changed if a fault that a test ordered
-    /// says so.
+    /// Returns the published keys of `owner` as X.509 certificates. A fault that a test requested can change them.
     package func certificates(_ owner: KeyOwner, commonName: String) throws(KeyError) -> JSONValue {
         try KeyRing.certificates(published(owner), commonName: commonName)
     }
@@ -79,24 +77,24 @@ extension Exchange {
         }
     }
 
-    /// The ID of the present request, by which new authorization codes count as used already if a fault orders this.
-    /// `nil` without such a fault.
+    /// The ID of the request that is being answered, if a fault makes this request issue an authorization code that
+    /// counts as used already; `nil` otherwise.
     package var spentBy: String? {
         guard let appliedFault, appliedFault.fault.effect.isCodeUsed else { return nil }
         appliedFault.use()
         return id
     }
 
-    /// Returns the `state` parameter of an authorization response's redirect. It is changed or missing if a fault that
-    /// a test ordered says so.
+    /// Returns the `state` parameter of an authorization response's redirect. A fault that a test requested can change
+    /// or remove it.
     package func redirectState(_ field: Form.Field?) -> Form.Field? {
         guard let appliedFault, let state = appliedFault.fault.effect.state else { return field }
         appliedFault.use()
         return state == .missing ? nil : Form.Field(name: "state", value: "another-\(field?.value ?? "state")")
     }
 
-    /// Returns the `iss` parameter of an authorization response's redirect. It is changed or missing if a fault that a
-    /// test ordered says so.
+    /// Returns the `iss` parameter of an authorization response's redirect. A fault that a test requested can change or
+    /// remove it.
     package func redirectIssuer(_ issuer: String?) -> String? {
         guard let appliedFault, let order = appliedFault.fault.effect.issuer else { return issuer }
         appliedFault.use()
@@ -107,8 +105,8 @@ extension Exchange {
         }
     }
 
-    /// Returns how an authorization request ends without a sign-in page, as ordered by a fault, by the queue of
-    /// outcomes, or by the client's `interaction` setting. `nil` means that the page is shown.
+    /// Returns how an authorization request ends without a sign-in page; `nil` if the page is shown. A fault decides
+    /// first, then a sign-in result that a test requested in advance, and then the client's `interaction` setting.
     package func outcome(
         _ state: inout Transaction, provider: String, client: String, interaction: Interaction, account: String? = nil
     ) -> Outcome? {
@@ -137,7 +135,6 @@ extension Exchange {
 }
 
 extension Response {
-    /// Returns a copy of the response with only the first half of its body, so that its JSON is malformed.
     func malformed() -> Response {
         var response = self
         response.body = Array(body.prefix(max(1, body.count / 2)))
@@ -244,8 +241,8 @@ extension AppliedFault {
         return object
     }
 
-    /// Returns the JSON value with the members of each object shuffled, if the fault asks for this. Their order is
-    /// reversed, and then rotated by one more place in each further response.
+    /// Returns the JSON value with the members of each object reordered, if the fault asks for this. They are reversed,
+    /// and rotated by one place more in each further response.
     private func shuffled(_ value: JSONValue) -> JSONValue {
         guard fault.effect.shufflesMembers else { return value }
         switch value {

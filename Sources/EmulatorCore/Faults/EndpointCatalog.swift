@@ -2,8 +2,8 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The list of all endpoints for which faults (error responses, delays and the like) can be ordered. It checks whether
-/// a fault that a test orders can be carried out.
+/// The list of all endpoints to which faults (error responses, delays and the like) can apply. It checks whether a
+/// fault that a test requests is possible.
 package struct EndpointCatalog: Sendable {
     package final class Entry: Sendable {
         /// The host that an endpoint is served at, or a pattern of hosts; `nil` for the daemon's own address.
@@ -12,7 +12,6 @@ package struct EndpointCatalog: Sendable {
         /// The path of an endpoint's URL, with `*` in place of each path parameter.
         package let path: String
         package let traits: EndpointTraits
-        /// The name of the provider that serves the endpoint.
         package let provider: String
         /// A short description of a request to the endpoint, such as "redeem a code". `nil` if the endpoint isn't part
         /// of a sign-in.
@@ -20,14 +19,14 @@ package struct EndpointCatalog: Sendable {
         /// The paths by which the endpoint can also be reached at the daemon's own host name, without the provider's
         /// host in the path.
         fileprivate let shortPaths: [Glob]
-        /// The endpoint's host as a pattern, with which the host of an ordered fault is compared; `nil` for the
-        /// daemon's own address.
+        /// The endpoint's host as a pattern, which is compared with the host of a fault; `nil` for the daemon's own
+        /// address.
         fileprivate let hostPattern: Glob?
         private let pathPatterns: [Glob]
-        /// A hash of what faults can do at the endpoint: `EndpointTraits.effectsHash`.
         fileprivate let effects: Int
 
-        /// Makes the list's entry of an endpoint; `nil` if no fault can be ordered for the endpoint.
+        /// Makes an endpoint's entry in the list of endpoints to which faults can apply; `nil` if no fault can apply to
+        /// the endpoint.
         fileprivate init?(_ endpoint: Endpoint, at host: String?, of provider: String, _ aliases: HostAliases) {
             guard let traits = endpoint.traits else { return nil }
             // An endpoint whose path only adds a slash to another's isn't listed.
@@ -53,21 +52,21 @@ package struct EndpointCatalog: Sendable {
 
         func takes(shortPath pattern: Glob) -> Bool { shortPaths.contains { pattern.overlaps($0) } }
 
-        /// The total length of the endpoint's path patterns. Each pattern is compared byte by byte with the path
-        /// pattern of an ordered fault.
+        /// The total length in bytes of the endpoint's path patterns. Each pattern is compared byte by byte with the
+        /// path pattern of a fault.
         fileprivate var patternBytes: Int {
             (pathPatterns + shortPaths).filter(\.isPattern).reduce(0) { $0 + $1.length }
         }
     }
 
     package let entries: [Entry]
-    /// The total length of all endpoints' paths that have parameters. Each path is compared byte by byte with the path
-    /// pattern of an ordered fault.
+    /// The total length in bytes of all endpoints' paths that have parameters. Each path is compared byte by byte with
+    /// the path pattern of a fault.
     private let patternBytes: Int
     /// The short addresses of all endpoints (paths without the provider's host, such as `/oidc/corp/token`), by the
     /// first segment, such as `oidc`.
     private let shortPaths: [Substring: [String]]
-    /// The different lists of errors that each provider's endpoints have.
+    /// The errors of each provider's endpoints, by the provider's name.
     private let errors: [String: [EndpointTraits.Errors]]
 
     package init(providers: [any Provider]) {
@@ -81,12 +80,12 @@ package struct EndpointCatalog: Sendable {
         }
     }
 
-    /// The largest number of comparisons that checking a seed's faults may take, between bytes and between paths. So
-    /// many comparisons take three seconds at most.
+    /// The largest numbers of bytes and of paths that may be compared to check a seed's faults. So many comparisons
+    /// take three seconds at most.
     private static let comparisons = (bytes: 400_000_000, paths: 4_000_000)
 
-    /// Returns the reasons why faults and sign-in outcomes that a seed orders can't be carried out; none if they can.
-    /// Stops when there are as many reasons as an error message lists.
+    /// Returns the reasons why faults and sign-in results that a seed requests are impossible. Stops when there are as
+    /// many reasons as an error message lists.
     package func issues(inOrdersOf seed: Seed) -> [Issue] {
         for (name, list, limit) in [
             ("faults", seed.writtenFaults, FaultQueue.limit), ("outcomes", seed.writtenOutcomes, OutcomeQueue.limit),
@@ -139,7 +138,6 @@ package struct EndpointCatalog: Sendable {
         return all + entries(endpoints.filter(\.isControl), at: nil)
     }
 
-    /// Returns the endpoints in such an order that those with the same path are next to each other.
     private static func byPath(_ endpoints: [Endpoint]) -> [Endpoint] {
         var places: [String: Int] = [:]
         var groups: [[Endpoint]] = []
@@ -154,8 +152,8 @@ package struct EndpointCatalog: Sendable {
         return groups.flatMap { $0 }
     }
 
-    /// Returns the reasons why the sign-in outcome in `node`, which a test orders, is impossible: its client is
-    /// unknown, or no sign-in at the provider ends with its error.
+    /// Returns the reasons why no sign-in can have the result that a test requests: the client is unknown, or no
+    /// sign-in at the provider ends with the requested error.
     package func issues(inOutcome node: LocatedJSON, _ seed: Seed) -> [Issue] {
         guard let provider = node["provider"]?.string else { return [] }
         var issues: [Issue] = []
@@ -182,8 +180,8 @@ package struct EndpointCatalog: Sendable {
             + (hint.isEmpty ? "; possible errors: \(known), and those of OAuth" : hint)
     }
 
-    /// Returns the reasons why the fault in `node`, which is well-formed, can't be carried out in a world with the
-    /// seed; none if it can.
+    /// Returns the reasons why a fault, whose JSON `node` has the right form, can't be carried out in a test world with
+    /// this seed.
     package func issues(in node: LocatedJSON, _ seed: Seed) -> [Issue] {
         guard let effect = node["effect"] else { return [] }
         let contradictions = EndpointCatalog.contradictions(in: effect)
@@ -247,9 +245,9 @@ package struct EndpointCatalog: Sendable {
         return misfits(effect, minting)
     }
 
-    /// Returns the endpoints that match the path of an ordered fault. Only short addresses (paths without the
-    /// provider's host, such as `/oidc/corp/token`) count if the fault names no host and its path begins like one,
-    /// without a wildcard.
+    /// Returns the endpoints that match the path of a fault. If the fault names no host, and its path has no wildcard
+    /// and begins like a short address (a path without the provider's host, such as `/oidc/corp/token`), only short
+    /// addresses are compared.
     private func at(_ match: FaultMatch, among atHost: [Entry]) -> [Entry] {
         guard let path = match.path else { return atHost }
         guard match.host == nil else { return atHost.filter { $0.takes(path: path) } }
@@ -257,8 +255,8 @@ package struct EndpointCatalog: Sendable {
         return atHost.filter { $0.takes(path: path) || $0.takes(shortPath: path) }
     }
 
-    /// Returns the short addresses of endpoints (paths without the provider's host) that begin with the same segment as
-    /// the path of an ordered fault. Returns none if that fault names a host or its path has a wildcard.
+    /// Returns the short addresses of endpoints (paths without the provider's host) whose first segment is that of the
+    /// fault's path. Returns none if the fault names a host or its path has a wildcard.
     private func shortPaths(like match: FaultMatch) -> [String] {
         guard match.host == nil, let path = match.path, !path.isPattern else { return [] }
         let segment = path.text.split(separator: "/").first ?? ""
@@ -267,7 +265,8 @@ package struct EndpointCatalog: Sendable {
         return segment == ".well-known" ? near.filter { $0 == path.text } : near
     }
 
-    /// Returns the first of all endpoints at which faults can have the same effects.
+    /// Returns the endpoints, leaving out each endpoint at which exactly the same faults are possible as at an earlier
+    /// one.
     private static func different(_ entries: [Entry]) -> [Entry] {
         var known: Set<Int> = []
         return entries.filter { known.insert($0.effects).inserted }

@@ -2,18 +2,18 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The faults (error responses, broken tokens and the like) that a test can order at an endpoint.
+/// The faults (error responses, broken tokens and the like) that a test can request for an endpoint.
 package struct EndpointTraits: Sendable {
-    /// The errors with which a test can let an endpoint answer, and the form in which the endpoint sends them.
+    /// The errors that an endpoint sends when a test requests them, and the form in which the endpoint sends them.
     package struct Errors: Sendable {
         /// The names of the endpoint's errors, in the order of the provider's documentation.
         package let names: [String]
-        /// The names of errors that a test can order at the endpoint besides the documented ones.
+        /// The names of errors that a test can request at the endpoint besides the documented ones.
         package let others: [String]
-        /// Whether a test can also order an error whose name isn't listed, unless the name looks like a misspelling of
-        /// a listed one.
+        /// Whether a test can also request an error whose name isn't listed. A name that looks like a misspelling of a
+        /// listed one is always refused.
         package let isOpen: Bool
-        /// A function that makes the response with an error that a test has ordered; `nil` at authorization endpoints,
+        /// A function that makes the response with an error that a test requested; `nil` at authorization endpoints,
         /// which send errors by a redirect.
         package let answer: (@Sendable (RequestedError, Exchange) throws -> Response)?
 
@@ -37,7 +37,7 @@ package struct EndpointTraits: Sendable {
         func hint(for name: String) -> String { Spelling.hint(name, among: names + others) }
     }
 
-    /// An error that a test has ordered by a fault, for the endpoint that sends it.
+    /// An error that a test requested by a fault, for the endpoint that sends it.
     package struct RequestedError: Sendable {
         package let name: String
         package let description: String?
@@ -58,26 +58,24 @@ package struct EndpointTraits: Sendable {
     package var namesIssuer = false
     /// Whether the endpoint issues authorization codes without a redirect.
     package var givesCodes = false
-    /// Whether the endpoint's response is JSON.
     package var answersJSON = true
     /// Whether the endpoint's JSON response has members; `false` if it is empty.
     package var answersMembers = true
     /// Whether the endpoint's JSON response has a certificate for each key ID, so that clients read every member as a
     /// certificate.
     package var answersCertificates = false
-    /// The path of the endpoint of which this one is a part: a form's target is part of the sign-in page. `nil` if it
-    /// is part of none.
+    /// A path whose faults apply to this endpoint, too, such as the path of a sign-in page if this endpoint is the
+    /// target of the page's form; `nil` if there is none.
     package var partOf: String?
 
     package static let api = EndpointTraits()
-    /// The traits of an endpoint that serves an HTML page.
     package static let page = EndpointTraits(answersJSON: false)
-    /// Returns the traits of an HTML page through which a client gets tokens signed with keys of `owner`.
+    /// Returns the faults that are possible at an HTML page through which a client gets tokens signed with keys of
+    /// `owner`.
     package static func page(mints owner: KeyOwner) -> EndpointTraits {
         EndpointTraits(mints: owner, answersJSON: false)
     }
 
-    /// A copy of these endpoint traits for an endpoint whose response is empty.
     package var withoutMembers: EndpointTraits {
         var traits = self
         traits.answersMembers = false
@@ -89,7 +87,6 @@ package struct EndpointTraits: Sendable {
         EndpointTraits(publishes: owner, answersCertificates: true)
     }
 
-    /// Returns the traits of an API's endpoint that can send `errors`.
     package static func api(_ errors: Errors, mints: KeyOwner? = nil) -> EndpointTraits {
         EndpointTraits(errors: errors, mints: mints)
     }
@@ -104,8 +101,8 @@ package struct EndpointTraits: Sendable {
         "unmet_authentication_requirements", "unsupported_response_type",
     ]
 
-    /// Returns the traits of an authorization endpoint, which sends errors to the client by a redirect. If `isOpen` is
-    /// true, a test can also order errors that aren't registered:
+    /// Returns the faults that are possible at an authorization endpoint, which sends errors to the client by a
+    /// redirect. If `isOpen` is true, a test can also request errors that aren't registered:
     /// <https://datatracker.ietf.org/doc/html/rfc6749#section-8.5>.
     package static func authorization(
         errors names: [String], mints: KeyOwner? = nil, partOf: String? = nil, isOpen: Bool = false
@@ -116,7 +113,8 @@ package struct EndpointTraits: Sendable {
             partOf: partOf)
     }
 
-    /// Returns the traits of a control API call that signs a person in natively, as an SDK on a device does.
+    /// Returns the faults that are possible at a control API call that signs a person in natively, as an SDK on a
+    /// device does.
     package static func native(
         errors names: [String], others: [String] = [], mints: KeyOwner, givesCodes: Bool = false
     ) -> EndpointTraits {
@@ -144,8 +142,8 @@ package struct EndpointTraits: Sendable {
         return effect.isLost ? "lose" : nil
     }
 
-    /// A hash of everything that decides which effects a fault can have at the endpoint. The endpoints of a thousand
-    /// issuers have few different ones.
+    /// A hash of everything that decides which effects a fault can have at the endpoint. All endpoints of a thousand
+    /// issuers together have only a few different hashes.
     var effectsHash: Int {
         var hasher = Hasher()
         hasher.combine(errors?.names)

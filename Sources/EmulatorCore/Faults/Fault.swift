@@ -2,21 +2,23 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// A fault that a test orders in advance: which requests it applies to, how often, and what goes wrong.
+/// A fault that a test requests in advance: the HTTP requests or mails to which it applies, how often it applies, and
+/// what goes wrong.
 package struct Fault: SchemaObject {
     package static let schemaName: String? = "Fault"
 
-    /// The ID that a fault gets when a test orders it; empty before.
+    /// The ID that a fault gets when a test requests it; empty before.
     package private(set) var id = ""
     package let match: FaultMatch
     /// The number of matching requests that are answered normally before the fault applies.
     package let after: Int
     /// The number of requests to which the fault applies; `nil` if it applies to all.
     package let times: Int?
-    /// The probability from 0 to 1 that the fault applies to a matching request, decided by the world's random numbers.
+    /// The probability from 0 to 1 that the fault applies to a matching request, decided by the test world's random
+    /// numbers.
     package let probability: Double
     package let effect: FaultEffect
-    /// The length of the fault's JSON, as the test ordered it, in bytes.
+    /// The length of the fault's JSON in bytes.
     fileprivate let size: Int
     package fileprivate(set) var seen = 0
     package fileprivate(set) var done = 0
@@ -35,7 +37,6 @@ package struct Fault: SchemaObject {
         size = JSONValue.object(fields.written).text.utf8.count
     }
 
-    /// Returns a copy of the fault with the ID that it gets when it is ordered.
     package func named(_ id: String) -> Fault {
         var fault = self
         fault.id = id
@@ -52,25 +53,25 @@ package struct Fault: SchemaObject {
         return .object(object)
     }
 
-    /// Returns a description of the fault for error explanations and for the recording of requests.
+    /// Returns a description of the fault, which is shown in diagnoses and with recorded requests.
     func summary(of scenario: String?) -> String {
         let origin = scenario.map { " of scenario \($0)" } ?? ""
         return "ordered fault \(id)\(origin): \(Place.shortened(effect.document.text, to: 1_000))"
     }
 
-    /// Returns whether the scenario `scenario` is a rehearsal, which orders surprising but legal behaviour of a
+    /// Returns whether the scenario `scenario` is a rehearsal: a scenario with surprising but legal behaviour of a
     /// provider.
     static func isRehearsal(_ scenario: String?) -> Bool { scenario?.hasPrefix("rehears") ?? false }
 
-    /// Returns whether `summary`, the description of a fault, says that a rehearsal scenario ordered the fault. Such
-    /// scenarios order surprising but legal behaviour of a provider.
+    /// Returns whether `summary`, the description of a fault, says that a rehearsal requested the fault. A rehearsal is
+    /// a scenario with surprising but legal behaviour of a provider.
     package static func isRehearsed(_ summary: String) -> Bool {
         summary.hasPrefix("ordered fault") && summary.contains(" of scenario rehears")
     }
 
-    /// Returns whether `summary` describes a fault that every client must survive. Faults of rehearsal scenarios are
-    /// such faults. So are faults that only delay a response, shuffle its members, or add a new signing key and keep
-    /// the old ones published.
+    /// Returns whether `summary` describes a fault that every client must survive: any fault of a rehearsal scenario,
+    /// and any fault that only delays a response, shuffles its members, or adds a new signing key and keeps the old
+    /// ones published.
     package static func isLegal(_ summary: String) -> Bool {
         if isRehearsed(summary) { return true }
         guard summary.hasPrefix("ordered fault"), let mark = summary.firstRange(of: ": "),
@@ -103,21 +104,21 @@ extension Fault: Codable {
 }
 
 extension Fault {
-    /// Returns a counter that was read from JSON, limited so that it can't overflow.
+    /// Returns a number of requests from a fault's JSON, limited so that counting can't overflow.
     private static func count(_ value: JSONValue?) -> Int {
         value?.integer.map { Int(clamping: min(max($0, 0), 1 << 53)) } ?? 0
     }
 }
 
-/// The faults that tests have ordered in a world, oldest first.
+/// The faults that tests have requested in a test world, oldest first.
 package struct FaultQueue: SeededValue {
     package static let name = "faults"
     package static let limit = 1_000
-    /// The largest number of bytes that the JSON of all ordered faults together may have.
+    /// The largest number of bytes that the JSON of all requested faults together may have.
     package static let sizeLimit = 8 << 20
 
-    /// The ordered faults. A fault stays here during its last use, until the request has been answered. If the fault
-    /// had no effect on the response, the use doesn't count.
+    /// The requested faults. A fault stays here during its last use, until the HTTP request has been answered. If the
+    /// fault had no effect on the response, the use doesn't count.
     private var faults: [Fault] = []
     private var made = 0
 
@@ -133,7 +134,8 @@ package struct FaultQueue: SeededValue {
         return "fault-\(made)"
     }
 
-    /// Adds an ordered fault to the queue. Returns `false` when the queue would have too many faults or bytes.
+    /// Adds a fault that a test requested to the queue. Returns `false` when the queue would have too many faults or
+    /// bytes.
     package mutating func add(_ fault: Fault) -> Bool {
         let size = faults.reduce(fault.size) { $0 + $1.size }
         guard faults.count < FaultQueue.limit, size <= FaultQueue.sizeLimit else { return false }

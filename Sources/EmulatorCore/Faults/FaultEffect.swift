@@ -1,7 +1,7 @@
 import JSON
 import Time
 
-/// The effect of an ordered fault on an HTTP response or on a mail.
+/// The effect of a fault on an HTTP response or on a mail.
 package struct FaultEffect: SchemaObject {
     package static let schemaName: String? = "FaultEffect"
 
@@ -17,11 +17,11 @@ package struct FaultEffect: SchemaObject {
         case midBody
     }
 
-    /// A rotation of the signing keys, ordered by a fault.
+    /// A rotation of the signing keys by a fault.
     package enum Rotation: String, Sendable, CaseIterable {
         /// The new key signs, and up to two earlier keys stay published.
         case keep
-        /// The new key signs, and all earlier keys are withdrawn.
+        /// The new key signs, and all earlier keys are no longer published.
         case drop
     }
 
@@ -45,7 +45,6 @@ package struct FaultEffect: SchemaObject {
     }
 
     package let answer: Answer?
-    /// The time by which the fault delays the response.
     package let delay: TimeSpan?
     package let disconnect: Disconnect?
     /// The name of one of the endpoint's own errors, which the fault makes the endpoint send.
@@ -54,7 +53,6 @@ package struct FaultEffect: SchemaObject {
     package let token: Tampering?
     /// The members of the JSON response that the fault changes; `null` removes a member.
     package let response: [(name: String, value: JSONValue)]
-    /// Whether the fault shuffles the members of the JSON response.
     package let shufflesMembers: Bool
     package let rotation: Rotation?
     package let keySet: KeySet?
@@ -67,7 +65,7 @@ package struct FaultEffect: SchemaObject {
     package let reply: SMTPAnswer?
     /// Whether the fault lets a mail be accepted and then lost.
     package let isLost: Bool
-    /// The fault's effect as JSON, as the test ordered it, with defaults filled in.
+    /// The fault's effect as JSON, as the test requested it, with defaults filled in.
     package let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -116,8 +114,8 @@ package struct FaultEffect: SchemaObject {
         self.document = .object(document)
     }
 
-    /// Returns the choice that a member's `value` names. The value `true` stands for the choice `usual`. `false` or no
-    /// value stands for no choice, which is `nil`.
+    /// Returns the choice that `value` names. The value `true` stands for the choice `usual`; `false` or no value
+    /// stands for no choice (`nil`).
     private static func choice<Choice>(_ value: Either<Bool, Choice>?, whenTrue usual: Choice) -> Choice? {
         switch value {
         case .first(true): usual
@@ -126,7 +124,6 @@ package struct FaultEffect: SchemaObject {
         }
     }
 
-    /// Whether the fault answers in place of the endpoint, so that the endpoint doesn't run.
     package var replacesEndpoint: Bool { answer != nil || disconnect == .beforeHeaders }
 
     /// Whether a request that only shows a page leaves the fault unused. Such a fault is used up only when a token is

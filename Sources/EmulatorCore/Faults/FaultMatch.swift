@@ -9,8 +9,8 @@ package struct FaultMatch: SchemaObject {
     package let path: Glob?
     package let method: String?
     package let client: String?
-    /// The owner of signing keys. The fault applies only to endpoints whose tokens are signed with these keys; `nil`
-    /// for all endpoints.
+    /// The provider or issuer with whose keys an endpoint must sign tokens for the fault to apply; `nil` if the fault
+    /// applies to all endpoints.
     package let tokensOf: String?
     /// The fields of a request's query, form or JSON body, with the values that they must have for the fault to apply.
     package let fields: [(name: String, value: String)]
@@ -19,7 +19,7 @@ package struct FaultMatch: SchemaObject {
     /// A pattern in lower case that the sender of a mail's envelope must match for the fault to apply.
     package let from: Glob?
     package let to: Glob?
-    /// The fault's conditions as JSON, as the test ordered them.
+    /// The fault's conditions as JSON, as the test requested them.
     package let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -56,7 +56,8 @@ package struct FaultMatch: SchemaObject {
         $0.utf8.count <= 320 && TextRule.hasFewStars($0)
     }
 
-    /// The rule for path patterns of faults. They are short because each is compared with the path of every endpoint.
+    /// The rule for path patterns of faults. A pattern must be short because it is compared with the path of every
+    /// endpoint.
     private static let path = TextRule(
         about:
             "a path that begins with \"/\" or \"*\", of at most 1,024 bytes, or with up to 16 \"*\" and at most 256 bytes",
@@ -78,8 +79,8 @@ package struct FaultMatch: SchemaObject {
         return known.map { host.overlaps($0) } ?? false
     }
 
-    /// Returns whether the fault applies to the request of `exchange` to `endpoint`. `shortPaths` returns the
-    /// endpoint's paths at the daemon's own address. `client` returns the client's ID, and is called last because
+    /// Returns whether the fault applies to an HTTP request (`exchange`) that `endpoint` answers. `shortPaths` returns
+    /// the endpoint's paths at the daemon's own address. `client` returns the client's ID, and is called last because
     /// finding the ID may take long.
     func takes(
         _ exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client name: () -> String?,

@@ -53,7 +53,7 @@ package struct Glob: Sendable {
     }
 
     /// Returns whether some text matches both this pattern and `other`. If both have stars, this takes time
-    /// proportional to the product of their lengths, so they must be short.
+    /// proportional to the product of their lengths, so the patterns must be short.
     package func overlaps(_ other: Glob) -> Bool {
         guard isPattern else { return other.matches(bytes) }
         guard other.isPattern else { return matches(other.bytes) }

@@ -1,7 +1,7 @@
 import JSON
 import Time
 
-/// The steps of SMTP for which a fault can be ordered: <https://www.rfc-editor.org/rfc/rfc5321#section-3>.
+/// The steps of SMTP at which a fault can apply: <https://www.rfc-editor.org/rfc/rfc5321#section-3>.
 package enum SMTPStep: String, Sendable, CaseIterable {
     /// The step of SMTP at which the server sends its greeting.
     case connect = "CONNECT"
@@ -15,10 +15,8 @@ package enum SMTPStep: String, Sendable, CaseIterable {
     /// The step of SMTP at which the client has sent the whole mail.
     case message = "MESSAGE"
 
-    /// Whether the sender of the mail's envelope is known at this step of SMTP.
     package var knowsSender: Bool { [.mail, .recipient, .data, .message].contains(self) }
 
-    /// Whether a recipient of the mail is known at this step of SMTP.
     package var knowsRecipient: Bool { [.recipient, .data, .message].contains(self) }
 
     /// A list of the effects that a fault can have at this step of SMTP, for error messages and the list of endpoints.

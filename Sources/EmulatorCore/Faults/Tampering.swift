@@ -23,7 +23,7 @@ package struct Tampering: SchemaObject {
     package let header: JSONObject
     package let signature: Signature
 
-    /// The changes to a token as JSON, as the test ordered them, with defaults filled in.
+    /// The changes to a token as JSON, as the test requested them, with defaults filled in.
     let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -55,10 +55,10 @@ package struct Tampering: SchemaObject {
     /// Whether the changes concern only claims, so that they can also be applied to claims outside a token.
     var changesClaimsOnly: Bool { header.isEmpty && signature == .valid }
 
-    /// Whether the ordered changes leave a token as it is.
     var isNothing: Bool { claims.isEmpty && header.isEmpty && signature == .valid }
 
-    /// Returns the claims with the ordered changes. `now` is the world's time, to which relative times refer.
+    /// Returns the claims with the changes that the test requested. `now` is the test world's time, to which relative
+    /// times refer.
     package func apply(to claims: JSONObject, now: Instant) -> JSONObject {
         let original = claims
         var claims = claims
@@ -72,8 +72,9 @@ package struct Tampering: SchemaObject {
         return claims
     }
 
-    /// Returns the ordered text for the claim `name`, with the first `{claim}` in the text replaced by the value of the
-    /// claim that it names. If this is the claim `name` itself, and it has no value yet, `{claim}` is removed.
+    /// Returns the requested `value` for the claim `name`. In a text, the first placeholder, such as `{email}`, is
+    /// replaced by the value of the claim `email`. If the placeholder names the claim `name` itself, and the token has
+    /// no such claim, the placeholder is removed.
     private static func filled(_ value: JSONValue, _ name: String, from claims: JSONObject) -> JSONValue {
         guard let text = value.string, let start = text.firstIndex(of: "{"),
             let end = text[start...].firstIndex(of: "}")
@@ -98,14 +99,12 @@ extension KeyRing {
         return key
     }
 
-    /// Returns a token without a signature, with the claims as `tampering` changes them.
     package static func unsigned(_ claims: JSONObject, at time: Instant, tampering: Tampering) -> String {
         JWS.unsigned(
             header: tampering.apply(toHeader: unsignedHeader),
             claims: tampering.apply(to: claims, now: time))
     }
 
-    /// Returns a token with `claims`, changed and signed as `tampering` orders.
     package func mint(
         _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
         secret: String? = nil, tampering: Tampering

@@ -111,8 +111,8 @@ package enum File {
         return text
     }
 
-    /// Writes a file under a temporary name and then renames it, so that no other process sees a part of the file, or a
-    /// wrong mode.
+    /// Writes a file under a temporary name and then renames it, so that no other process sees an incomplete file or a
+    /// wrong file mode.
     package static func write(_ bytes: some Sequence<UInt8>, to path: String, mode: mode_t) throws(Failure) {
         let what = "can't be written"
         let draft = draftName(for: path)

@@ -3,7 +3,7 @@ import Platform
 extension File {
     package enum Kind: Sendable { case file, folder }
 
-    /// Returns whether something of `kind`, a file or a folder, is at a path.
+    /// Returns whether a file or a folder (`kind`) is at a path.
     ///
     /// - Throws: A failure if something of another kind is there. A symbolic link isn't followed.
     package static func isThere(_ kind: Kind, at path: String) throws(Failure) -> Bool {
@@ -40,12 +40,12 @@ package struct FolderUpdate {
     private var place: String { "\(directory)/\(folder)" }
     private var draft: String { "\(holder)/\(folder)" }
 
-    /// Prepares the update of a folder and of the file beside it that describes the folder. Nothing is changed yet.
+    /// Prepares the update of a folder and of the file that describes it. Nothing is changed yet.
     ///
     /// - Parameters:
     ///   - folder: The folder's name in the directory.
-    ///   - note: The name of the file that describes the folder.
-    ///   - isReplaced: A function that returns whether the update may delete a file of the folder, by the file's name.
+    ///   - note: The name of the file in the same directory that describes the folder.
+    ///   - isReplaced: A function that returns whether the update may delete the file of this name in the folder.
     ///
     /// - Throws: A failure if something is in the way, such as a file in the folder's place.
     package init(
@@ -90,8 +90,8 @@ package struct FolderUpdate {
         try removeDraft()
     }
 
-    /// Finishes the replacement of the old folder by the new one: moves files of other programs from the old folder
-    /// into the new one, and moves the file beside the folder into place. Undoes everything if this fails.
+    /// Finishes the replacement of the old folder by the new one. Moves files of other programs into the new folder,
+    /// and moves the file that describes the folder into place. Undoes everything if this fails.
     private func complete() throws(File.Failure) {
         var kept: [String] = []
         do throws(File.Failure) {

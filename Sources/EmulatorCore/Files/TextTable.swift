@@ -1,5 +1,5 @@
-/// Reads a table from a text file of a target's `Assets`. Each line is a row, with tabs between its columns. Lines that
-/// begin with `#` are comments.
+/// Reads a table from a text file in a module's folder `Assets`. Each line is a row, with tabs between its columns.
+/// Lines that begin with `#` are comments.
 package enum TextTable {
     /// Returns the rows of a table, each filled up to as many columns as the longest row has.
     package static func rows(_ text: StaticString) -> [[String]] {

@@ -12,7 +12,6 @@ package indirect enum HTML: Sendable {
         .element(name, attributes: attributes.map { (name: $0.0, value: $0.1) }, children: children)
     }
 
-    /// Returns an HTML element that contains a text.
     package static func tag(_ name: String, _ attributes: [(String, String?)] = [], _ text: String) -> HTML {
         .element(name, attributes: attributes.map { (name: $0.0, value: $0.1) }, children: [.text(text)])
     }
@@ -30,7 +29,7 @@ package indirect enum HTML: Sendable {
         return output + "\n"
     }
 
-    /// The HTML text of a part of a document. It has no line breaks, because line breaks within texts are written as
+    /// A part of a document as HTML text. It has no line breaks, because line breaks within texts are written as
     /// character references.
     package var fragment: String {
         var output = ""

@@ -50,7 +50,7 @@ package enum Page {
                 .text(" · "),
                 .tag(
                     "a", [("href", "\(inspectorMark)worlds/seed?merge=\(query)")],
-                    "Register the missing entry in this world"),
+                    "Add the missing entry to the seed of this test world"),
             ]
         }
         return .group([
@@ -60,7 +60,7 @@ package enum Page {
     }
 
     /// Returns the body of an HTML page with links in place of the placeholders for the inspector and the request.
-    /// `base` is the daemon's own address in the request's world, and `id` is the request's ID.
+    /// `base` is the daemon's own address in the request's test world, and `id` is the request's ID.
     static func linked(_ body: [UInt8], base: String, id: String) -> [UInt8] {
         guard body.firstRange(of: Array(inspectorMark.utf8)) != nil else { return body }
         let text = String(decoding: body, as: UTF8.self)
@@ -137,12 +137,10 @@ package struct Look: Sendable {
     /// Returns a page's `title` with the provider's name added, unless `title` contains it.
     func title(_ title: String) -> String { title.contains(name) ? title : "\(title) · \(name)" }
 
-    /// The provider's name at the top of the page.
     var heading: HTML { .tag("p", [("class", "brand")], name) }
 }
 
 extension Page {
-    /// Returns the response with a provider's HTML page.
     package static func response(title: String, status: Int = 200, look: Look, _ content: [HTML]) -> Response {
         response(
             title: look.title(title), status: status, banner: banner(standingInFor: look.name), look: look, content)
@@ -161,8 +159,7 @@ extension HTML {
 
 extension Response {
     /// Returns a response with a JavaScript file that pages of other sites load, such as a provider's SDK. `function`
-    /// is the text of a function expression, which is called with `arguments`. These are the provider's addresses at
-    /// the daemon.
+    /// is the text of a function expression. It is called with `arguments`, the provider's addresses at the daemon.
     package static func browserScript(_ function: StaticString, _ arguments: [JSONValue]) -> Response {
         let values = arguments.map(\.text).joined(separator: ", ")
         return Response(

@@ -37,7 +37,7 @@ package struct InspectedItem: Sendable {
     }
 
     package let title: String
-    /// The kind of an item on an inspector page, in a few words.
+    /// The kind of an item on an inspector page, such as "passkey" or "session".
     package let kind: String?
     package var marks: [(text: String, mark: Mark)] = []
     package var facts: [InspectedFact] = []
@@ -55,7 +55,8 @@ package struct InspectedItem: Sendable {
     }
 }
 
-/// A property on an inspector page. Its name is in plain words, or is the provider's own name for the property.
+/// A property of an item on an inspector page. The property's name is in plain words, or is the provider's own name for
+/// it.
 package struct InspectedFact: Sendable {
     package enum Value: Sendable {
         case text(String)
@@ -96,7 +97,6 @@ package struct InspectedDocument: Sendable {
 package struct InspectedToken: Sendable {
     /// The kind of a token on an inspector page, such as "access token".
     package let kind: String
-    /// The token itself.
     package let text: String
     package let scopes: [String]
     /// The time when the token expires; `nil` when it lasts until it is revoked.
@@ -123,15 +123,12 @@ package struct InspectedAction: Sendable {
         case work(@Sendable () async throws -> String)
     }
 
-    /// A key of the action that is unique on its inspector page.
+    /// A key that is unique among the provider's actions on the same inspector page.
     package let key: String
     package let label: String
-    /// Whether the action deletes or revokes something.
     package let isDestructive: Bool
     package let work: Work
 
-    /// Makes an action for a button of an inspector page. `key` is unique among the actions of the same provider and
-    /// page.
     package init(
         _ key: String, _ label: String, isDestructive: Bool = false,
         _ work: @escaping @Sendable () async throws -> String
@@ -167,7 +164,7 @@ package struct InspectedRefusal: Error, Sendable {
     }
 }
 
-/// An authorization code or a token that a provider has issued in a world and still remembers.
+/// An authorization code or a token that a provider has issued in a test world and still remembers.
 package struct IssuedValue: Sendable {
     package enum Kind: String, Sendable {
         case code = "authorization code"
@@ -220,7 +217,8 @@ package struct KnownSubject: Sendable {
 }
 
 extension World {
-    /// Returns the person whom a provider knows by `identifier`, which has the form of `AccountProfile.identifiers`.
+    /// Returns the person whom a provider knows by an identifier such as `example.login:ada`
+    /// (`AccountProfile.identifiers`).
     package func subject(identifier: String) -> KnownSubject? {
         read { $0.first(Account.byIdentifier, identifier) }.map { KnownSubject($0) }
     }
@@ -231,8 +229,8 @@ extension World {
 /// one isn't ASCII.
 package struct TextSearch: Sendable {
     private let wanted: [UInt8]
-    /// For each length `i + 1`, the length of the longest text that both begins and ends the first `i + 1` bytes of
-    /// `wanted`.
+    /// The table of the algorithm of Knuth, Morris and Pratt: for each index `i`, the length of the longest proper
+    /// prefix of the first `i + 1` bytes of `wanted` that is also their suffix.
     private let borders: [Int]
 
     /// Makes a search for the text `wanted` that ignores case. Characters that Unicode can write in two ways are found

@@ -21,8 +21,8 @@ package struct Step: Sendable {
         case devicePoll
         case clientCredentials
         case tokenExchange
-        /// A service, such as Firebase Authentication, signs a user in with a credential of its own or of another
-        /// provider.
+        /// The step at which a service, such as Firebase Authentication, signs a user in with a credential of its own
+        /// or of another provider.
         case service
         case userInfo
         case api
@@ -32,7 +32,7 @@ package struct Step: Sendable {
         case keySet
         case discovery
         case page
-        /// A provider's request that notifies a client's server of an event.
+        /// The step at which a provider notifies a client's server of an event.
         case message
         case other
     }
@@ -48,7 +48,7 @@ package struct Step: Sendable {
 
     private static let authorization = "ask to sign in"
 
-    /// Whether the description of an authorization step is the usual one, and not one that the endpoint has chosen.
+    /// Whether the step has the usual description of an authorization request, "ask to sign in".
     package var isOrdinary: Bool { label == Step.authorization }
 }
 

@@ -17,8 +17,8 @@ package struct TrialSignIn: Sendable {
     package let authorization: (path: String, fields: [(String, String)])
     /// The path of the token endpoint at the daemon's address.
     package let tokenPath: String
-    /// The path of the endpoint that returns the person for an access token; `nil` for a provider whose tokens name the
-    /// person.
+    /// The path of the endpoint that returns data about the person for an access token; `nil` for a provider whose
+    /// tokens identify the person.
     package let personPath: String?
     package let authentication: Authentication
     /// Whether the authorization request must have a `code_challenge`.

@@ -7,7 +7,7 @@ package protocol UserDirectory: Sendable {
     var summary: UserDirectorySummary { get }
     /// The fields that can be set when a user of the directory is made or changed.
     var fields: Schema { get }
-    /// The name of the field that holds a user's ID, which can't be changed.
+    /// The name of the field that holds a user's ID. The ID can't be changed.
     var keyField: String { get }
 
     /// Returns at most `limit` directories that are parts of this user directory, such as those of tenants. `after` is
@@ -24,7 +24,7 @@ package protocol UserDirectory: Sendable {
     func delete(_ id: String) async throws
 }
 
-/// A directory of an app's users, as an entry of a list.
+/// A directory of an app's users, as it is shown in a list of directories.
 package struct UserDirectorySummary: Sendable {
     /// The ID of a user directory, as in the addresses of the inspector's pages. It begins with the provider's name and
     /// a colon.
@@ -45,7 +45,6 @@ package struct UserDirectorySummary: Sendable {
     }
 }
 
-/// A page of a list of user directories.
 package struct UserDirectoryPage: Sendable {
     package var directories: [UserDirectorySummary]
     /// The cursor with which the next page of the list is requested; `nil` on the last page.
@@ -57,7 +56,6 @@ package struct UserDirectoryPage: Sendable {
     }
 }
 
-/// A page of the list of a directory's users.
 package struct UserPage: Sendable {
     package let users: [InspectedUser.Line]
     /// The cursor with which the next page of the list is requested; `nil` on the last page.
@@ -69,9 +67,9 @@ package struct UserPage: Sendable {
     }
 }
 
-/// A user of an app, as the inspector shows the user.
+/// A user of an app, with what the inspector shows about the user.
 package struct InspectedUser: Sendable {
-    /// A user of an app, as an entry of a list.
+    /// A user of an app, as the user is shown in a list of users.
     package struct Line: Sendable {
         package let id: String
         /// The user's name; the e-mail address, the phone number or the ID if there is no name.
@@ -102,7 +100,7 @@ package struct InspectedUser: Sendable {
     package let line: Line
     package let facts: [InspectedFact]
     package let sections: [InspectedSection]
-    /// The user's present values for the fields of the directory.
+    /// The user's values of the fields that can be set (`UserDirectory.fields`).
     package let values: JSONObject
     package let actions: [InspectedAction]
 

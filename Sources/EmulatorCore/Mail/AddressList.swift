@@ -10,8 +10,8 @@ package enum AddressList {
     /// groups are ignored.
     package static func read(_ value: String) -> [Mailbox] { read([value]).mailboxes }
 
-    /// Returns the mailboxes of all header fields that have the same name, since some mails repeat a field. `isWhole`
-    /// is `false` if the fields together exceed a limit, so that some of their mailboxes are missing.
+    /// Returns the mailboxes in `values`, the values of all header fields of one name, since some mails repeat a field.
+    /// `isWhole` is `false` if the values exceed a limit, so that some mailboxes are missing.
     static func read(_ values: [String]) -> (mailboxes: [Mailbox], isWhole: Bool) {
         var found: [Mailbox] = []
         var left = limit.bytes

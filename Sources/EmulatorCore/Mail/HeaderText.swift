@@ -105,7 +105,8 @@ extension Instant {
 /// Replaces header fields of a mail and leaves the mail's body unchanged, byte for byte.
 package enum HeaderRewriting {
     /// Returns the mail with `fields`, whose values aren't encoded yet, in place of its header fields of the same
-    /// names. A field stands where the first one of its name stood, or at the end of the header if there was none.
+    /// names. Each of `fields` stands where the mail's first field of its name stood, or at the end of the header if
+    /// there was none.
     package static func replace(_ raw: [UInt8], with fields: [InboxMessage.HeaderField]) -> [UInt8] {
         guard !fields.isEmpty else { return raw }
         var output: [UInt8] = []

@@ -2,15 +2,15 @@ import Dispatch
 import Time
 import Worlds
 
-/// An e-mail or text message in a world's inbox. The inbox's table has all messages that were sent in the world, or
-/// that a real provider would have sent.
+/// An e-mail or text message in the inbox of a test world. The inbox has all messages that were sent in the test world,
+/// or that a real provider would have sent.
 package struct InboxMessage: Row {
     package static let table = Table<InboxMessage>("mail.message", limit: 2 * Inbox.countLimit, indexes: [byRecipient])
     package static let byRecipient = Index<InboxMessage, String>("recipient", each: { $0.recipients })
 
     /// The number of the message in its inbox. Numbers count up from 1, and none is used twice.
     package let number: Int
-    /// The time when the message was sent, by the world's clock.
+    /// The time when the message was sent, by the test world's clock.
     package let time: Instant
     package var message: SentMessage
 
@@ -41,12 +41,13 @@ package struct InboxMessage: Row {
     }
 }
 
-/// Counters about a world's inbox, which are stored beside the messages.
+/// Counters about a test world's inbox, which are stored beside the messages.
 package struct Inbox: WorldValue {
     package static let name = "mail.inbox"
     package static let countLimit = 1_000
     /// The approximate largest number of bytes of an inbox. The latest message is kept, however large it is. If the
-    /// inboxes of all worlds together are too large, an inbox that gets a message keeps fewer bytes (`MailBudget`).
+    /// inboxes of all test worlds together are too large, an inbox that gets a message keeps fewer bytes
+    /// (`MailBudget`).
     package static let sizeLimit = 8 << 20
 
     /// The number of the latest message in the inbox.
@@ -109,7 +110,6 @@ extension Transaction {
         return self[Inbox.self].bytes
     }
 
-    /// Sets the size of the inbox to the sum of its messages' sizes.
     mutating func countMessages() {
         self[Inbox.self].bytes = all(InboxMessage.self).reduce(0) { $0 + $1.message.size }
     }
@@ -133,11 +133,12 @@ extension World {
         return row
     }
 
-    /// Adds the size of an inbox that was read from a store to the count of all inboxes' sizes.
+    /// Adds the size of this inbox, which was read from a store, to the total size of all inboxes.
     func countInbox() { state.inboxSize.set(read { $0.inbox.bytes }) }
 
-    /// Returns whether a mail of `bytes` bytes can be accepted. It can't if the inboxes of all worlds together would
-    /// exceed twice their limit. They can be so large because each inbox keeps its latest mail, however large.
+    /// Returns whether a mail of `bytes` bytes can be accepted. It can't if the inboxes of all test worlds together
+    /// would exceed twice their limit. The limit can be exceeded because each inbox keeps its latest mail, however
+    /// large.
     package func hasRoom(forMail bytes: Int) -> Bool { state.inboxSize.hasRoom(for: bytes) }
 
     /// Deletes the message with this ID from the inbox. Returns `false` when there is no such message.
@@ -148,7 +149,6 @@ extension World {
         return true
     }
 
-    /// Deletes all messages of the inbox.
     package func deleteMessages() throws(StoreFailure) {
         try update { $0.deleteMessages() }
         state.inboxSize.set(0)
@@ -156,8 +156,7 @@ extension World {
         inboxListeners.tell()
     }
 
-    /// A number of the world's inbox that no other inbox of this process has. A reset of the world gives the inbox a
-    /// new number.
+    /// A number that no other inbox of this process has. A reset of the test world gives its inbox a new number.
     package var inboxNumber: Int { state.inboxNumber.load(ordering: .relaxed) }
 
     /// Gives the inbox a new number, and removes its mails from the cache of parsed mails.
@@ -168,6 +167,6 @@ extension World {
 
     package var inboxListeners: Listeners { state.inboxListeners }
 
-    /// The dispatch queue on which the listeners of the world's inbox are called.
+    /// The dispatch queue on which the listeners of the test world's inbox are called.
     package var inboxQueue: DispatchQueue { state.inboxQueue }
 }

@@ -38,7 +38,7 @@ enum MailCodes {
         init(_ lines: [Substring.UTF8View.SubSequence]) { self.lines = lines }
 
         /// Returns whether the nearest line with words above the line `place` has a word such as "code". Call this for
-        /// one line after the other, in their order.
+        /// each line, in the order of the lines.
         mutating func announce(_ place: Int) -> Bool {
             for other in (known..<place).reversed() {
                 let line = Line(lines[other])

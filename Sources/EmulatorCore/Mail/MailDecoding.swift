@@ -11,7 +11,7 @@ enum EncodedWords {
         guard text.contains("=?") else { return text }
         let bytes = Array(text.utf8)
         var output = ""
-        /// The beginning of the part of a header field's text that isn't decoded yet.
+        /// The index in the header field's text up to which the text is decoded already.
         var plain = 0
         var followsWord = false
         var place = 0

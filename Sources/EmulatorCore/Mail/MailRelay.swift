@@ -1,8 +1,8 @@
 import Synchronization
 import Time
 
-/// A mail on its way to one recipient. A provider whose relay hides people's addresses decides from it whether the mail
-/// is forwarded.
+/// A mail on its way to one recipient, as a mail relay sees it. The relay hides people's e-mail addresses, and decides
+/// whether it forwards the mail.
 package struct MailInTransit: Sendable {
     package let world: World
     /// The sender in the mail's envelope; empty for a bounce.

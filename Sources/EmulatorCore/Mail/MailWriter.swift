@@ -180,7 +180,7 @@ package struct ComposedMail: Sendable {
 }
 
 extension World {
-    /// Returns the mail in the Internet Message Format, with a new Message-ID and the date by the world's clock.
+    /// Returns the mail in the Internet Message Format, with a new Message-ID and the date by the test world's clock.
     package func write(_ mail: ComposedMail) throws(StoreFailure) -> [UInt8] {
         let (id, now) = try update { tables -> (String, Instant) in
             var random = tables.random

@@ -11,7 +11,7 @@ package struct ReadMail: Sendable {
     package struct Attachment: Codable, Sendable, Equatable {
         /// The file name that the sender gave to the attachment; `nil` if there is none.
         package var name: String?
-        /// The attachment's type in lower case, such as `image/png`.
+        /// The attachment's media type in lower case, such as `image/png`.
         package let type: String
         /// The number of bytes of the decoded attachment; 0 if the size wasn't measured.
         package let size: Int
@@ -72,7 +72,6 @@ package struct ReadMail: Sendable {
         return headers.first { $0.name.lowercased() == name }?.value
     }
 
-    /// Returns the decoded content of the mail's attachment at this index.
     package func content(of attachment: Int) -> [UInt8] { attached[attachment].content }
 
     /// Returns the approximate number of bytes that this parsed mail takes in memory, together with the `count` bytes
@@ -135,10 +134,8 @@ package struct ReadMail: Sendable {
 }
 
 extension MIMEPart {
-    /// The decoded body of a mail or of its part.
     var content: [UInt8] { TransferEncoding.decode(body, field("Content-Transfer-Encoding") ?? "") }
 
-    /// The number of bytes of the decoded body.
     fileprivate var contentSize: Int {
         let name = field("Content-Transfer-Encoding") ?? ""
         return TransferEncoding.isEncoded(name) ? TransferEncoding.decode(body, name).count : body.count
@@ -247,7 +244,6 @@ package final class ReadMails: Sendable {
         }
     }
 
-    /// Removes the mails of an inbox from the cache.
     func forget(_ inbox: Int) {
         _ = state.withLock { state in
             let removed = state.entries.filter { $0.key.inbox == inbox }
@@ -261,15 +257,15 @@ package final class ReadMails: Sendable {
 }
 
 extension World {
-    /// Returns an inbox message of this world as a parsed mail. Unless the mail is cached, this takes time in
-    /// proportion to the mail's length, so don't call it while the world is locked.
+    /// Returns an inbox message of this test world as a parsed mail. Unless the mail is cached, this takes time in
+    /// proportion to the mail's length, so don't call it while the test world is locked.
     func mail(_ row: InboxMessage) -> ReadMail {
         guard let received = row.message.received else { return ReadMail(row.raw, measuresAttachments: false) }
         return budget.readMails.mail(received.raw, inbox: inboxNumber, message: row.number)
     }
 
-    /// Runs `find`, which reads mails of this world and may take too long for a worker thread of the server. Calls for
-    /// the same world run one after the other, and those for different worlds run at the same time.
+    /// Runs `find`, which reads mails of this test world and may take too long for a worker thread of the server. Calls
+    /// for the same test world run one after the other. Calls for different test worlds run at the same time.
     package func searchInbox<Result: Sendable, Failure: Error>(
         _ find: @escaping @Sendable () throws(Failure) -> Result
     ) async throws(Failure) -> Result {

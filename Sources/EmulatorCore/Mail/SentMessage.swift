@@ -19,7 +19,7 @@ package struct SentMessage: Codable, Sendable, Equatable {
         }
     }
 
-    /// The handling of a mail by a relay, which hides a person's real address behind an address of the relay.
+    /// The handling of a mail by a relay, which hides a person's real e-mail address behind a private relay address.
     package struct Relay: Codable, Sendable, Equatable {
         /// The name of the mail relay, as people write it.
         package let title: String
@@ -91,8 +91,8 @@ package struct SentMessage: Codable, Sendable, Equatable {
     /// The mail as it came from outside the daemon; `nil` for a mail that the daemon writes from this message's other
     /// properties.
     package var received: ReceivedMail?
-    /// The header fields of a mail that is a changed copy of a received one, for example with masked secrets; `nil` for
-    /// all other mails.
+    /// The header fields of a changed copy of a received mail, for example one with masked secrets; `nil` for all other
+    /// mails.
     package var fields: [InboxMessage.HeaderField]?
     /// The ID of the HTTP request for which the message was sent.
     package let request: String?
@@ -141,7 +141,7 @@ package struct Mailbox: Codable, Sendable, Equatable {
         self.name = name
     }
 
-    /// The mailbox in the form for people: `Example <noreply@example.com>`.
+    /// The mailbox as mail programs show it to people: `Example <noreply@example.com>`.
     package var display: String { name.map { "\($0) <\(address)>" } ?? address }
 
     /// The domain of the mailbox's e-mail address, after the `@`; `nil` if it has other characters than letters,
@@ -167,8 +167,7 @@ package struct MessageContent: Sendable {
 }
 
 extension InboxMessage {
-    /// Returns the content of this inbox message in decoded form. A mail that came from outside the daemon is parsed by
-    /// `World.mail`.
+    /// Returns the content of this inbox message in decoded form.
     package func content(in world: World) -> MessageContent {
         guard message.received != nil else {
             return MessageContent(headers: headers, text: message.text, html: message.html, notes: [])
@@ -177,8 +176,8 @@ extension InboxMessage {
         return MessageContent(headers: mail.headers, text: mail.text, html: mail.html, notes: mail.notes)
     }
 
-    /// Returns the attachment of this inbox message with this number in `message.attachments`, counted from 1; `nil`
-    /// when there is none.
+    /// Returns the attachment of this inbox message at the position `number` of `message.attachments`, counted from 1;
+    /// `nil` when there is none.
     package func attachment(
         _ number: Int, in world: World
     ) -> (description: ReadMail.Attachment, bytes: [UInt8])? {
@@ -201,16 +200,16 @@ extension InboxMessage {
         return images
     }
 
-    /// The mail's bytes as the person behind a relay's address gets them; `nil` when no relay forwarded the mail.
+    /// The mail's bytes as a relay forwarded them to a person; `nil` when no relay forwarded the mail.
     package var forwarded: [UInt8]? {
         guard message.kind == .mail, let relay = message.relay, relay.forwardedTo != nil else { return nil }
         return HeaderRewriting.replace(raw, with: relay.fields)
     }
 }
 
-/// Counts the bytes of all worlds' inboxes together.
+/// Counts the bytes of all test worlds' inboxes together.
 package final class MailBudget: Sendable {
-    /// The largest number of bytes that all worlds' inboxes should have together.
+    /// The largest number of bytes that all test worlds' inboxes should have together.
     package let limit: Int
     private let held = Atomic<Int>(0)
 
@@ -225,7 +224,7 @@ package final class MailBudget: Sendable {
     /// The number of bytes that an inbox keeps even if all inboxes together have too many bytes.
     private static let leastOfInbox = 64 << 10
 
-    /// The number of bytes of one world's inbox, as a part of the bytes of all inboxes.
+    /// The number of bytes of one test world's inbox, which counts toward the bytes of all inboxes.
     final class Part: Sendable {
         private let budget: MailBudget
         private let held = Atomic<Int>(0)
@@ -243,8 +242,8 @@ package final class MailBudget: Sendable {
             return bytes <= Inbox.sizeLimit / 128 || others <= 2 * budget.limit - min(bytes, budget.limit)
         }
 
-        /// Sets the present size of the world's inbox. If two threads do this at the same time, the size may be wrong
-        /// until the next call.
+        /// Sets the present size of the test world's inbox. If two threads do this at the same time, the size may be
+        /// wrong until the next call.
         func set(_ bytes: Int) {
             let before = held.exchange(bytes, ordering: .relaxed)
             budget.held.wrappingAdd(bytes - before, ordering: .relaxed)

@@ -14,9 +14,9 @@ package struct OutgoingMessage: Sendable {
     package let url: String
     package let contentType: String
     package let body: [UInt8]
-    /// The largest number of bytes that are read of the server's response.
+    /// The largest number of bytes that are read of the response of the client's server.
     let limit: Int
-    /// Whether the daemon verifies the server's TLS certificate.
+    /// Whether the daemon verifies the TLS certificate of the client's server.
     let isVerified: Bool
 
     package init(to url: String, contentType: String, body: [UInt8]) {
@@ -35,7 +35,6 @@ package struct OutgoingMessage: Sendable {
         self.isVerified = isVerified
     }
 
-    /// Makes a request that posts a form to `url`.
     package init(to url: String, form: [(String, String)]) {
         let fields = form.map { Form.Field(name: $0.0, value: $0.1) }
         self.init(
@@ -65,7 +64,7 @@ package struct OutgoingMessage: Sendable {
     /// The result of notifying a client's server.
     package struct Delivery: Sendable {
         package let attempts: Int
-        /// The HTTP status of the server's last response; `nil` if there was no response.
+        /// The HTTP status of the last response of the client's server; `nil` if there was no response.
         package let status: Int?
         package let failure: String?
 

@@ -4,18 +4,18 @@ import Synchronization
 import Time
 import Worlds
 
-/// The orders that a scenario has made in a world: faults, sign-in outcomes, and a changed clock. They can be withdrawn
-/// together.
+/// The changes that a scenario has made to a test world and that can be undone: faults, requested sign-in results, and
+/// a changed clock.
 package struct ScenarioOrders: Codable, Sendable {
-    /// The IDs of the faults that the scenario has ordered, including those that are used up.
+    /// The IDs of the faults that the scenario has requested, including those that are used up.
     package fileprivate(set) var faults: [String] = []
     package fileprivate(set) var outcomes: [String] = []
-    /// The time by which the scenario has moved the world's clock.
+    /// The time by which the scenario has moved the test world's clock.
     package fileprivate(set) var advance = TimeSpan.zero
 }
 
-/// The orders (faults, outcomes, changed clocks) of the scenarios that were started in a world, by the scenario's name,
-/// so that they can be withdrawn.
+/// The changes (faults, requested sign-in results, changed clocks) that running scenarios have made to a test world, by
+/// the scenario's name, so that they can be undone.
 struct PlayedScenarios: WorldValue {
     static let name = "scenarios"
 
@@ -25,13 +25,13 @@ struct PlayedScenarios: WorldValue {
 }
 
 extension World {
-    /// The orders of the scenarios that were started in this world and not ended, by the scenarios' names.
+    /// For each scenario that is running in this test world, by its name, the changes that it has made.
     package var scenarioOrders: [String: ScenarioOrders] { read { $0.value(PlayedScenarios.self).orders } }
 }
 
-/// Lets scenarios in a world start and end one at a time, in the order of the calls. Otherwise, two starts of a
-/// scenario at the same time would both add its faults and outcomes. Calls at another daemon that shares the world
-/// aren't waited for.
+/// Lets scenarios in a test world start and end one at a time, in the order of the calls. Otherwise, two starts of a
+/// scenario at the same time would both add its faults and sign-in results. Calls at another daemon that shares the
+/// test world aren't waited for.
 final class ScenarioTurns: Sendable {
     private struct State {
         var isTaken = false
@@ -65,15 +65,15 @@ final class ScenarioTurns: Sendable {
 }
 
 extension Scenario {
-    /// Withdraws what the scenario has ordered in `world`, after all starts of scenarios that were requested earlier
-    /// have ended. Returns `false` if there was nothing to withdraw.
+    /// Undoes the scenario's changes to `world` (faults, requested sign-in results, and a changed clock), after all
+    /// starts of scenarios that were requested earlier have ended. Returns `false` if there was nothing to undo.
     package func end(in world: World) async throws -> Bool {
         try await world.state.scenarioTurns.run { try withdraw(from: world) }
     }
 
-    /// Withdraws the faults and outcomes that the scenario has ordered in `world`, and moves the clock back by as much
-    /// as the scenario has moved it. The results of the scenario's other calls, such as a user that was made, stay.
-    /// Returns `false` when there is nothing to withdraw.
+    /// Removes the faults and the sign-in results that the scenario has requested in `world`, and moves the clock back
+    /// by as much as the scenario has moved it. The results of the scenario's other calls, such as a user that was
+    /// made, stay. Returns `false` when there is nothing to undo.
     @discardableResult
     func withdraw(from world: World) throws(StoreFailure) -> Bool {
         try world.update { tables in
@@ -85,8 +85,8 @@ extension Scenario {
         }
     }
 
-    /// Notes what a call of the scenario has ordered in `world`, so that it can be withdrawn: a fault, an outcome, or a
-    /// changed clock.
+    /// Notes the change that a call of the scenario has made to `world`, so that it can be undone: a fault, a requested
+    /// sign-in result, or a changed clock.
     func note(
         _ call: Call, _ response: Response, from clock: WorldClock, in world: World
     ) throws(StoreFailure) {
@@ -104,7 +104,6 @@ extension Scenario {
     }
 }
 
-/// A scenario together with values for its parameters.
 package struct ChosenScenario: Sendable {
     package let scenario: Scenario
     package let values: JSONObject

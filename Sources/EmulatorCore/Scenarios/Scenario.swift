@@ -21,7 +21,7 @@ package struct Scenario: Sendable {
         package let target: String
         package let headers: [(name: String, value: String)]
         package let body: JSONValue?
-        /// The names of errors that the scenario ignores when its call returns them.
+        /// The names of errors that the scenario ignores when this call returns them.
         let accepted: [String]
 
         package init(_ fields: inout Fields) {
@@ -32,7 +32,7 @@ package struct Scenario: Sendable {
             body = fields.optional("body", .any, "The body, as JSON.")
             accepted = fields(
                 "accept", .set(of: .text(.nonEmpty)), default: [],
-                "The codes of the call's errors to ignore, such as that an item already exists.")
+                "The codes of errors with which the call may fail without stopping the scenario.")
         }
 
         private static let rule = TextRule(
@@ -95,7 +95,7 @@ package struct Scenario: Sendable {
         package let response: Response?
     }
 
-    /// The value of `parent` in recorded requests that a scenario has made. It isn't the ID of any recorded request.
+    /// The value of `parent` in recorded requests that a scenario has made, in place of another request's ID.
     static let parent = "scenario"
     /// The name of the request header in which a scenario's calls carry the scenario's name.
     static let header = "Understudy-Scenario"
@@ -104,7 +104,7 @@ package struct Scenario: Sendable {
     package let title: String
     package let happens: String
     package let advice: String
-    /// Whether the scenario can be played as soon as a world begins.
+    /// Whether the scenario can be started in a new test world, without earlier sign-ins.
     package let startsWorlds: Bool
     package let parameters: [Parameter]
     package let calls: [Call]
@@ -130,8 +130,8 @@ package struct Scenario: Sendable {
         calls = contents.calls
     }
 
-    /// Starts the scenario in `world`: withdraws what an earlier start of the scenario has ordered, and makes its
-    /// calls. `values` are the values of its parameters, by name.
+    /// Starts the scenario in `world`: undoes the changes of an earlier start of the scenario, and makes its calls.
+    /// `values` are the values of its parameters, by name.
     ///
     /// - Throws: `Failure`, or a `StoreFailure`.
     package func play(in world: World, with values: JSONObject, by network: any Network) async throws {
@@ -193,7 +193,7 @@ package struct Scenario: Sendable {
 }
 
 extension Exchange {
-    /// Makes the calls of a scenario in the world of the present request.
+    /// Makes the calls of a scenario in the test world of the present request.
     package func play(_ scenario: Scenario, with values: JSONObject) async throws {
         try await scenario.play(in: world, with: values, by: network)
     }

@@ -25,7 +25,7 @@ package struct Account: Sendable {
     package var email: String
     package var emailVerified: Bool
     package var phoneNumber: String?
-    /// The types of the providers' profiles that every person has.
+    /// The types of profiles that every person has, one for each provider.
     private let types: [any AccountProfile.Type]
     /// The providers' profiles for which the seed has data about the person. Other profiles are derived from the
     /// account when needed, because for many people they would take most of the memory.
@@ -35,7 +35,6 @@ package struct Account: Sendable {
         [name.given, name.family].filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    /// Returns the profile of the person at the provider whose profile type is `type`.
     package subscript<Profile: AccountProfile>(type: Profile.Type) -> Profile {
         for profile in written where Swift.type(of: profile) == type {
             if let profile = profile as? Profile { return profile }
@@ -70,8 +69,8 @@ package struct Account: Sendable {
 
     private func profile<Profile: AccountProfile>(_ type: Profile.Type) -> any AccountProfile { self[type] }
 
-    /// The texts by whose beginning a search finds the person: the ID, the e-mail address, the full name, each further
-    /// word of the name, and names in the providers' profiles.
+    /// The texts by which a search finds the person: the ID, the e-mail address, the full name, each further word of
+    /// the name, and names in the providers' profiles. A search compares the beginnings of these texts.
     var searchNames: [String] {
         let others = fullName.split(separator: " ").dropFirst().map(String.init)
         // A derived profile costs more than all names together.
@@ -81,8 +80,8 @@ package struct Account: Sendable {
 }
 
 extension Account {
-    /// Reads a person's account from a seed. By default, the name and the e-mail address are derived from the ID, as
-    /// are the providers' numbers for the person, so that they are the same in every run.
+    /// Reads a person's account from a seed. By default, the name, the e-mail address, and the providers' numbers for
+    /// the person are derived from the ID, so that they are the same in every run.
     init(_ fields: inout Fields, profiles types: [any AccountProfile.Type]) {
         let id = fields("id", .text(.identifier), "The user's ID in the seed file and the control API.")
         self.id = id
@@ -203,7 +202,8 @@ package protocol AccountProfile: Codable, Equatable, Sendable {
     var identifiers: [String] { get }
     /// The identifiers in the profile that no other person may have, each with the profile's member that contains it.
     var uniqueIdentifiers: [(member: String, identifier: String)] { get }
-    /// The texts by whose beginning a search finds the person, in addition to the account's ID, name and address.
+    /// The texts by which a search finds the person, in addition to the account's ID, name and e-mail address. A search
+    /// compares the beginnings of these texts.
     var searchNames: [String] { get }
     /// Whether a profile of this type can have names by which a search finds the person.
     static var hasSearchNames: Bool { get }
@@ -258,16 +258,17 @@ package enum DerivedNumber {
     }
 }
 
-/// Data that a provider's own tools, such as the Firebase emulator, have exported. A world begins with them in addition
-/// to the seed.
+/// Data that a provider's own tools, such as the Firebase emulator, have exported. A test world begins with them in
+/// addition to the seed.
 package protocol ExportedData: Sendable {
-    /// A digest of the exported data. A file or database that keeps worlds can only be used again with the same data.
+    /// A digest of the exported data. A file or database that keeps test worlds can only be used again with the same
+    /// data.
     var digest: String { get }
 }
 
 extension Seed {
-    /// A digest of everything with which worlds begin: the seed and imported data. A file or database that keeps worlds
-    /// can only be used again while this digest is the same.
+    /// A digest of everything with which test worlds begin: the seed and imported data. A file or database that keeps
+    /// test worlds can only be used again while this digest is the same.
     package var digest: String {
         let parts = [document.text] + exports.map(\.digest)
         // Each part has its length before it, so that no other parts give the same text.
@@ -275,8 +276,8 @@ extension Seed {
         return String(Hex.encode(Array(Digest.sha256(whole))).prefix(16))
     }
 
-    /// Returns a copy of the seed with `data`, which providers' tools have exported. Worlds with this seed begin with
-    /// the data, too.
+    /// Returns a copy of the seed with `data`, which providers' tools have exported. Test worlds with this seed begin
+    /// with the data, too.
     package func beginning(with data: [any ExportedData]) -> Seed {
         var seed = self
         seed.exports = data

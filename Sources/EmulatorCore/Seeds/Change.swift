@@ -1,10 +1,10 @@
 import JSON
 import Time
 
-/// A date whose provider behaviour a world imitates, such as `2026-04-01`. The date is independent of the world's
-/// clock.
+/// A date whose provider behaviour a test world imitates, such as `2026-04-01`. The date is independent of the test
+/// world's clock.
 package struct Day: Comparable, Hashable, Sendable, CustomStringConvertible {
-    /// The latest date whose provider behaviour this version knows. Worlds imitate the behaviour of this date by
+    /// The latest date whose provider behaviour this version knows. Test worlds imitate the behaviour of this date by
     /// default.
     package static let today = Day(unchecked: "2026-11-28")
     /// A date after all changes that providers have announced.
@@ -32,8 +32,8 @@ package struct Day: Comparable, Hashable, Sendable, CustomStringConvertible {
     package static func < (left: Day, right: Day) -> Bool { left.text < right.text }
 }
 
-/// A change in a provider's behaviour that began or ended on a known date. The provider declares it beside the code for
-/// the behaviour, and asks ``Seed/plays(_:)`` whether the behaviour is in force.
+/// A behaviour of a provider that began or ended on a known date. It is declared beside the code for the behaviour,
+/// which asks ``Seed/plays(_:)`` whether the behaviour is in force.
 package struct Change: Sendable {
     /// A period in which a provider's behaviour is in force. It includes its first day, but not the day of its end.
     package struct Period: Sendable {
@@ -80,11 +80,12 @@ package struct Change: Sendable {
 }
 
 extension Seed {
-    /// The date whose provider behaviour a world with this seed imitates. The seed names it, or else the daemon's
-    /// settings. By default, it is the latest date that this version knows.
+    /// The date whose provider behaviour a test world with this seed imitates. The date comes from the seed or, if the
+    /// seed names none, from the daemon's settings. By default, it is the latest date that this version knows.
     package var day: Day { asOf ?? daemonDay }
 
-    /// Returns whether the provider's behaviour `change` is in force on the date whose behaviour the world imitates.
+    /// Returns whether the provider's behaviour `change` is in force on the date whose behaviour the test world
+    /// imitates.
     package func plays(_ change: Change) -> Bool { change.isInForce(on: day) }
 }
 

@@ -8,14 +8,14 @@ package struct Seed: Sendable {
     package let format: SeedFormat
     /// The accounts of the people who can sign in at every provider.
     package let people: SeededTable<Account>
-    /// The seed's sections about the single providers, in the order of the seed's format.
+    /// The seed's sections, one for each provider, in the order of the seed's format.
     package let sections: [any SeedSection]
     package let interaction: Interaction
     package let clock: Clock
     package let randomSeed: String?
-    /// The date whose provider behaviour worlds with this seed imitate; `nil` if the seed names none.
+    /// The date whose provider behaviour test worlds with this seed imitate; `nil` if the seed names none.
     package let asOf: Day?
-    /// The date whose provider behaviour worlds imitate if their seed names no date.
+    /// The date whose provider behaviour test worlds imitate if their seed names no date.
     package var daemonDay = Day.today
     package let outcomes: [Outcome]
     package let faults: [Fault]
@@ -24,7 +24,7 @@ package struct Seed: Sendable {
     package let writtenOutcomes: [LocatedJSON]
     /// The private and public keys in the seed, by their PEM text.
     package let keys: [String: Key]
-    /// Data that providers' own tools have exported. Worlds begin with them in addition to the seed.
+    /// Data that providers' own tools have exported. Test worlds begin with them in addition to the seed.
     var exports: [any ExportedData] = []
     /// The seed files that were merged into this seed, with the key files that they name.
     var sources: [SeedSource] = []
@@ -39,7 +39,7 @@ package struct Seed: Sendable {
         }
     }
 
-    /// Decodes a seed from `json`, which must be valid already.
+    /// Decodes a seed from `json`, which must have been validated.
     init(reading json: LocatedJSON, keys: [String: Key], format: SeedFormat) {
         self.format = format
         self.keys = keys
@@ -59,10 +59,8 @@ package struct Seed: Sendable {
     /// The owners of all keys that sign tokens, such as the providers and OpenID issuers.
     package var keyOwners: [KeyOwner] { sections.flatMap { $0.keys.map(\.owner) } }
 
-    /// Returns the seed's section about the provider with this name.
     package func section(named name: String) -> (any SeedSection)? { sections.first { type(of: $0).name == name } }
 
-    /// Returns the seed's section about a provider, by the section's type.
     package subscript<Section: SeedSection>(type: Section.Type) -> Section {
         for section in sections where Swift.type(of: section) == type {
             if let section = section as? Section { return section }
@@ -72,7 +70,7 @@ package struct Seed: Sendable {
     }
 }
 
-/// A part of a world's state that begins with a value from the seed.
+/// A part of a test world's state that begins with a value from the seed.
 protocol SeededValue: WorldValue {
     init(_ seed: Seed)
 }
@@ -146,7 +144,7 @@ package struct Interaction: SchemaObject {
         details = Outcome.Details(&fields)
     }
 
-    /// Returns the outcome of every authorization request when no page is shown (mode `auto`); `nil` in mode `page`.
+    /// Returns the result of every authorization request when no page is shown (mode `auto`); `nil` in mode `page`.
     func standing(provider: String) -> Outcome? {
         guard mode == .auto else { return nil }
         return Outcome(

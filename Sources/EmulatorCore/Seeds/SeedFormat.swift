@@ -6,8 +6,8 @@ package struct SeedFormat: Sendable {
     package let sections: [any SeedSection.Type]
     package let profiles: [any AccountProfile.Type]
     package let account: ComposedRule<Account>
-    /// The rule for a sign-in outcome in a seed or in a request to the control API. Its provider must be one that has
-    /// profiles of people.
+    /// The rule for a sign-in result that a seed, or a request to the control API, asks for. The sign-in's provider
+    /// must be one that has profiles of people.
     package let outcome: ComposedRule<Outcome>
     private let lazyStored: Lazy<StoredTypes>
     private let lazyCoder: Lazy<StoredCoder>
@@ -15,7 +15,7 @@ package struct SeedFormat: Sendable {
     private let providers: [any Provider.Type]
 
     /// Makes the format of seed files. `providers` are in the order in which the format lists them. `rows` are types of
-    /// table rows in worlds, in addition to those that the providers declare.
+    /// table rows in test worlds, in addition to those that the providers declare.
     package init(
         _ providers: [any Provider.Type], rows: [any Row.Type] = []
     ) {
@@ -40,11 +40,11 @@ package struct SeedFormat: Sendable {
         contents = ComposedRule("Seed") { SeedContents(&$0, sections: sections, account: account, outcome: outcome) }
     }
 
-    /// The types of rows and values that the tables of a world can hold. They are collected on first use, because
-    /// worlds in memory don't need them.
+    /// The types of rows and values that the tables of a test world can hold. They are collected on first use, because
+    /// test worlds in memory don't need them.
     package var stored: StoredTypes { lazyStored.value }
-    /// The coder for the rows and values of a world's tables. It can decode accounts, because it has the types of the
-    /// providers' profiles.
+    /// The coder for the rows and values of a test world's tables. It can decode accounts, because it has the types of
+    /// the providers' profiles.
     package var coder: StoredCoder { lazyCoder.value }
 
     private static let coreRows: [any Row.Type] = [Account.self, InboxMessage.self, StoredKeys.self]
@@ -116,16 +116,17 @@ struct SeedContents: Sendable {
         clock = fields.object("clock", Seed.Clock.self, "The test world's clock; the machine's clock by default.")
         randomSeed = fields.nullable(
             "randomSeed", .text(.nonEmpty),
-            "With a random seed, codes, tokens and identifiers are the same in every run.")
+            "A text from which codes, tokens and identifiers are made, so that they are the same in every run.")
         asOf = fields.nullable(
             "asOf", .text(.day),
             "The day whose provider behaviour is imitated, such as `2026-04-01`, or `next` for announced changes; by "
                 + "default today. It is independent of the clock. `understudy changes` lists the differences."
         ).flatMap { Day($0) }
         outcomes = fields.sequence(
-            "outcomes", of: outcome, "How the first authorization requests end, without showing a page."
+            "outcomes", of: outcome,
+            "The results of the test world's first authorization requests, which show no sign-in page."
         ).enumerated().map { $1.named("seed-outcome-\($0 + 1)") }
-        faults = fields.sequence("faults", of: Fault.self, "The simulated faults that the world starts with.")
+        faults = fields.sequence("faults", of: Fault.self, "The simulated faults that the test world starts with.")
             .enumerated().map { $1.named("seed-fault-\($0 + 1)") }
     }
 
@@ -146,7 +147,8 @@ package protocol SeedSection: SchemaObject {
     var seededClients: [SeededClient] { get }
     /// The host names that the daemon serves because of the seed's section, in addition to the provider's own.
     var hosts: [String] { get }
-    /// Whether the issuer in tokens is the address that the request used, and not the provider's own.
+    /// Whether the issuer in tokens is the address to which the client sends its request, and not the provider's own
+    /// address.
     var issuerFollowsRequest: Bool { get }
 
     /// Returns the secret of a client in the seed's section, for other sections that refer to the client.

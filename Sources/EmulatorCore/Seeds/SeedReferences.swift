@@ -39,7 +39,7 @@ package struct SeedReferences {
     /// Checks a value that was put together from several places of the seed, and notes the differences from `schema`.
     package mutating func check(_ json: LocatedJSON, against schema: Schema) { issues += schema.issues(in: json) }
 
-    /// Notes an error unless the name `json` is one of `known`. A missing name is no error.
+    /// Notes an error unless the name in `json` is one of the `known` names. A missing name is no error.
     package mutating func expect(
         _ json: LocatedJSON?, among known: KnownNames, _ what: String, in place: String = ""
     ) {
@@ -53,8 +53,8 @@ package struct SeedReferences {
         expect(json, among: accountIDs, "account", in: " in accounts")
     }
 
-    /// Checks that the account exists to which an `interaction` setting or an outcome refers, and that an outcome of
-    /// kind `error` names the error.
+    /// Checks that the account exists to which an `interaction` setting or a requested sign-in result refers. Checks
+    /// also that a result of kind `error` names the error.
     package mutating func checkInteraction(_ interaction: LocatedJSON?) {
         guard let interaction else { return }
         expectAccount(interaction["account"])
@@ -80,7 +80,7 @@ package struct SeedReferences {
         }
     }
 
-    /// Notes an error if `name`, which is at `json` in the seed, can't be a host name that the seed adds.
+    /// Notes an error if the seed can't add the host name `name`, which stands at `json` in the seed.
     package mutating func checkHost(_ json: LocatedJSON, _ name: String) {
         if !HostName.isValid(name) {
             add(json, "\"\(name)\" can't be a host: expected a host name in lower case, such as \"login.corp.example\"")
@@ -91,8 +91,8 @@ package struct SeedReferences {
         }
     }
 
-    /// Notes an error if the name `json` is already in `taken`, and adds it otherwise. `taken` has names that must be
-    /// unique over several lists, such as the API keys of all projects.
+    /// Notes an error if the name in `json` is already in `taken`, and otherwise adds the name to `taken`. These names
+    /// must be unique over several lists, such as the API keys of all projects.
     package mutating func claim(_ json: LocatedJSON?, as what: String, in taken: inout [String: LocatedJSON]) {
         guard let json, let name = json.string else { return }
         if let earlier = taken[name] {

@@ -78,7 +78,7 @@ extension Fields {
                 algorithm: anyAlgorithm
                     ? fields.optional(
                         "algorithm", .choice(Algorithm.published.map(\.rawValue)),
-                        "The key's signing algorithm; by default the first algorithm in use that suits the key. A key for an algorithm that isn't in use is ignored."
+                        "The key's signing algorithm; by default the first of the issuer's algorithms that suits the key. A key for an algorithm that the issuer doesn't use is ignored."
                     ).flatMap { Algorithm(rawValue: $0) } : nil)
         }
         return list(

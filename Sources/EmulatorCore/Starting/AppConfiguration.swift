@@ -1,8 +1,8 @@
 import JSON
 
-/// The names and values in the configuration file of an app, from which a first seed is made. The names are those of
-/// variables, of a property list's keys, or of the members of a JSON document at any depth. If a name occurs twice, the
-/// first value is used.
+/// The names and values in the configuration file of an app, from which `understudy seed init` makes a seed. The names
+/// are those of variables, of a property list's keys, or of the members of a JSON document at any depth. If a name
+/// occurs twice, the first value is used.
 package struct AppConfiguration: Sendable {
     /// The reason why an app's configuration file can't be read.
     package struct Malformed: Error, CustomStringConvertible, Sendable {
@@ -28,7 +28,6 @@ package struct AppConfiguration: Sendable {
     /// The objects in a JSON configuration file, each with the name of the member that contains it.
     private var objects: [(name: String, object: JSONObject)] = []
 
-    /// Makes an app configuration without any names.
     package init() { name = nil }
 
     private init(name: String, _ values: [(String, String)]) {
@@ -39,7 +38,6 @@ package struct AppConfiguration: Sendable {
         }
     }
 
-    /// Reads an app's configuration file from its bytes: see ``init(name:text:)``.
     package init(name: String, bytes: [UInt8]) throws(Malformed) {
         if bytes.starts(with: "bplist".utf8) {
             throw Malformed("the file is a binary property list: convert it with \"plutil -convert xml1\"")
@@ -84,7 +82,6 @@ package struct AppConfiguration: Sendable {
     }
 
     package var isGiven: Bool { name != nil }
-    /// The names in the app's configuration, sorted, for messages.
     package var names: [String] { values.keys.sorted() }
 
     /// Returns the value of the first of `names` that occurs in the app's configuration; `nil` if none does.

@@ -1,18 +1,18 @@
 import JOSE
 import JSON
 
-/// A provider that can write its section of a first seed for an app.
+/// A provider that can write its section of the seed that `understudy seed init` makes for an app.
 package protocol StartsSeeds: Provider {
     /// Returns the kind of the provider's values that were found in an app's configuration: none, a client, or a
     /// project.
     static func trace(in app: AppConfiguration) -> AppTrace
 
-    /// Adds the provider's section to a first seed. It has the clients in the configuration of the app (`start.app`),
-    /// or example clients if the app isn't known.
+    /// Adds the provider's section to the seed for an app. The section has the clients in the app's configuration
+    /// (`start.app`), or example clients if there is no configuration.
     static func begin(_ start: inout StartingSeed) throws(KeyError)
 }
 
-/// The kind of values of a provider that were found in an app's configuration.
+/// The kind of a provider's values that were found in an app's configuration.
 package enum AppTrace: Sendable {
     case nothing
     case client
@@ -21,7 +21,7 @@ package enum AppTrace: Sendable {
     case project(redirectURIs: [String])
 }
 
-/// A first seed for an app while it is put together. Each provider adds its section.
+/// The seed that `understudy seed init` makes for an app, while it is put together. Each provider adds its section.
 package struct StartingSeed: Sendable {
     /// A file that is written beside the seed.
     package struct File: Sendable {
@@ -53,7 +53,7 @@ package struct StartingSeed: Sendable {
     package private(set) var parts: [(member: String, about: String)] = []
     private let traces: [(name: String, trace: AppTrace)]
 
-    /// Makes a first seed for an app's configuration. `traces` tells, by the name of each provider's section, which
+    /// Makes a seed for an app from its configuration. `traces` tells, by the name of each provider's section, which
     /// values of the provider were found in the configuration.
     package init(_ app: AppConfiguration, traces: [(name: String, trace: AppTrace)]) {
         self.app = app
@@ -72,9 +72,9 @@ package struct StartingSeed: Sendable {
         ]
     }
 
-    /// Returns whether the first seed gets a section for the provider. It does if there is no configuration of an app,
-    /// or if the configuration has the provider's client or a project of any provider. If `ifNamed` is true, a project
-    /// of another provider doesn't count.
+    /// Returns whether the seed for an app gets a section for the provider. It does if there is no configuration of an
+    /// app, or if the configuration has the provider's client or a project of any provider. If `ifNamed` is true, a
+    /// project of another provider doesn't count.
     package func includes(_ section: String, ifNamed: Bool = false) -> Bool {
         guard app.isGiven else { return true }
         return traces.contains { name, trace in
@@ -100,13 +100,12 @@ package struct StartingSeed: Sendable {
 
     // MARK: - For the providers
 
-    /// Sets a provider's section of the first seed. `about` is a Markdown text about the section's purpose.
+    /// Sets a provider's section of the seed. `about` is a Markdown text about the section's purpose.
     package mutating func add(_ section: String, _ value: JSONValue, _ about: String) {
         seed[section] = value
         parts.append((section, about))
     }
 
-    /// Sets a provider's profile of a person in the first seed.
     package mutating func describe(person id: String, as profile: String, _ value: JSONValue) {
         let people = (seed["accounts"]?.array ?? []).map { person -> JSONValue in
             guard person["id"]?.string == id, var members = person.object else { return person }
@@ -123,19 +122,20 @@ package struct StartingSeed: Sendable {
         files.append(File(path, text, isPrivate: isPrivate))
     }
 
-    /// Returns the member `key` of the first element of the list `list` in a section of the seed that was added
-    /// earlier.
+    /// Returns the member `key` of the first element of the list `list` in the seed's section `section`; `nil` if the
+    /// section hasn't been added yet.
     package func first(_ list: String, of section: String, _ key: String) -> JSONValue? {
         seed[section]?[list]?.array?.first?[key]
     }
 
-    /// Returns the member `key` of every element of the list `list` in a section of the seed that was added earlier.
+    /// Returns the member `key` of every element of the list `list` in the seed's section `section`. Returns none if
+    /// the section hasn't been added yet.
     package func all(_ list: String, of section: String, _ key: String) -> [JSONValue] {
         (seed[section]?[list]?.array ?? []).compactMap { $0[key] }
     }
 
-    /// Returns the redirect URIs of a provider's web client, without repetitions. They are `named` from the app's
-    /// configuration, `redirectURIs` of the seed, and the usual `paths` of web frameworks at any port of this machine.
+    /// Returns the redirect URIs of a provider's web client, without repetitions: the URI `named` in the app's
+    /// configuration, the seed's `redirectURIs`, and the usual `paths` of web frameworks at any port of this machine.
     package func redirectURIs(_ named: String?, paths: [String]) -> JSONValue {
         let usual = paths.map { "http://localhost:*\($0)" }
         var uris: [String] = []
@@ -145,8 +145,8 @@ package struct StartingSeed: Sendable {
 }
 
 extension StartingSeed {
-    /// The words with which a first seed describes a provider's registered client: the name of the provider's section,
-    /// the provider's word for a client, and an example.
+    /// The words with which the seed for an app describes a provider's registered client: the name of the provider's
+    /// section, the provider's word for a client, and an example.
     package struct ClientWords: Sendable {
         let section: String
         /// The provider's word for a client. If it is `client`, the section has a list `clients`, whose elements have
@@ -174,9 +174,9 @@ extension StartingSeed {
         }
     }
 
-    /// Adds a client to a provider's section of the first seed. The client has an ID, a secret and redirect URIs. If
-    /// `app` is given, the client is an app on a device, which has other members in place of redirect URIs and may have
-    /// no secret.
+    /// Adds a client to a provider's section of the seed. The client has an ID, a secret and redirect URIs. If `app` is
+    /// given, the client is an app on a device, which has other members in place of redirect URIs and may have no
+    /// secret.
     package mutating func addClient(
         _ words: ClientWords, _ client: AppConfiguration.Client, paths: [String], app: AppClient? = nil
     ) {

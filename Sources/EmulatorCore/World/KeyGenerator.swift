@@ -4,7 +4,8 @@ import Synchronization
 import Worlds
 
 /// Makes signing keys in the background, one at a time, so that no request's thread has to make one. For each algorithm
-/// in use, it makes the key with which worlds begin, two more if keys take turns in signing, and one for each rotation.
+/// in use, it makes the first key of new test worlds, two more if keys take turns in signing, and one for each
+/// rotation.
 package final class KeyGenerator: Sendable {
     package struct NamedKey: Sendable {
         package let id: String
@@ -15,7 +16,7 @@ package final class KeyGenerator: Sendable {
 
     private enum Kind {
         case initial
-        /// Two keys that take turns in signing with the key with which worlds begin.
+        /// Two more keys, for owners whose first three keys take turns in signing.
         case further
         case unpublished
         case fresh
@@ -23,8 +24,8 @@ package final class KeyGenerator: Sendable {
         /// The number of keys of this kind that are kept for each algorithm.
         var count: Int { self == .further ? 2 : 1 }
 
-        /// Returns the name under which replicas (several daemons) share the keys of this kind; `nil` for keys that no
-        /// other replica needs.
+        /// Returns the name under which several daemons share the keys of this kind; `nil` for keys that no other
+        /// daemon needs.
         func name(_ algorithm: Algorithm) -> String? {
             switch self {
             case .initial: "keys \(algorithm.rawValue)"
@@ -36,8 +37,8 @@ package final class KeyGenerator: Sendable {
     }
 
     private struct Stock {
-        /// The keys of one algorithm by their kind, either complete or being made. Keys of the kind `fresh` aren't
-        /// kept.
+        /// The keys of one algorithm by their kind. While further keys of a kind are being made, its list is
+        /// incomplete. Keys of the kind `fresh` aren't kept.
         var keys: [Kind: [NamedKey]] = [:]
         /// Whether the keys of any owner take turns in signing.
         var takesTurns = false
@@ -48,7 +49,7 @@ package final class KeyGenerator: Sendable {
 
         func has(_ kind: Kind) -> Bool { (keys[kind]?.count ?? 0) >= kind.count }
 
-        /// Returns the keys with which a world begins: a single key, or three keys that take turns in signing if
+        /// Returns the first keys of a new test world: a single key, or three keys that take turns in signing if
         /// `turns` is true. Returns `nil` while they are being made.
         func initial(turns: Bool) -> [NamedKey]? {
             guard has(.initial), !turns || has(.further) else { return nil }
@@ -63,7 +64,7 @@ package final class KeyGenerator: Sendable {
             return waitingForFresh.isEmpty ? nil : .fresh
         }
 
-        /// Adds a key that was made, and returns the callbacks of the callers that have waited for it.
+        /// Takes in a new key, and returns the callbacks of the callers that have waited for it.
         mutating func add(_ key: NamedKey, as kind: Kind) -> [@Sendable () -> Void] {
             guard kind != .fresh else {
                 guard !waitingForFresh.isEmpty else { return [] }
@@ -80,16 +81,16 @@ package final class KeyGenerator: Sendable {
             return waiting.filter { initial(turns: $0.turns) != nil }.map { waiting in { waiting.done(nil) } }
         }
 
-        /// Returns callbacks that report `failure` to the callers that wait for the keys with which worlds begin, and
-        /// tell all other waiting callers that no key can be made.
+        /// Ends all waiting for keys, and returns callbacks that tell this to the callers. Callers that wait for the
+        /// first keys of test worlds get `failure`.
         mutating func refuse(_ failure: StoreFailure) -> [@Sendable () -> Void] {
             let waiting = waitingForInitial
             waitingForInitial = []
             return waiting.map { waiting in { waiting.done(failure) } } + giveUp()
         }
 
-        /// Returns callbacks that tell the waiting callers that no key can be made. Callers that wait for the keys with
-        /// which worlds begin go on waiting.
+        /// Ends the waiting for all keys except the first keys of test worlds, and returns callbacks that tell this to
+        /// the callers.
         mutating func giveUp() -> [@Sendable () -> Void] {
             let fresh = waitingForFresh
             defer {
@@ -100,13 +101,12 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// The default for the largest number of key rotations that may wait for a key of one algorithm.
+    /// The default limit of the number of key rotations that wait for a key of the same algorithm.
     package static let waitingLimit = 64
     private let waitingLimit: Int
     private let state = Mutex(State())
 
     private struct State {
-        /// The keys of each algorithm in use, by algorithm.
         var stocks: [Algorithm: Stock] = [:]
         var isWorking = false
 
@@ -131,8 +131,8 @@ package final class KeyGenerator: Sendable {
     /// Makes a generator of signing keys.
     ///
     /// - Parameters:
-    ///   - texts: The store in which replicas share keys. It has the keys that an earlier process or another replica
-    ///     has made, and gets the keys that this generator makes.
+    ///   - texts: The store in which several daemons share keys. It has the keys that an earlier process or another
+    ///     daemon has made, and gets the keys that this generator makes.
     ///   - warn: A closure that is called with the reason when the store can't be reached.
     package init(
         waitingLimit: Int = KeyGenerator.waitingLimit, texts: (any SharedTexts)? = nil,
@@ -150,13 +150,13 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// Returns the keys of a world whose seed has no keys: a single key, or three keys that take turns in signing if
-    /// `turns` is true. Returns `nil` while they are being made.
+    /// Returns the first keys of a test world whose seed (initial data) has no keys: a single key, or three keys that
+    /// take turns in signing if `turns` is true. Returns `nil` while they are being made.
     func initial(_ algorithm: Algorithm, turns: Bool) -> [NamedKey]? {
         state.withLock { $0.stocks[algorithm]?.initial(turns: turns) }
     }
 
-    /// Begins to make the keys with which worlds begin, unless they are ready or being made already.
+    /// Begins to make the first keys of test worlds, unless they are ready or being made already.
     func prepare(_ algorithm: Algorithm, turns: Bool) {
         state.withLock { state in
             var stock = state[algorithm]
@@ -166,8 +166,8 @@ package final class KeyGenerator: Sendable {
         work()
     }
 
-    /// Calls `done` once the keys with which worlds begin are ready, which may be at once. Calls it with a failure if
-    /// the keys can't be stored for other daemons that share the store.
+    /// Calls `done` once the first keys of test worlds are ready, which may be at once. Calls it with a failure if the
+    /// keys can't be stored for other daemons that share the store.
     func whenReady(_ algorithm: Algorithm, turns: Bool, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isReady = state.withLock { state in
             guard state[algorithm].initial(turns: turns) == nil else { return true }
@@ -193,7 +193,7 @@ package final class KeyGenerator: Sendable {
         return key
     }
 
-    /// Calls `done` once there is a key that is never published, which may be at once.
+    /// Calls `done` once there is a key that is never published: at once if there is one already.
     func whenUnpublishedIsReady(_ algorithm: Algorithm, _ done: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard !state[algorithm].has(.unpublished) else { return true }
@@ -229,8 +229,6 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// Adds the keys that were made (none after a failure), calls the callers that have waited for them, and begins to
-    /// make the next key.
     private func add(_ keys: [NamedKey], as kind: Kind, _ algorithm: Algorithm) {
         let (ready, goesOn) = state.withLock { state -> ([@Sendable () -> Void], Bool) in
             state.isWorking = false
@@ -244,7 +242,7 @@ package final class KeyGenerator: Sendable {
     }
 
     /// Handles a failure to store new keys for the other daemons. The keys aren't used, and callers that wait for keys
-    /// get none. If worlds begin with such keys, they are made again a second later.
+    /// get none. The first keys of test worlds are made again a second later.
     private func tryAgain(_ kind: Kind, _ algorithm: Algorithm, _ failure: StoreFailure) {
         guard kind == .initial || kind == .further else { return add([], as: kind, algorithm) }
         let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].refuse(failure) } }
@@ -255,8 +253,8 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// Makes the next key of this kind, or returns the keys that another replica has made already. Returns an empty
-    /// list if no key can be made.
+    /// Makes the next key of this kind, or returns the keys that another daemon has made already. Returns an empty list
+    /// if no key can be made.
     private func made(_ kind: Kind, _ algorithm: Algorithm) throws(StoreFailure) -> [NamedKey] {
         guard let texts, let name = kind.name(algorithm) else { return make(algorithm) }
         if let known = try texts.keys(name), known.count == kind.count {

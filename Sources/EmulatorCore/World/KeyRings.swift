@@ -3,26 +3,27 @@ import JSON
 import Time
 import Worlds
 
-/// The signing keys of a world: a key ring for each owner (a provider or an OpenID issuer), so that each owner
+/// The signing keys of a test world: a key ring for each owner (a provider or an OpenID issuer), so that each owner
 /// publishes only its own keys.
 package struct KeyRings: Sendable {
     private let rings: [KeyOwner: KeyRing]
-    /// The key ring of all owners that the seed's format doesn't know.
+    /// The key ring of every owner (a provider or issuer) that has no key ring of its own.
     private let others: KeyRing
 
-    /// Returns each owner's signing keys in the seed, together with the parsed keys. All worlds with the seed share the
-    /// parsed keys.
+    /// Returns the signing keys that the seed (initial data) sets for each owner, together with the same keys parsed.
+    /// All test worlds with the seed share the parsed keys.
     static func seeded(_ seed: Seed) -> [(SeededKeys, [KeyGenerator.NamedKey])] {
         seed.sections.flatMap { section in section.keys.map { ($0, $0.named(seed.keys)) } }
     }
 
-    /// The row keys of stored rotated signing keys that the world's new seed no longer uses.
+    /// The identifiers of table rows to remove. The rows contain rotated signing keys that the test world's new seed
+    /// (initial data) has replaced.
     let endedRows: [String]
 
-    /// Makes the key rings of a world.
+    /// Makes the key rings of a test world.
     ///
     /// - Parameters:
-    ///   - seeded: The signing keys in the world's seed.
+    ///   - seeded: The signing keys in the world's seed (initial data).
     ///   - earlier: The key rings of the world's previous seed. A ring stays in use if the new seed has the same keys.
     ///   - store: The store of rotated keys. If `resumes` is true, it may contain rotated keys already.
     init(
@@ -65,23 +66,24 @@ package struct KeyRings: Sendable {
         others.reset()
     }
 
-    /// The world's signing keys in the form in which a snapshot contains them.
+    /// The test world's signing keys in the form in which a snapshot contains them.
     var stored: [StoredKeys] { rings.flatMap { owner, ring in ring.stored(of: owner) }.sorted { $0.key < $1.key } }
 
-    /// Replaces the world's signing keys by those of a snapshot.
+    /// Replaces the test world's signing keys by those of a snapshot.
     func restore(_ stored: [StoredKeys]) {
         for (owner, ring) in rings { ring.restore(stored, of: owner) }
     }
 }
 
-/// The signing keys of one owner in a world, with a sequence of keys for each of the owner's algorithms. Keys of all
-/// algorithms are published.
+/// The signing keys of one owner in a test world, with a sequence of keys for each of the owner's algorithms. Keys of
+/// all algorithms are published.
 package struct KeyRing: Sendable {
-    /// The sequences of keys, one for each algorithm. The first one signs unless an algorithm is requested.
+    /// The sequences of signing keys, one for each of the owner's algorithms. The first algorithm's keys sign unless a
+    /// caller asks for another algorithm.
     private let sequences: [KeySequence]
 
-    /// Makes the signing keys of one owner. For an algorithm that has no key in `keys`, it uses the generator's keys,
-    /// which are the same for all owners.
+    /// Makes the signing keys of one owner. For an algorithm without a key in `keys`, all owners share the generator's
+    /// keys.
     init(
         _ keys: [KeyGenerator.NamedKey], algorithms: [Algorithm], rotation: TimeSpan?, generator: KeyGenerator,
         of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -93,10 +95,8 @@ package struct KeyRing: Sendable {
         }
     }
 
-    /// The algorithms with which the keys' owner signs tokens.
     package var algorithms: [Algorithm] { sequences.map(\.algorithm) }
 
-    /// Begins to make signing keys in the background, if any are needed.
     func prepare() { sequences.forEach { $0.prepare() } }
 
     /// Whether the owner's signing keys are ready to use. An RSA key takes a tenth of a second to make.
@@ -114,11 +114,10 @@ package struct KeyRing: Sendable {
     /// Returns the owner's published signing key that the `kid` of `token` names; `nil` when there is none.
     package func key(of token: JWS) -> KeyGenerator.NamedKey? { published.first { $0.id == token.keyID } }
 
-    /// The state of a signing key: published, withdrawn, or never published.
     package enum KeyState: Sendable {
         case published
         case withdrawn
-        /// The key isn't published. It signs tokens for which a fault orders an unknown key.
+        /// The key isn't published. It signs a token when a test requests a token with an unknown key.
         case neverPublished
     }
 
@@ -147,8 +146,8 @@ package struct KeyRing: Sendable {
         algorithm.map { algorithm in sequences.first { $0.algorithm == algorithm } } ?? sequences.first
     }
 
-    /// Returns the key that signs at `time`. This is the newest key. If the seed sets a rotation period, the published
-    /// keys take turns instead, each for one period.
+    /// Returns the key that signs at `time`: the newest key or, if the seed (initial data) sets a rotation period, the
+    /// published key whose turn it is.
     package func signing(at time: Instant, with algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? {
         sequence(algorithm)?.signing(at: time)
     }
@@ -172,7 +171,7 @@ package struct KeyRing: Sendable {
     /// It is made when a caller waits for it by `whenUnpublishedIsReady`.
     func unpublished(_ algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? { sequence(algorithm)?.unpublished }
 
-    /// Calls `done` once there is a key of each algorithm that is never published, which may be at once.
+    /// Calls `done` once each algorithm has a key that is never published: at once if all have one already.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) {
         guard let missing = sequences.first(where: { $0.unpublished == nil }) else { return done() }
         missing.whenUnpublishedIsReady { isMade in isMade ? whenUnpublishedIsReady(done) : done() }
@@ -193,14 +192,13 @@ package struct KeyRing: Sendable {
 }
 
 extension KeyRing {
-    /// Waits until there is a key of each algorithm that is never published.
+    /// Waits until each algorithm has a key that is never published.
     package func unpublishedIsReady() async {
         await withCheckedContinuation { continuation in whenUnpublishedIsReady { continuation.resume() } }
     }
 }
 
 extension KeyRing {
-    /// Returns the JSON Web Key Set of these keys.
     static func jwks(_ keys: [KeyGenerator.NamedKey]) -> JSONValue {
         ["keys": .array(keys.map { $0.key.jwk(keyID: $0.id, algorithm: $0.algorithm) })]
     }
@@ -239,13 +237,12 @@ extension KeyRing {
 
     static let unsignedHeader = JSONObject([("alg", "none"), ("typ", "JWT")])
 
-    /// The period in which the certificates of signing keys are valid: from 2020 to 2050, whatever the world's clock
-    /// says.
+    /// The period in which the certificates of signing keys are valid: from 2020 to 2050, whatever the test world's
+    /// clock says.
     private static let validity = (
         from: Instant.first + .seconds(1_577_836_800), to: Instant.first + .seconds(2_524_608_000)
     )
 
-    /// The end of the period in which the certificates of signing keys are valid.
     package static var endOfCertificates: Instant { validity.to }
 
     /// Returns signing keys as X.509 certificates by key ID, which is a form that Google publishes besides the key set.

@@ -3,8 +3,8 @@ import Synchronization
 import Time
 import Worlds
 
-/// The signing keys of one owner in a world for one algorithm, oldest first. Several keys are published at the same
-/// time, and the newest one signs.
+/// The signing keys of one owner in a test world for one algorithm, oldest first. Several keys are published at the
+/// same time, and the newest one signs.
 /// <https://developer.apple.com/documentation/signinwithapplerestapi/fetch-apple_s-public-key-for-verifying-token-signature>
 final class KeySequence: Sendable {
     let algorithm: Algorithm
@@ -20,7 +20,7 @@ final class KeySequence: Sendable {
 
     private struct Kept {
         let store: WorldStore
-        /// The key of the table row that contains the rotated signing keys.
+        /// The identifier of the table row that contains the rotated signing keys.
         let key: String
         /// Whether other daemons that share the store may rotate the keys, too.
         let isShared: Bool
@@ -33,7 +33,7 @@ final class KeySequence: Sendable {
 
     private struct Rotated: Sendable {
         let published: [KeyGenerator.NamedKey]
-        /// The keys that were published before the last rotation of keys.
+        /// The keys that were published before the last rotation of signing keys.
         let before: [KeyGenerator.NamedKey]
     }
 
@@ -58,7 +58,7 @@ final class KeySequence: Sendable {
         if resumes, let kept { readAgain(kept) }
     }
 
-    /// Returns the key of the table row that contains an owner's rotated signing keys for an algorithm.
+    /// Returns the identifier of the table row that contains an owner's rotated signing keys for an algorithm.
     static func row(of owner: KeyOwner, _ algorithm: Algorithm) -> String { "\(owner.name) \(algorithm.rawValue)" }
 
     /// Reads the rotated keys from the store, unless the keys in memory are the same.
@@ -90,15 +90,15 @@ final class KeySequence: Sendable {
         if isReady { done(nil) } else { generator.whenReady(algorithm, turns: rotation != nil, done) }
     }
 
-    /// The signing keys with which the world begins.
+    /// The signing keys with which the test world begins.
     private var initial: [KeyGenerator.NamedKey] {
         own.isEmpty ? generator.initial(algorithm, turns: rotation != nil) ?? [] : own
     }
 
     var published: [KeyGenerator.NamedKey] { current?.published ?? initial }
 
-    /// The keys that were published earlier but aren't any more: keys with which the world began, and keys from before
-    /// the last rotation.
+    /// The keys that were published earlier but aren't any more: keys with which the test world began, and keys from
+    /// before the last rotation.
     var withdrawn: [KeyGenerator.NamedKey] {
         let rotated = current
         let published = Set((rotated?.published ?? initial).map(\.id))
@@ -187,8 +187,8 @@ final class KeySequence: Sendable {
         }
     }
 
-    /// Returns the keys as a table row for a snapshot, with the row key `key`. Returns `nil` if all keys are those of
-    /// the seed, or none were made.
+    /// Returns the signing keys as a table row for a snapshot, with the identifier `key`. Returns `nil` if all keys are
+    /// those of the seed (initial data), or none were made.
     func stored(as key: String) -> StoredKeys? {
         let rotated = current
         let published = rotated?.published ?? initial
@@ -198,8 +198,8 @@ final class KeySequence: Sendable {
             before: (rotated?.before ?? []).compactMap { StoredKey($0) })
     }
 
-    /// Replaces the present keys by the keys of a snapshot, or, if `stored` is `nil`, by the keys with which the world
-    /// begins.
+    /// Replaces the present keys by the keys of a snapshot, or, if `stored` is `nil`, by the keys with which the test
+    /// world begins.
     func restore(_ stored: StoredKeys?) {
         let keys = stored.map { stored in
             Rotated(published: stored.published.compactMap(\.named), before: stored.before.compactMap(\.named))
@@ -212,7 +212,7 @@ final class KeySequence: Sendable {
     }
 }
 
-/// The part of a world's store that signing keys use.
+/// The part of a test world's store that signing keys use.
 struct KeyStore {
     let tables: WorldStore
     /// Whether other daemons that share the store may rotate the keys.

@@ -2,8 +2,8 @@ import Dispatch
 import HTTPServer
 import Synchronization
 
-/// The open event streams and the requests that wait for something to happen in a world. They end when the world is
-/// removed. Their clients then send the request again, which leads to the new world of the same name.
+/// The open event streams of a test world, and the requests that wait for an event in it. They end when the world is
+/// removed. Clients that then repeat the request get to a new world of the same name.
 package final class OpenStreams: Sendable {
     private struct Entry {
         weak var stream: EventStream?
@@ -11,12 +11,11 @@ package final class OpenStreams: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// The number of entries above which the entries of closed streams are removed.
+        /// The number of kept event streams at which those that are closed are removed.
         var limit = 16
-        /// The functions that end the waiting requests, by a number for each request.
+        /// The functions that end the waiting requests. Each request has a number.
         var waiting: [Int: @Sendable () -> Void] = [:]
         var last = 0
-        /// Whether the world has been removed.
         var isEnded = false
     }
 
@@ -34,7 +33,7 @@ package final class OpenStreams: Sendable {
         }
     }
 
-    /// Calls `end` when the world is removed, or at once if it was removed already. Returns a number with which
+    /// Calls `end` when the test world is removed, or at once if it was removed already. Returns a number with which
     /// `forget` cancels the call.
     package func whenEnded(_ end: @escaping @Sendable () -> Void) -> Int {
         let (number, isEnded) = state.withLock { state in

@@ -1,6 +1,6 @@
 import JSON
 
-/// An outcome of a sign-in that a test orders in advance: how the next matching authorization request ends, so that no
+/// The result of a sign-in that a test sets in advance: how the next matching authorization request ends, so that no
 /// browser is needed.
 package struct Outcome: Codable, Sendable, Equatable {
     package enum Kind: String, Codable, Sendable, CaseIterable {
@@ -9,10 +9,10 @@ package struct Outcome: Codable, Sendable, Equatable {
         case error
     }
 
-    /// The fields that an ordered outcome and an `interaction` setting have in common, in addition to the kind of
-    /// outcome.
+    /// The details of a sign-in's result, such as the granted scopes. A result that a test sets in advance has these
+    /// details, and so has the setting `interaction`.
     package struct Details: SchemaObject, Codable, Equatable {
-        /// The name of the OAuth error with which the sign-in ends, for the kind `error`.
+        /// The OAuth error with which the sign-in ends, if its result is `error`.
         package var error: String?
         package var shareEmail: Bool?
         package var name: Account.Name?
@@ -39,17 +39,17 @@ package struct Outcome: Codable, Sendable, Equatable {
         }
     }
 
-    /// The ID of an ordered outcome, empty until the outcome is queued.
+    /// The ID of a sign-in result that a test has set in advance; empty until the result is queued.
     package private(set) var id: String
     package let provider: String
-    /// The ID of the client for whose sign-ins the outcome is; `nil` for every client.
+    /// The ID of the client to whose sign-ins the result applies; `nil` for every client.
     package let client: String?
     /// The ID of the account that signs in. If it is `nil`, the request or the `interaction` setting decides who signs
     /// in.
     package let account: String?
     package let kind: Kind
     private let details: Details
-    /// The number of sign-ins to which the outcome still applies; `nil` if it applies to all.
+    /// The number of sign-ins to which the result still applies; `nil` if it applies to all.
     package fileprivate(set) var times: Int?
 
     package var error: String? { details.error }
@@ -67,7 +67,8 @@ package struct Outcome: Codable, Sendable, Equatable {
         self.times = times
     }
 
-    /// Reads an outcome that a test orders. `providers` are the names of the providers that it can be for.
+    /// Reads a sign-in result that a test sets in advance. `providers` are the names of the providers at which the
+    /// sign-in may be.
     init(_ fields: inout Fields, providers: [String]) {
         id = ""
         provider = fields("provider", .choice(providers), "The provider.")
@@ -80,13 +81,12 @@ package struct Outcome: Codable, Sendable, Equatable {
             "How many sign-ins end this way; null: all.")
     }
 
-    /// The number of bytes that the texts of an ordered outcome have together.
+    /// The size in bytes of all texts of a sign-in result that a test sets in advance.
     fileprivate var size: Int {
         let texts = [client, account, error, name?.given, name?.family].compactMap { $0 } + (scopes ?? [])
         return texts.reduce(0) { $0 + $1.utf8.count + 3 }
     }
 
-    /// Returns a copy of the outcome with the ID that it gets when it is queued.
     package func named(_ id: String) -> Outcome {
         var outcome = self
         outcome.id = id
@@ -107,13 +107,13 @@ package struct Outcome: Codable, Sendable, Equatable {
     }
 }
 
-/// The sign-in outcomes that tests have ordered in a world, oldest first.
+/// The sign-in results that tests have set in advance in a test world, oldest first.
 package struct OutcomeQueue: SeededValue {
     package static let name = "outcomes"
-    /// The largest number of outcomes that may be queued. A test that orders more probably has a mistake.
+    /// The largest number of sign-in results that may be queued. A test that sets more probably has a mistake.
     package static let limit = 1_000
-    /// The largest number of bytes that the texts of all queued outcomes together may have. The limit is needed because
-    /// a store writes all of them with each change.
+    /// The largest number of bytes that the texts of all queued sign-in results together may have. The limit is needed
+    /// because a store writes all of them with each change.
     package static let sizeLimit = 1 << 20
 
     package private(set) var queued: [Outcome] = []
@@ -128,7 +128,8 @@ package struct OutcomeQueue: SeededValue {
         return "outcome-\(made)"
     }
 
-    /// Adds an ordered outcome to the queue. Returns `false` when the queue would have too many outcomes or bytes.
+    /// Adds a sign-in result to the end of the queue. Returns `false` when the queue would have too many results or
+    /// bytes.
     package mutating func add(_ outcome: Outcome) -> Bool {
         let size = queued.reduce(outcome.size) { $0 + $1.size }
         guard queued.count < OutcomeQueue.limit, size <= OutcomeQueue.sizeLimit else { return false }
@@ -138,7 +139,7 @@ package struct OutcomeQueue: SeededValue {
 
     package mutating func removeAll() { queued = [] }
 
-    /// Removes the queued outcome with this ID. Returns `false` when there is none.
+    /// Removes the queued sign-in result with this ID. Returns `false` when there is none.
     @discardableResult
     package mutating func remove(_ id: String) -> Bool {
         let count = queued.count
@@ -146,8 +147,8 @@ package struct OutcomeQueue: SeededValue {
         return queued.count < count
     }
 
-    /// Returns the first queued outcome for a sign-in of this client at this provider, and of this account if the
-    /// request names one. Counts the use of the outcome, and removes the outcome after its last use.
+    /// Returns the oldest queued result for a sign-in of this client at this provider, and of this account if the
+    /// request names one. Counts the use of the result, and removes the result after its last use.
     package mutating func take(provider: String, client: String, account: String? = nil) -> Outcome? {
         guard
             let place = queued.firstIndex(where: { outcome in

@@ -3,15 +3,16 @@ import JOSE
 import JSON
 import Worlds
 
-/// A seed together with the providers that use it, and the endpoints that these providers and the daemon serve.
+/// A seed (initial data) together with the providers that use it, and the endpoints that these providers and the daemon
+/// serve.
 package final class PlayedSeed: Sendable {
     package let seed: Seed
     let providers: [any Provider]
     let endpoints: EndpointTable
 
-    /// Makes the endpoints for a seed. `own` are the daemon's own endpoints. `controlRefusal` returns the refusal of a
-    /// request whose client may not control the daemon. `refusePage` returns the refusal of a request for one of the
-    /// daemon's own pages.
+    /// Makes the endpoints for a seed (initial data). `own` are the daemon's own endpoints. `controlRefusal` returns
+    /// the refusal of a request whose client may not control the daemon. `refusePage` returns the refusal of a request
+    /// for one of the daemon's own pages.
     package init(
         _ seed: Seed, providers: [any Provider], own: [Endpoint],
         controlRefusal: @escaping ControlRefusal.Check = { _, _ in nil },
@@ -24,9 +25,9 @@ package final class PlayedSeed: Sendable {
     }
 }
 
-/// The functions by which a world gets a seed of its own while the daemon runs.
+/// The functions by which a test world gets its own seed (initial data) while the daemon runs.
 package struct RuntimeSeeds: Sendable {
-    /// Merges seed files in order, and checks the merged seed.
+    /// Merges seed files (initial data) in order, and checks the merged seed.
     package let check: @Sendable ([SeedSource]) throws(Issues) -> Seed
     package let play: @Sendable (Seed) -> PlayedSeed
 
@@ -38,10 +39,11 @@ package struct RuntimeSeeds: Sendable {
     }
 }
 
-/// A seed that only one world uses, in place of the seed that the daemon was started with.
+/// A seed (initial data) that only one test world uses, in place of the seed that the daemon was started with.
 final class OwnSeed: Sendable {
     let played: PlayedSeed
-    /// The digest of the world's own seed, as a file or database keeps it; `nil` for worlds that are only in memory.
+    /// The digest of the test world's own seed (initial data) in the file or database; `nil` for worlds that are only
+    /// in memory.
     let digest: String?
     private let lease: SeedBudget.Lease
 
@@ -53,9 +55,9 @@ final class OwnSeed: Sendable {
 }
 
 extension WorldRegistry {
-    /// Gives a world a seed of its own, and begins the world anew. If `addition` is given (a part that was merged into
-    /// the seed already), the world keeps its state. Returns `false`, and changes nothing, when the world has been
-    /// removed or its seed has been replaced meanwhile.
+    /// Gives a test world a seed (initial data) of its own. Without `addition`, the world begins anew. With `addition`,
+    /// which the seed already includes, the world keeps its data and gets what was added. Returns `false`, and changes
+    /// nothing, when the world has been removed or its seed has been replaced meanwhile.
     package func give(
         _ played: PlayedSeed, _ lease: SeedBudget.Lease, to world: World, adding addition: LocatedJSON? = nil
     ) throws(StoreFailure) -> Bool {
@@ -100,7 +102,7 @@ extension WorldRegistry {
 }
 
 extension World {
-    /// Returns whether the queues of the world have room for this many more outcomes and faults.
+    /// Returns whether this many more sign-in results and faults may be queued in the test world.
     package func hasRoom(outcomes: Int, faults: Int) -> Bool {
         read { tables in
             tables.value(OutcomeQueue.self).queued.count + outcomes <= OutcomeQueue.limit
@@ -108,9 +110,9 @@ extension World {
         }
     }
 
-    /// Applies the people, outcomes, faults, time and random seed of `addition` to the world's tables, and stores the
-    /// extended seed as `stored`. The providers apply the rest. Returns `false`, and changes nothing, when another
-    /// daemon that shares the world has replaced its seed meanwhile.
+    /// Adds the people, sign-in results, faults, time and random seed of `addition` to the test world's tables, and
+    /// stores the extended seed as `stored`. Returns `false`, and changes nothing, when another daemon that shares the
+    /// world has replaced its seed meanwhile.
     fileprivate func takeIn(
         _ addition: LocatedJSON, after world: World, keeping stored: StoredSeed?
     ) throws(StoreFailure) -> Bool {

@@ -7,7 +7,8 @@ extension Account: Row {
 
     package var key: String { id }
 
-    /// The largest number of people to which a world can grow while the daemon runs. A seed may have more people.
+    /// The largest number of people to which a test world can grow while the daemon runs. A seed (initial data) may
+    /// have more people.
     package static let limit = 100_000
 
     package static let byEmail = Index<Account, String>("email") { $0.email.lowercased() }
@@ -15,13 +16,12 @@ extension Account: Row {
     /// The accounts by the identifiers that providers have for a person or for the person's groups: see
     /// `AccountProfile.identifiers`.
     package static let byIdentifier = Index<Account, String>("identifier", each: { $0.identifiers })
-    /// The accounts by each text by whose beginning a search finds the person.
+    /// The accounts by their search texts. A search finds an account by the beginning of each of its texts.
     package static let names = SortedIndex<Account>("names") { account in
         Set(account.searchNames.map { $0.lowercased() }).map { "\($0)\u{0}\(account.id)" }
     }
 
-    /// Returns the text by which a search for `prefix` finds the account. If there are several such texts, returns the
-    /// first in alphabetical order.
+    /// Returns the search text of the account that begins with `prefix`, or the first such text in alphabetical order.
     fileprivate static func firstName(of account: Account, beginningWith prefix: String) -> String? {
         names.texts(account).filter { $0.hasPrefix(prefix) }.min()
     }
@@ -30,9 +30,9 @@ extension Account: Row {
 extension TableReading where Self: ~Copyable {
     package func account(_ id: String) -> Account? { find(Account.self, id) }
 
-    /// Returns an identifier in `account` that belongs to another person already: its path in `written` (the JSON of
-    /// the account), and the ID of the other person. Derived identifiers are ignored. So are those of `earlier`, the
-    /// account before a change.
+    /// Returns an identifier in `account` that another person has already: its path in `written` (the JSON of the
+    /// account), and the ID of the other person. Ignores derived identifiers, and those that the account had before the
+    /// change (`earlier`).
     package func takenIdentifier(
         of account: Account, written: JSONValue, before earlier: Account? = nil
     ) -> (path: String, owner: String)? {
@@ -46,8 +46,8 @@ extension TableReading where Self: ~Copyable {
         return nil
     }
 
-    /// Returns the person who signs in when no sign-in page is shown: the account of the ordered outcome, else that of
-    /// the `interaction` setting, else the account that was added first.
+    /// Returns the person who signs in when no sign-in page is shown: the account that a test has chosen for this
+    /// sign-in, else that of the `interaction` setting, else the account that was added first.
     package func personSigningIn(_ interaction: Interaction, _ outcome: Outcome?) -> Account? {
         (outcome?.account ?? interaction.account).map { account($0) } ?? first(Account.self)
     }
@@ -64,7 +64,8 @@ extension World {
 }
 
 extension Exchange {
-    /// Returns the message "no account …", with a hint at the account whose ID is similar.
+    /// Returns the message "no account …". If the ID is similar to that of an account, the message suggests that
+    /// account.
     package func noAccount(_ id: String) -> String {
         // Words are compared one by one, so only with a number that is quick.
         let known = world.read { $0.rows(Account.self, limit: 1_000).map(\.id) }
@@ -84,7 +85,6 @@ extension Transaction {
     }
 }
 
-/// A page of the list of a world's people.
 package struct PeoplePage: Sendable {
     package let people: [Account]
     /// The ID of the last person on the page, with which the next page is requested; `nil` on the last page.

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The preparation of a new world. The daemon plays the scenarios that it was started with (prepared test situations)
-/// before it serves any other request in the world.
+/// The preparation of a new test world: the daemon runs its start scenarios (prepared situations) before it serves any
+/// other request in the world.
 final class Preparation: Sendable {
     private enum State {
         case due
@@ -11,10 +11,10 @@ final class Preparation: Sendable {
 
     private let state = Mutex(State.due)
 
-    /// Notes that the world is new again, so that its scenarios must be played.
+    /// Notes that the test world was made or reset, so that its start scenarios must be run.
     func begin() { state.withLock { $0 = .due } }
 
-    /// Notes that the world is new again, so that its scenarios must be played, unless they are being played already.
+    /// Notes that the test world was reset, so that its start scenarios must be run, unless they are being run already.
     func beginAgain() {
         state.withLock { state in
             if case .done = state { state = .due }
@@ -27,8 +27,8 @@ final class Preparation: Sendable {
         case go
     }
 
-    /// Returns `mine` to the first caller, who plays the world's scenarios and then calls `finish`. Until `finish` is
-    /// called, other callers get `wait`, and their closures `then` are called by `finish`. Later callers get `go`.
+    /// Returns `mine` to the first caller, who runs the test world's start scenarios and then calls `finish`. Callers
+    /// before `finish` get `wait`, and `finish` calls their closures `then`. Callers after `finish` get `go`.
     func take(then: @escaping @Sendable () -> Void) -> Turn {
         state.withLock { state in
             switch state {

@@ -2,22 +2,23 @@ import JOSE
 import JSON
 import Worlds
 
-/// The seed that a world got while the daemon was running, in the form in which a file or database keeps it.
+/// The seed (initial data) that a test world got while the daemon was running, as a file or database keeps it.
 struct StoredSeed: WorldValue {
     static let name = "seed"
 
-    /// The world's whole seed, as the text of a single seed file; `nil` if the world uses the daemon's seed.
+    /// The test world's whole seed (initial data), as the text of a single seed file; `nil` if the world uses the
+    /// daemon's seed.
     private(set) var document: String?
-    /// The text of the seed that filled the world's tables at the beginning, before the seed was extended. It is `nil`
-    /// if that was the daemon's seed.
+    /// The text of the seed (initial data) from which the test world's tables were first filled, before the seed was
+    /// extended; `nil` if that was the daemon's seed.
     private(set) var rows: String?
-    /// A digest of both texts, `document` and `rows`; `nil` if the world uses the daemon's seed.
+    /// A digest of both texts, `document` and `rows`; `nil` if the test world uses the daemon's seed (initial data).
     private(set) var digest: String?
 
     init() {}
 
-    /// Stores the seed of a world. `rows` is the seed that filled the world's tables at the beginning; `nil` if that
-    /// was the daemon's seed.
+    /// Stores the seed (initial data) of a test world. `rows` is the seed from which the world's tables were first
+    /// filled; `nil` if that was the daemon's seed.
     init(of seed: Seed, rows: Seed?) {
         let document = seed.document.text
         self.init(document, rows: rows.map { $0.document.text })
@@ -30,11 +31,10 @@ struct StoredSeed: WorldValue {
         digest = String(Hex.encode(Array(Digest.sha256(digests.joined()))).prefix(32))
     }
 
-    /// Returns a copy in which the world's seed is replaced by the extended `seed`.
     func extended(to seed: Seed) -> StoredSeed { StoredSeed(seed.document.text, rows: rows) }
 
-    /// Reads the world's own seed; returns `nil` if the world uses the daemon's seed. `rows` in the result is an earlier
-    /// seed: the one that filled the world's tables when the world was made. It is `nil` if that was the daemon's.
+    /// Reads the test world's own seed (initial data); returns `nil` if the world uses the daemon's seed. `rows` in the
+    /// result is the seed from which the world's tables were first filled; `nil` if that was the daemon's seed.
     ///
     /// - Throws: The mistakes in the stored seeds.
     func read(
@@ -53,10 +53,10 @@ struct StoredSeed: WorldValue {
 }
 
 extension WorldRegistry {
-    /// Loads all worlds that are kept in a file or database, once, before any request is served. Worlds that are shared
-    /// with other daemons are loaded on first use instead.
+    /// Loads all test worlds that are kept in a file or database, once, before any request is served. Worlds that are
+    /// shared with other daemons are loaded on first use instead.
     ///
-    /// - Throws: `Issues` if a world's seed has mistakes, or a `StoreFailure`.
+    /// - Throws: `Issues` if a world's seed (initial data) has mistakes, or a `StoreFailure`.
     package func resume(_ seeds: RuntimeSeeds) throws {
         guard !isShared else { return share(seeds) }
         for name in try archive?.worlds() ?? [] {
@@ -101,12 +101,12 @@ package struct StoredKey: Codable, Sendable {
     }
 }
 
-/// The rotated signing keys of one owner (a provider or an OpenID issuer) for one algorithm, as a table row. Only
+/// The rotated signing keys of one owner (a provider or an OpenID issuer) for one algorithm, as a table row. Only test
 /// worlds that are kept in a file or database have such rows.
 struct StoredKeys: Row {
     static let table = Table<StoredKeys>("keys")
 
-    /// The key of the row, which consists of the name of the signing keys' owner and the algorithm's name.
+    /// The row's identifier, which consists of the name of the signing keys' owner and the algorithm's name.
     let key: String
     let published: [StoredKey]
     let before: [StoredKey]
@@ -123,8 +123,8 @@ struct StoredKeys: Row {
     }
 }
 
-/// Signing keys that replicas (daemons with the same store) share. The store keeps them as texts, each of which is a
-/// JSON array of `StoredKey`.
+/// Signing keys that several daemons with the same store share. The store keeps them as texts, each of which is a JSON
+/// array of `StoredKey`.
 extension SharedTexts {
     /// Returns the shared signing keys with this name; `nil` if none were stored.
     func keys(_ name: String) throws(StoreFailure) -> [KeyGenerator.NamedKey]? {

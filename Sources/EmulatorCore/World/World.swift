@@ -7,19 +7,20 @@ import Synchronization
 import Time
 import Worlds
 
-/// A world: an isolated test environment with its own people, grants, codes, clock, faults and recording of requests.
-/// Its state is in tables, which only `read` and `update` can reach. Both hold the world's lock while they run. If a
-/// file or database keeps the world, `update` holds it until the change is committed. Never do slow work such as
+/// A test world: an isolated environment with its own people, grants, codes, clock, faults and recorded requests. Its
+/// state is in tables, which only `read` and `update` can reach. Both hold the world's lock while they run. If a file
+/// or database keeps the world, `update` holds the lock until the change is committed. Never do slow work such as
 /// signing within them.
 package final class World: Sendable {
     package let name: String
     package let seed: Seed
     package let keys: KeyRings
-    /// The world's caches, whose content can be computed again. They are dropped with the world, or when its seed
-    /// changes.
+    /// The test world's caches, whose content can be computed again. They are dropped with the world, or when its seed
+    /// (initial data) changes.
     package let caches: WorldCaches
     package let budget: ProcessBudget
-    /// The world's own seed, with its providers and endpoints; `nil` when the world uses the daemon's seed.
+    /// The test world's own seed (initial data), with its providers and endpoints; `nil` when the world uses the
+    /// daemon's seed.
     let own: OwnSeed?
     let state: WorldState
 
@@ -37,8 +38,8 @@ package final class World: Sendable {
         if store.isKept { resume() }
     }
 
-    /// Makes a copy of the world with the seed that it got in an earlier process or from another replica. Without such
-    /// a seed, the copy has the daemon's seed.
+    /// Makes a copy of the test world with the seed (initial data) that the world got in an earlier process or from
+    /// another daemon. Without such a seed, the copy has the daemon's seed.
     init(_ world: World, resuming own: OwnSeed?, or seed: Seed, generator: KeyGenerator) {
         name = world.name
         budget = world.budget
@@ -50,7 +51,8 @@ package final class World: Sendable {
         state = world.state
     }
 
-    /// Prepares a world that was read from a file or database, and may already have faults, mails and other changes.
+    /// Prepares a test world that was read from a file or database, and may already have faults, mails and other
+    /// changes.
     private func resume() {
         state.mayHaveFaults.store(true, ordering: .relaxed)
         noteChange()
@@ -59,8 +61,8 @@ package final class World: Sendable {
         if !state.isShared { preparation.finish() }
     }
 
-    /// Makes a copy of the world with `own` as its seed. If `isAfresh` is true, the copy has no rotated keys and no
-    /// caches.
+    /// Makes a copy of the test world with `own` as its seed (initial data). If `isAfresh` is true, the copy has no
+    /// rotated keys and no caches.
     init(_ world: World, with own: OwnSeed, generator: KeyGenerator, isAfresh: Bool) {
         name = world.name
         budget = world.budget
@@ -77,43 +79,44 @@ package final class World: Sendable {
     var preparation: Preparation { state.preparation }
     package var streams: OpenStreams { state.streams }
 
-    /// Reads the world's tables. `body` must not do anything slow, because it runs under the world's lock.
+    /// Reads the test world's tables. `body` must not do anything slow, because it runs under the world's lock.
     package func read<Result: Sendable, Failure: Error>(
         _ body: (borrowing Snapshot) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try state.store.read(body)
     }
 
-    /// Changes the world's tables. The changes that `body` makes are committed when this returns. `body` must not do
-    /// anything slow. It must only read and write tables, because it may run more than once if other daemons share the
-    /// store.
+    /// Changes the test world's tables. The changes that `body` makes are committed when this returns. `body` must not
+    /// do anything slow. It must only read and write tables, because it may run more than once if other daemons share
+    /// the store.
     ///
     /// - Throws: The reason why the change isn't committed, as `WorldStore.update` describes.
     package func update<Result: Sendable>(_ body: (inout Transaction) -> Result) throws(StoreFailure) -> Result {
         try state.store.update(body)
     }
 
-    /// Changes the world's tables. If `body` throws, nothing is changed.
+    /// Changes the test world's tables. If `body` throws, nothing is changed.
     package func update<Result: Sendable>(_ body: (inout Transaction) throws -> Result) throws -> Result {
         try state.store.update(body)
     }
 
-    /// Returns `true` only to the first caller, and only if this process has made the world.
+    /// Returns `true` only to the first caller, and only if this process has made the test world.
     package func isNewToWhoeverAsks() -> Bool {
         !state.store.isKept && !state.isToldNew.exchange(true, ordering: .relaxed)
     }
 
-    /// Records that a request may have changed the world.
+    /// Records that a request may have changed the test world.
     package func noteChange() { state.wasChanged.store(true, ordering: .relaxed) }
 
-    /// Whether nobody has used the world since it was made: nothing has changed, no codes and tokens were issued, and
-    /// there are no listeners.
+    /// Whether nobody has used the test world since it was made: nothing has changed, no codes or tokens were issued,
+    /// and there are no listeners.
     var isUntouched: Bool {
         !state.wasChanged.load(ordering: .relaxed) && !recording.isListenedTo && !inboxListeners.isListenedTo
             && !read { $0.value(RandomSource.self).generator.isUsed }
     }
 
-    /// Begins the world anew from its seed. Requests that are running continue with the state that they have read.
+    /// Begins the test world anew from its seed (initial data). Requests that are running continue with the state that
+    /// they have read.
     package func reset() throws(StoreFailure) {
         let stored = state.store.lasts && own != nil ? StoredSeed(of: seed, rows: seed) : nil
         try state.store.reset(
@@ -138,10 +141,12 @@ package final class World: Sendable {
 
     // MARK: - Faults
 
-    /// Whether there may be ordered faults in the world. In a shared world, another replica may have ordered some.
+    /// Whether a test may have requested faults in this test world, at this daemon or at another one that shares the
+    /// world.
     private var mayHaveFaults: Bool { state.isShared || state.mayHaveFaults.load(ordering: .relaxed) }
 
-    /// Adds a fault that a test orders, and returns it with its ID. Returns `nil` when there are too many.
+    /// Adds a fault that a test requests to the test world, and returns it with its ID. Returns `nil` when there are
+    /// too many faults.
     package func order(_ fault: Fault) throws(StoreFailure) -> Fault? {
         state.mayHaveFaults.store(true, ordering: .relaxed)
         return try update { tables in
@@ -150,7 +155,8 @@ package final class World: Sendable {
         }
     }
 
-    /// Counts the request for all faults that match it, and returns the fault that applies to it; `nil` if none does.
+    /// Returns the fault, requested by a test, that applies to the request; `nil` if none does. Counts the request for
+    /// every fault that matches it.
     func takeFault(
         for exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client: () -> String?
     ) throws(StoreFailure) -> AppliedFault? {
@@ -185,7 +191,8 @@ package final class World: Sendable {
         }.map { AppliedFault($0, of: scenario(thatOrdered: $0)) }
     }
 
-    /// Returns the fault that applies at this step of SMTP, and marks it as used; `nil` if none applies.
+    /// Returns the fault, requested by a test, that applies at this step of SMTP, and marks it as used; `nil` if none
+    /// applies.
     package func takeFault(
         at step: SMTPStep, from sender: String?, to recipients: [String]
     ) throws(StoreFailure) -> AppliedFault? {
@@ -233,10 +240,10 @@ private final class Once<Value> {
     init(_ make: @escaping () -> Value) { self.make = make }
 }
 
-/// The part of a world that stays the same when the world's seed is replaced or extended.
+/// The part of a test world that stays the same when the world's seed (initial data) is replaced or extended.
 final class WorldState: Sendable {
     let recording: Recording
-    /// The queue on which the world's inbox is searched, and on which the inbox's listeners are called.
+    /// The queue on which the test world's inbox is searched, and on which the inbox's listeners are called.
     let inboxQueue = DispatchQueue(label: "understudy.inbox")
     let inboxListeners: Listeners
     let inboxSize: MailBudget.Part
@@ -244,20 +251,20 @@ final class WorldState: Sendable {
     let scenarioTurns = ScenarioTurns()
     let streams = OpenStreams()
     let store: WorldStore
-    /// Whether other daemons that share the store may change the world.
+    /// Whether other daemons that share the store may change the test world.
     let isShared: Bool
     let openedPorts = Mutex<[WorldPorts.Kind: WorldPorts.Opened]>([:])
-    /// The time when the world was last used, in seconds of the machine's monotonic clock.
+    /// The time when the test world was last used, in seconds of the machine's monotonic clock.
     let lastUse = Atomic<Int>(0)
-    /// The position of this world's last use among the uses of all worlds. A greater number means a later use.
+    /// The number of this test world's last use. All uses of all worlds are numbered in order.
     let useNumber = Atomic<Int>(0)
-    /// The ID of the world's inbox: see `World.inboxNumber`.
+    /// The ID of the test world's inbox: see `World.inboxNumber`.
     let inboxNumber = Atomic<Int>(nextInboxNumber)
     let wasChanged = Atomic<Bool>(false)
-    /// Whether a client has been told already that the world is new.
+    /// Whether a client has been told already that the test world is new.
     let isToldNew = Atomic<Bool>(false)
-    /// Whether there may be ordered faults. This is checked before the world's lock is taken, because waiting for the
-    /// lock would cost more than the work under it.
+    /// Whether a test may have requested faults in this test world. This is checked before the world's lock is taken,
+    /// because waiting for the lock would cost more than the work under it.
     let mayHaveFaults: Atomic<Bool>
 
     init(_ name: String, _ seed: Seed, _ budget: ProcessBudget, _ store: WorldStore, isShared: Bool) {
@@ -277,12 +284,12 @@ final class WorldState: Sendable {
     static var nextInboxNumber: Int { inboxes.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// The caches of a world, one of each type. They hold results that providers can compute again, and aren't protected by
-/// the world's lock.
+/// The caches of a test world, one of each type. They hold results that providers can compute again, and aren't
+/// protected by the world's lock.
 package final class WorldCaches: Sendable {
     private let caches = Mutex<[ObjectIdentifier: any WorldCache]>([:])
 
-    /// The world's cache of this type, made empty on first use.
+    /// The test world's cache of this type, made empty on first use.
     package subscript<Cache: WorldCache>(_ type: Cache.Type) -> Cache {
         caches.withLock { caches in
             if let cache = caches[ObjectIdentifier(type)] as? Cache { return cache }
@@ -292,7 +299,7 @@ package final class WorldCaches: Sendable {
         }
     }
 
-    /// The caches that don't depend on the world's seed.
+    /// The caches that don't depend on the test world's seed (initial data).
     var kept: WorldCaches {
         let others = WorldCaches()
         let kept = caches.withLock { $0.filter { !$1.followsSeed } }
@@ -303,10 +310,10 @@ package final class WorldCaches: Sendable {
     func removeAll() { caches.withLock { $0 = [:] } }
 }
 
-/// A cache that belongs to a world.
 package protocol WorldCache: AnyObject, Sendable {
     init()
-    /// Whether the cache depends on the world's seed, so that it is dropped when the seed is extended.
+    /// Whether the cache depends on the test world's seed (initial data), so that it is dropped when the seed is
+    /// extended.
     var followsSeed: Bool { get }
 }
 

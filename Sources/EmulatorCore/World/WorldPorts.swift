@@ -1,31 +1,31 @@
 import HTTPServer
 import Synchronization
 
-/// A listening port whose requests all belong to one world. The port is closed when the last reference to this object
-/// is gone.
+/// A listening port whose requests all belong to one test world. The port is closed when the last reference to this
+/// object is gone.
 package protocol WorldPort: AnyObject, Sendable {
-    /// The number of the TCP port that leads to the world.
     var port: UInt16 { get }
-    /// Closes the world's port. When this returns, no connection is accepted any more.
+    /// Closes the test world's port. When this returns, no connection is accepted any more.
     func close()
 }
 
 extension LabelledPort: WorldPort {}
 
-/// Opens ports that lead to single worlds. The server that listens on them is made later, and passed to `begin`.
+/// Opens ports that each lead to a single test world. The server that listens on them is made later, and passed to
+/// `begin`.
 package final class WorldPorts: Sendable {
-    /// The largest number of ports for single worlds that can be opened while the daemon runs.
+    /// The largest number of ports for single test worlds that can be opened while the daemon runs.
     package static let limit = 128
 
     package typealias Listen = @Sendable (_ port: UInt16, _ world: String) throws(ListenError) -> any WorldPort
 
-    /// The protocol that a world's port serves.
+    /// The protocol that a test world's port serves.
     package enum Kind: Sendable {
         case http
         case smtp
     }
 
-    /// A port that was opened for a world while the daemon runs, and that stays open until the world is removed.
+    /// A port that was opened for a test world while the daemon runs, and that stays open until the world is removed.
     final class Opened: Sendable {
         let port: any WorldPort
         private let lease: Allowance.Lease
@@ -36,9 +36,8 @@ package final class WorldPorts: Sendable {
         }
     }
 
-    /// The reason why no port is opened for a world.
     package enum Refusal: Error {
-        /// The world already has a port with a different number than the requested one.
+        /// The test world already has a port with a different number than the requested one.
         case other(UInt16)
         case tooMany
         /// The port's protocol isn't served: the daemon serves HTTPS only, or accepts no mail.
@@ -62,7 +61,7 @@ package final class WorldPorts: Sendable {
     /// The number of the server's main port; `nil` if the server has none.
     package var main: UInt16? { state.withLock { $0.main } }
 
-    /// Makes it possible to open ports for worlds. `listen` is the server's function that opens a port, and `main` is
+    /// Allows ports for test worlds to be opened. `listen` is the server's function that opens a port, and `main` is
     /// the server's main port.
     package func begin(main: UInt16, _ listen: @escaping Listen) {
         state.withLock { state in
@@ -71,7 +70,8 @@ package final class WorldPorts: Sendable {
         }
     }
 
-    /// Opens a port for the world `world` that stays open as long as the daemon runs, even when the world is removed.
+    /// Opens a port for the test world `world` that stays open as long as the daemon runs, even when the world is
+    /// removed.
     package func open(_ port: UInt16, forEver world: String) throws(ListenError) -> UInt16 {
         guard let listen = state.withLock({ $0.listen }) else {
             throw ListenError(
@@ -94,7 +94,7 @@ package final class WorldPorts: Sendable {
         _ = consume fixed
     }
 
-    /// Returns the port of a world that stays open as long as the daemon runs; `nil` if the world has none.
+    /// Returns the port that leads to this test world as long as the daemon runs; `nil` if the world has none.
     package func fixed(_ world: String) -> UInt16? { state.withLock { $0.fixed[world]?.port } }
 
     fileprivate func open(_ port: UInt16, for world: String) throws(Refusal) -> Opened {
@@ -108,11 +108,11 @@ package final class WorldPorts: Sendable {
 }
 
 extension World {
-    /// Returns the port that was opened for this world while the daemon runs; `nil` if there is none.
+    /// Returns the port that was opened for this test world while the daemon runs; `nil` if there is none.
     package func port(_ kind: WorldPorts.Kind) -> UInt16? { state.openedPorts.withLock { $0[kind]?.port.port } }
 
-    /// Opens a port for this world that stays open until the world is removed. `wanted` is the port's number, or 0 for
-    /// any free port. A world that has a port already keeps it.
+    /// Opens a port for this test world that stays open until the world is removed. `wanted` is the port's number, or 0
+    /// for any free port. A world that has a port already keeps it.
     package func open(_ wanted: UInt16, by ports: WorldPorts) throws(WorldPorts.Refusal) -> UInt16 {
         try state.openedPorts.withLock { (opened) throws(WorldPorts.Refusal) -> UInt16 in
             if let port = ports.fixed(name) ?? opened[ports.kind]?.port.port {
@@ -125,12 +125,12 @@ extension World {
         }
     }
 
-    /// Closes the port that was opened for this world while the daemon runs.
+    /// Closes the port that was opened for this test world while the daemon runs.
     package func closePort(_ kind: WorldPorts.Kind) {
         state.openedPorts.withLock { $0.removeValue(forKey: kind) }?.port.close()
     }
 
-    /// Closes all ports that were opened for this world while the daemon runs.
+    /// Closes all ports that were opened for this test world while the daemon runs.
     func closePorts() {
         let opened = state.openedPorts.withLock { opened in
             defer { opened = [:] }

@@ -3,20 +3,20 @@ import Synchronization
 import Time
 import Worlds
 
-/// The worlds (isolated test environments) of one daemon. Each is made on first use. When there are too many, worlds
+/// The test worlds (isolated environments) of one daemon. Each is made on first use. When there are too many, worlds
 /// without changes are removed, the least recently used first, and then worlds that nobody has used for a minute.
 package final class WorldRegistry: Sendable {
-    /// The largest number of worlds that can exist at the same time.
+    /// The largest number of test worlds that can exist at the same time.
     package static let limit = 10_000
-    /// The number of seconds without use after which a world is removed. The world of requests that name no world is
-    /// never removed.
+    /// The number of seconds without use after which a test world is removed. The world of requests that name no world
+    /// is never removed.
     package static let idleLimit = 3_600
-    /// The number of seconds without use after which a world may be removed to make room for a new one.
+    /// The number of seconds without use after which a test world may be removed to make room for a new one.
     package static let evictionLimit = 60
-    /// The number of worlds that are removed at once when there are too many, so that this happens rarely.
+    /// The number of test worlds that are removed at once when there are too many, so that this happens rarely.
     private static let evictionCount = limit / 16
     package static let defaultName = "default"
-    /// The name of the world that is used for requests that name no world. It is never removed.
+    /// The name of the test world that is used for requests that name no world. It is never removed.
     package let unnamed: String
 
     struct State {
@@ -24,9 +24,9 @@ package final class WorldRegistry: Sendable {
         var lastSweep: Int
         var counts = Counts()
         var uses = 0
-        /// The last time when no world could be removed to make room for a new one.
+        /// The last time, in seconds, when no test world could be removed to make room for a new one.
         var fullAt: Int?
-        /// The part of the registry's state that only worlds shared with other daemons need.
+        /// The part of the registry's state that only test worlds shared with other daemons need.
         var sharing = Sharing()
 
         mutating func use(_ world: World, _ now: Int) {
@@ -37,15 +37,14 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// The numbers of worlds that were removed, by reason.
     package struct Counts: Sendable {
-        /// The number of worlds that were removed because nobody had used them for an hour.
+        /// The number of test worlds that were removed because nobody had used them for an hour.
         package var idle = 0
-        /// The number of worlds without changes that were removed to make room for new ones.
+        /// The number of test worlds without changes that were removed to make room for new ones.
         package var untouched = 0
-        /// The number of worlds with changes that were removed to make room for new ones.
+        /// The number of test worlds with changes that were removed to make room for new ones.
         package var changed = 0
-        /// The number of requests for a new world that were refused, because all existing worlds were in use.
+        /// The number of requests for a new test world that were refused, because all existing worlds were in use.
         package var refused = 0
     }
 
@@ -54,15 +53,15 @@ package final class WorldRegistry: Sendable {
     private let keys: [(SeededKeys, [KeyGenerator.NamedKey])]
     let state: Mutex<State>
     private let first: World
-    /// The locks for loading worlds that several daemons share; empty if worlds aren't shared.
+    /// The locks for loading test worlds that several daemons share; empty if worlds aren't shared.
     let turns: [Turn]
     package let budget: ProcessBudget
-    /// The archive (the file or database) that keeps the worlds; `nil` where worlds are only in memory.
+    /// The file or database that keeps the test worlds; `nil` where worlds are only in memory.
     package let archive: (any Archive)?
     /// A function that returns the seconds of the machine's monotonic clock.
     let now: @Sendable () -> Int
 
-    /// Makes a registry of worlds that are only in memory.
+    /// Makes a registry of test worlds that are only in memory.
     package convenience init(
         seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
         unnamed: String = WorldRegistry.defaultName, now: @escaping @Sendable () -> Int = { MachineClock.uptime }
@@ -70,8 +69,8 @@ package final class WorldRegistry: Sendable {
         self.init(seed, generator, budget, unnamed, nil, WorldStore(unnamed, seed), now)
     }
 
-    /// Makes a registry of worlds that are kept in an archive (a file or database), or only in memory if `archive` is
-    /// `nil`.
+    /// Makes a registry of test worlds that a file or database (`archive`) keeps, or that are only in memory if
+    /// `archive` is `nil`.
     package convenience init(
         seed: Seed, generator: KeyGenerator, budget: ProcessBudget = ProcessBudget(),
         unnamed: String = WorldRegistry.defaultName, archive: (any Archive)?,
@@ -102,14 +101,14 @@ package final class WorldRegistry: Sendable {
     /// Whether several daemons share the test worlds, by a database.
     package var isShared: Bool { archive?.isShared ?? false }
 
-    /// The health of the store that keeps the worlds.
+    /// The health of the store that keeps the test worlds.
     package var health: StoreHealth { archive?.health ?? StoreHealth(kind: "memory") }
 
-    /// The world that is used for requests that name no world, as this daemon holds it in memory.
+    /// The test world that is used for requests that name no world, as this daemon holds it in memory.
     package var main: World { held(unnamed) ?? first }
 
-    /// Returns the world of this name from the store. If the store doesn't have it, makes a new world. With `makes`
-    /// false, returns a world that counts as removed instead.
+    /// Returns the test world of this name from the store. If the store doesn't have it, makes a new world. If `makes`
+    /// is false, returns a world that counts as removed in place of a new one.
     func made(_ name: String, makes: Bool = true) throws(StoreFailure) -> World {
         World(
             name: name, seed: seed, keys: keys, generator: generator, budget: budget,
@@ -120,8 +119,8 @@ package final class WorldRegistry: Sendable {
 
     package var counts: Counts { state.withLock { $0.counts } }
 
-    /// The worlds that this daemon holds in memory, sorted by name, with the seconds since each was last used by this
-    /// daemon. If several daemons share their worlds, there may be more worlds: see ``list``.
+    /// The test worlds that this daemon holds in memory, sorted by name, with the seconds since each was last used by
+    /// this daemon. If several daemons share their worlds, there may be more worlds: see ``list``.
     package var all: [(world: World, idle: Int)] {
         let now = now()
         let (worlds, gone) = state.withLock { state in
@@ -135,9 +134,9 @@ package final class WorldRegistry: Sendable {
         return worlds.sorted { $0.world.name < $1.world.name }
     }
 
-    /// Returns the world of this name, and makes it if necessary. Returns `nil` for an invalid name, or when too many
-    /// worlds are in use. If `refreshing` is true and several daemons share the world, it includes all changes that the
-    /// other daemons have committed so far.
+    /// Returns the test world of this name, and makes it if necessary. Returns `nil` for an invalid name, or when too
+    /// many worlds are in use. If `refreshing` is true and several daemons share the world, it includes all changes
+    /// that the other daemons have committed so far.
     package func world(_ name: String, refreshing: Bool = true) throws(StoreFailure) -> World? {
         guard WorldName.isValid(name) else { return nil }
         if isShared { return try shared(name, makes: true, refreshing: refreshing) }
@@ -169,18 +168,18 @@ package final class WorldRegistry: Sendable {
         return world
     }
 
-    /// Returns the world of this name if this daemon, or another daemon with which it shares worlds, has made the
+    /// Returns the test world of this name if this daemon, or another daemon with which it shares worlds, has made the
     /// world; otherwise `nil`.
     package func existing(_ name: String, refreshing: Bool = true) throws(StoreFailure) -> World? {
         guard isShared, WorldName.isValid(name) else { return held(name) }
         return try shared(name, makes: false, refreshing: refreshing)
     }
 
-    /// Returns the world of this name if this daemon holds it in memory; otherwise `nil`.
+    /// Returns the test world of this name if this daemon holds it in memory; otherwise `nil`.
     func held(_ name: String) -> World? { state.withLock { $0.worlds[name] } }
 
-    /// Removes all worlds from memory after the server has stopped. Without this call, the registry of worlds would
-    /// never be freed.
+    /// Removes all test worlds from memory after the server has stopped. Without this call, the registry of worlds
+    /// would never be freed.
     package func removeAll() {
         let worlds = state.withLock { state in
             defer { (state.worlds, state.sharing) = ([:], Sharing(hasEnded: true)) }
@@ -192,7 +191,7 @@ package final class WorldRegistry: Sendable {
         archive?.close()
     }
 
-    /// Replaces a world by a changed copy. Returns `false` when the registry doesn't have the world any more.
+    /// Replaces a test world by a changed copy. Returns `false` when the registry doesn't have the world any more.
     func replace(_ world: World, with other: World) -> Bool {
         state.withLock { state in
             guard state.worlds[world.name] === world else { return false }
@@ -201,8 +200,8 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Removes a world and closes its ports. On next use it is made anew. Returns `false` when there is no such world,
-    /// or when it is the world of requests that name no world.
+    /// Removes a test world and closes its ports. Returns `false` when there is no such world, or when it is the world
+    /// of requests that name no world.
     package func drop(_ name: String) throws(StoreFailure) -> Bool {
         guard name != unnamed else { return false }
         guard !isShared else { return try dropShared(name) }
@@ -213,13 +212,14 @@ package final class WorldRegistry: Sendable {
         return true
     }
 
-    /// Removes a world that was made for a call that was then refused, unless another request has used the world
+    /// Removes a test world that was made for a call that was then refused, unless another request has used the world
     /// meanwhile.
     package func dropUntouched(_ world: World) throws(StoreFailure) {
         if world.isUntouched { _ = try drop(world.name) }
     }
 
-    /// Removes a world, so that a new world can have the same name. Returns `false` when the world was removed before.
+    /// Removes a test world, so that a new world can have the same name. Returns `false` when the world was removed
+    /// before.
     private func remove(_ world: World) throws(StoreFailure) -> Bool {
         try state.withLock { (state) throws(StoreFailure) -> Bool in
             guard try world.state.store.remove() else { return false }
@@ -228,7 +228,7 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Removes the worlds that nobody has used for an hour, and returns them.
+    /// Removes the test worlds that nobody has used for an hour, and returns them.
     func sweep(_ state: inout State, _ now: Int) -> [World] {
         state.lastSweep = now
         let gone = state.worlds.values.filter { world in
@@ -245,7 +245,7 @@ package final class WorldRegistry: Sendable {
         return removed
     }
 
-    /// Removes these worlds, and returns those that were removed. A world that the archive can't remove stays.
+    /// Removes test worlds, and returns those that were removed. A world that the store can't remove stays.
     private func remove(_ worlds: [World], from state: inout State) -> [World] {
         worlds.filter { world in
             do throws(StoreFailure) { try world.state.store.remove() } catch {
@@ -257,7 +257,7 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Removes some worlds to make room for new ones, and returns the removed worlds.
+    /// Removes some test worlds to make room for new ones, and returns the removed worlds.
     private func evict(_ state: inout State, _ now: Int) -> [World] {
         let others = leastUsed(state)
         let untouched = Array(others.lazy.filter { $0.isUntouched }.prefix(WorldRegistry.evictionCount))
@@ -273,15 +273,15 @@ package final class WorldRegistry: Sendable {
         return gone
     }
 
-    /// Returns all worlds except the one that is never removed, the least recently used first.
+    /// Returns all test worlds except the one that is never removed, the least recently used first.
     private func leastUsed(_ state: State) -> [World] {
         state.worlds.values.filter { $0.name != unnamed }
             .map { (world: $0, number: $0.state.useNumber.load(ordering: .relaxed)) }
             .sorted { $0.number < $1.number }.map(\.world)
     }
 
-    /// Removes worlds from memory when too many are held there, and returns them. Only for worlds that daemons share,
-    /// which stay in the archive.
+    /// Removes test worlds from memory when too many are held there, and returns them. Only for worlds that daemons
+    /// share, which stay in the store.
     func unload(_ state: inout State) -> [World] {
         guard state.worlds.count >= WorldRegistry.limit else { return [] }
         let gone = leastUsed(state).lazy.filter { !$0.isNeededHere }.prefix(WorldRegistry.evictionCount)
@@ -289,8 +289,8 @@ package final class WorldRegistry: Sendable {
         return Array(gone)
     }
 
-    /// Logs how many worlds were removed to make room, and how many were refused, since the numbers in `before` were
-    /// read.
+    /// Logs how many test worlds were removed to make room, and how many were refused, since the numbers in `before`
+    /// were read.
     func tell(_ before: Counts) {
         let counts = counts
         if counts.changed > before.changed {
@@ -305,8 +305,7 @@ package final class WorldRegistry: Sendable {
         } else if counts.untouched > before.untouched {
             budget.notices.tell(
                 .worlds,
-                "the limit of \(WorldRegistry.limit) test worlds is reached: unchanged worlds are removed for new ones"
-            )
+                "the limit of \(WorldRegistry.limit) test worlds is reached: unchanged ones are removed to make room")
         }
     }
 }

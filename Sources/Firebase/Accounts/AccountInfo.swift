@@ -32,7 +32,6 @@ extension FirebaseProvider {
         var deletedAttributes: [String] = []
         var deletedProviders: [String] = []
         var link: User.Link?
-        /// Whether the change ends all of the user's earlier sessions.
         var endsSessions = false
         var deletedPasskeys: [String] = []
 
@@ -53,8 +52,8 @@ extension FirebaseProvider {
         }
 
         /// Refuses `customAttributes`, `disableUser` and `linkProviderUserInfo` in accounts:update, because only
-        /// administrators may send them. All other fields for administrators are ignored. The official emulator ignores
-        /// the first two fields, and carries out `linkProviderUserInfo`.
+        /// administrators may send them. All other fields for administrators are ignored. The Firebase emulator ignores
+        /// `customAttributes` and `disableUser`, and carries out `linkProviderUserInfo`.
         private static func refuseForeign(_ call: FirebaseCall) throws(FirebaseError) {
             if call.has("customAttributes") {
                 throw FirebaseError("INSUFFICIENT_PERMISSION", because: "only administrators may set customAttributes")

@@ -55,8 +55,8 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// Checks the issuer and the times of a custom token. A service account of a different project is refused as
-    /// issuer.
+    /// Checks the issuer and the times of a custom token. An issuer that is a service account must belong to the call's
+    /// project.
     private func checkAssertion(_ claims: JSONObject, _ call: FirebaseCall) throws(FirebaseError) {
         func invalid(_ reason: String) -> FirebaseError { FirebaseError("INVALID_CUSTOM_TOKEN", because: reason) }
         let issuer = claims["iss"]?.string ?? ""

@@ -10,7 +10,6 @@ import JSON
 
 /// The requirements on new passwords in a project or tenant, as in `passwordPolicyConfig` of its configuration.
 struct PasswordPolicy: Sendable {
-    /// A requirement that a password doesn't meet.
     struct Unmet: Sendable {
         /// The code of the unmet requirement in `userNotifications` of a sign-in's answer, such as
         /// `MISSING_NUMERIC_CHARACTER`.
@@ -22,8 +21,8 @@ struct PasswordPolicy: Sendable {
     /// The characters of a password that count as non-alphanumeric. `+` and `=` don't count (recorded as
     /// `policy/enforce-custom#sign-up-plus-symbol`).
     private static let symbols = "^$*.[]{}()?\"!@#%&/\\,><':;|_~`-"
-    /// The kinds of character that a policy can require. Letters and digits outside ASCII don't count, which isn't
-    /// documented.
+    /// The kinds of character that a password policy can require. Letters and digits outside ASCII don't count, which
+    /// isn't documented.
     private static let kinds: [(option: String, code: String, name: String, holds: @Sendable (UInt8) -> Bool)] = [
         ("containsLowercaseCharacter", "LOWERCASE", "a lower case", { (0x61...0x7A).contains($0) }),
         ("containsUppercaseCharacter", "UPPERCASE", "an upper case", { (0x41...0x5A).contains($0) }),
@@ -156,9 +155,8 @@ struct PasswordPolicy: Sendable {
     }
 }
 
-/// The password policy that the seed gives to a project or tenant.
 struct SeededPasswordPolicy: SchemaObject {
-    /// The policy in the form of `passwordPolicyConfig` in Google's API.
+    /// The password policy in the form of `passwordPolicyConfig` in Google's API.
     let config: JSONValue
 
     init(_ fields: inout Fields) {

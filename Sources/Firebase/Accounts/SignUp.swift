@@ -170,6 +170,6 @@ extension FirebaseCall {
         throw FirebaseError(
             "ADMIN_ONLY_OPERATION",
             because: "client.permissions.\(name) of the \(tenant == nil ? "project" : "tenant") is true, so only "
-                + "administrators may send this request: do so as one, or set the permission to false")
+                + "administrators may send this request: send it as an administrator, or set the permission to false")
     }
 }

@@ -83,7 +83,6 @@ extension FirebaseProvider {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the error for a refresh token that has no session, with the reason.
     fileprivate func refusal(ofRefreshToken token: String, _ call: FirebaseCall) -> FirebaseError {
         guard let ended = find(EndedSession.self, token), ended.user.pool == call.pool else {
             return FirebaseError(

@@ -53,7 +53,7 @@ extension FirebaseProvider {
 
 /// The options of a request that imports users (`accounts:batchCreate`).
 private struct AccountImport: Sendable {
-    /// Whether the import looks for duplicate addresses and identities (the request's field `sanityCheck`).
+    /// Whether the import looks for duplicate e-mail addresses and identities (the request's field `sanityCheck`).
     let isChecked: Bool
     /// Whether an imported user replaces an existing one with the same ID. In production it always does, whatever the
     /// request's field `allowOverwrite` says.
@@ -69,7 +69,7 @@ private struct AccountImport: Sendable {
         }
     }
 
-    /// Checks the list of users to import for duplicate addresses, identities and IDs.
+    /// Checks the list of users to import for duplicate e-mail addresses, identities and user IDs.
     ///
     /// - Throws: `DUPLICATE_EMAIL`, `DUPLICATE_RAW_ID` or `DUPLICATE_LOCAL_ID`. Then no user of the list is imported.
     func checkDuplicates(_ list: [MessageFields]) throws(FirebaseError) {
@@ -122,8 +122,8 @@ private struct AccountImport: Sendable {
         tables.put(user)
     }
 
-    /// Returns the message of an error in an import's list of errors. In this list, three of the error codes are
-    /// replaced by sentences.
+    /// Returns an error's text for the answer to an import. In such answers, three of the error codes are replaced by
+    /// sentences.
     static func message(of error: FirebaseError) -> String {
         switch error.code {
         case "INVALID_CLAIMS": "Invalid custom claims provided."
@@ -134,14 +134,16 @@ private struct AccountImport: Sendable {
     }
 }
 
-/// The place from which imported users come. It decides which of their fields are accepted.
+/// The source of an import. It decides which fields of the users are accepted.
 enum ImportOrigin: Sendable {
-    /// A request to a real host. Password hashes in the official emulator's form are treated like all other hashes.
+    /// The users are in a request to Google's host. A password hash in the Firebase emulator's form is treated like any
+    /// other hash.
     case production
-    /// A request to an emulator's address. Users whose password hash has the official emulator's form can sign in.
+    /// The users are in a request from a client in emulator mode. Users whose password hash has the Firebase emulator's
+    /// form can sign in.
     case emulator
-    /// A file that an emulator exported. Its users are accepted as they were in that emulator, even with a second
-    /// factor but no verified address.
+    /// The users are in files that an emulator exported. They are accepted unchanged, even with a second factor but
+    /// without a verified e-mail address.
     case export
 }
 

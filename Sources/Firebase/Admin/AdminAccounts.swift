@@ -97,7 +97,7 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: user.changed)
     }
 
-    /// Ends all sessions of a user, for the API method `signOutUser` of version 3.
+    /// Ends all sessions of a user: the method `signOutUser` of Identity Toolkit v3.
     func signOut(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let localId = try call.required("localId")
         try call.update { tables in
@@ -136,8 +136,8 @@ struct AdminChange: Sendable {
     private let photoUrl: String?
     private let phoneNumber: String?
     private let emailVerified: Bool?
-    /// Whether a new address becomes unverified, as in the official emulator. In production a new address doesn't
-    /// change `emailVerified`.
+    /// Whether a new e-mail address counts as unverified, as in the Firebase emulator. In production, a new address
+    /// doesn't change `emailVerified`.
     private let unverifiesEmail: Bool
     private let disabled: Bool?
     private let validSince: Instant?
@@ -174,7 +174,7 @@ struct AdminChange: Sendable {
         self.password = try password.map { try call.hashed($0) }
     }
 
-    /// Refuses `null` for the list of second factors (`mfa.enrollments`), as the official emulator does before it looks
+    /// Refuses `null` for the list of second factors (`mfa.enrollments`), as the Firebase emulator does before it looks
     /// for the user. In production, `null` is the same as a missing field.
     static func checkSchema(_ call: FirebaseCall) throws(FirebaseError) {
         guard call.isInEmulatorMode, let mfa = try call.nested("mfa"), mfa.isNull("enrollments") else { return }
@@ -207,7 +207,7 @@ struct AdminChange: Sendable {
         return claims
     }
 
-    /// Makes the administrator's changes to `user`. Throws an error if the new address, phone number or identity
+    /// Makes the administrator's changes to `user`. Throws an error if the new e-mail address, phone number or identity
     /// belongs to a different user.
     func apply(to user: inout User, _ tables: inout Transaction) throws(FirebaseError) {
         if let email, email != user.email {
@@ -323,8 +323,7 @@ extension User {
 
 extension User {
     /// The greatest numbers of identities and of second factors that an administrator or an import may give a user.
-    /// Except for phone numbers as second factors, production's limits aren't documented; the official emulator has
-    /// none.
+    /// Production documents a limit only for phone numbers as second factors. The Firebase emulator has no limits.
     static let (linkLimit, factorLimit) = (100, 100)
 }
 

@@ -151,7 +151,8 @@ private struct AccountQuery: Sendable {
         return matches(tables, in: pool).count
     }
 
-    /// Returns the page of users that the search asks for. Users are sorted after the test world's lock is released.
+    /// Returns the users that the search asks for. They are sorted after the test world's lock is released, because
+    /// sorting many users takes long.
     func users(_ call: FirebaseCall) -> [User] {
         if case .everybody = condition, field == .userId, isAscending {
             let users = call.read { $0.users(of: call.pool, after: "", limit: offset + limit) }

@@ -2,23 +2,24 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// Settings of a project or tenant that are stored and returned as an administrator writes them.
-/// `passwordPolicyConfig`, `client.permissions`, `smsRegionConfig` and `recaptchaConfig` take effect. All others don't.
+/// Settings of a project or tenant that an administrator writes and reads back. Only `passwordPolicyConfig`,
+/// `client.permissions`, `smsRegionConfig` and `recaptchaConfig` take effect.
 ///
-/// A member that is false, zero or empty isn't returned, as in protobuf's JSON: `{"allowByDefault":
-/// {"disallowedRegions": []}}` comes back as `{"allowByDefault": {}}`. In `recaptchaConfig`, false is returned
-/// (firebase-admin-node, test/integration/auth.spec.ts, "updateProjectConfig() should resolve with the updated project
-/// config"). Recorded as `tenant/manage#create-phones` and `other-fields` (https://github.com/t-k/fireemu,
-/// conformance/auth-tenant-blocking-production.json and auth-config-sdk-production.json).
+/// Answers leave out members that are false, zero or empty, as in protobuf's JSON:
+/// `{"allowByDefault": {"disallowedRegions": []}}` comes back as `{"allowByDefault": {}}`. An exception is
+/// `recaptchaConfig`, where false is returned (firebase-admin-node, test/integration/auth.spec.ts,
+/// "updateProjectConfig() should resolve with the updated project config"). Recorded as `tenant/manage#create-phones`
+/// and `other-fields` (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json and
+/// auth-config-sdk-production.json).
 struct OtherSettings: Codable, Sendable {
     /// The greatest number of bytes of JSON in the settings of a project or tenant.
     private static let limit = 64 << 10
-    /// The greatest number of names in one path of an update mask. Each level costs stack, and no resource has as many
-    /// levels.
+    /// The greatest number of names in one path of an update mask. Each name costs stack, and no resource is nested as
+    /// deeply.
     private static let depthLimit = 32
 
-    /// The unions (`oneof` in protobuf) among the settings, each by the field that contains it. A message has at most
-    /// one member of a union, and setting one member removes the others.
+    /// The unions (`oneof` in protobuf) among the settings, by the name of the field that contains the union. A message
+    /// has at most one member of a union, and setting one member removes the others.
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig>
     private static let unions = [
         "smsRegionConfig": (
@@ -30,7 +31,6 @@ struct OtherSettings: Codable, Sendable {
 
     init(_ members: JSONObject = JSONObject()) { kept = CustomClaims(members) }
 
-    /// Reads the settings of a project or tenant in the seed.
     init(seeded fields: inout Fields) {
         var members = JSONObject()
         if let policy = fields.optional(
@@ -59,12 +59,11 @@ struct OtherSettings: Codable, Sendable {
     }
 
     var members: JSONObject { kept.object }
-    /// The bytes of the settings as JSON.
     var size: Int { kept.text?.utf8.count ?? 0 }
 
     subscript(name: String) -> JSONValue? { kept.object[name] }
 
-    /// Refuses a request's body that sets two members of a union. The error text is the one that
+    /// Refuses a request's body that sets two members of one protobuf `oneof`. The error text is the one that
     /// <https://github.com/t-k/fireemu> recorded.
     private static func checkUnions(_ given: JSONObject, of message: String) throws(FirebaseError) {
         for (field, union) in unions {
@@ -143,7 +142,7 @@ struct OtherSettings: Codable, Sendable {
         try SettingType.settings[field]?.read(value, at: "\(message).\(MessageFields.snakeCase(field))") ?? value
     }
 
-    /// Removes the other members of a union when the member at `path` has been set.
+    /// Removes all members of a union except the one at `path`, which has been set.
     private static func endOthers(of path: [String], in object: inout JSONObject) {
         guard path.count > 1, let union = unions[path[0]]?.members, union.contains(path[1]),
             case .object(var message)? = object[path[0]]
@@ -203,7 +202,7 @@ struct OtherSettings: Codable, Sendable {
 struct UpdateMask: Sendable {
     private let paths: [String]
 
-    /// Reads the update mask from a request's query. Its names are in camel case or have underscores.
+    /// Reads the update mask from a request's query, where field names are in camel case or have underscores.
     init(_ exchange: Exchange) {
         let query = exchange.request.queryForm
         self.init(query["updateMask"] ?? query["update_mask"] ?? "")
@@ -215,7 +214,7 @@ struct UpdateMask: Sendable {
         }
     }
 
-    /// Makes an update mask of the names of fields, which are in camel case.
+    /// Makes an update mask from field names in camel case.
     init(named fields: [String]) { paths = fields }
 
     /// The greatest number of paths in an update mask. No resource has as many fields.

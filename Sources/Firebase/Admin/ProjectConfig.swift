@@ -17,7 +17,7 @@ extension FirebaseProvider {
     }
 
     /// Returns a project's configuration in emulator mode. For a project that isn't in a seed, it has only the members
-    /// that a request to the official emulator can change.
+    /// that a request to the Firebase emulator can change.
     private func emulatedConfig(_ call: FirebaseCall) -> JSONObject {
         let project = call.project
         var signIn = JSONObject([("allowDuplicateEmails", .bool(!project.oneAccountPerEmail))])
@@ -103,7 +103,7 @@ extension FirebaseProvider {
     }
 
     /// Changes a project's configuration. A request without `updateMask` sets the fields in its body, and first resets
-    /// `signIn` and `emailPrivacyConfig`, as in the official emulator. What production does without `updateMask` isn't
+    /// `signIn` and `emailPrivacyConfig`, as in the Firebase emulator. What production does without `updateMask` isn't
     /// documented.
     func updateConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let settings = try change(call, UpdateMask(call.exchange))
@@ -118,8 +118,8 @@ extension FirebaseProvider {
         "passwordPolicyConfig", "mobileLinksConfig",
     ]
 
-    /// Sets the fields of a project's configuration that the update mask names. If `mask` is `nil`, it sets the fields
-    /// in the request's body.
+    /// Sets those fields of a project's configuration that the update mask names. If `mask` is `nil`, it sets all
+    /// fields in the request's body.
     func change(_ call: FirebaseCall, _ mask: UpdateMask?) throws -> ProjectSettings {
         let signIn = try call.nested("signIn")
         let duplicates = try signIn?.flag("allowDuplicateEmails")
@@ -187,7 +187,7 @@ extension FirebaseProvider {
     }
 
     /// Returns the blocking functions that the request sets; `nil` if it doesn't change `blockingFunctions`. In the
-    /// official emulator, an update without `updateMask` removes the functions.
+    /// Firebase emulator, an update without `updateMask` removes the functions.
     private func changedFunctions(
         of project: Project, _ call: FirebaseCall, _ mask: UpdateMask?, at now: Instant
     ) throws(FirebaseError) -> BlockingFunctions? {

@@ -12,7 +12,7 @@ import Worlds
 // conformance/auth-federation-production.json, programs provider-config/default-supported and provider-config/saml.
 
 /// An administrator's configuration of an identity provider in a project or tenant. The provider is one that Firebase
-/// knows by name, or a SAML provider. The configuration takes effect only if Understudy plays the provider, such as
+/// knows by name, or a SAML provider. The configuration takes effect only if Understudy simulates the provider, such as
 /// `google.com`. Other configurations are only stored and returned.
 struct ProviderConfig: PoolRow {
     /// The API's collection to which a provider configuration belongs. The raw value is the collection's name in paths.
@@ -55,16 +55,16 @@ struct ProviderConfig: PoolRow {
     let kind: Kind
     let id: String
     fileprivate(set) var settings = OtherSettings()
-    /// Whether an administrator has deleted the provider. The provider that the seed has with this ID is then ignored.
+    /// Whether an administrator has deleted the provider. If so, a provider with the same ID in the seed is ignored.
     fileprivate(set) var isDeleted = false
 
     var key: Key { Key(pool: pool, kind: kind, id: id) }
     var isEnabled: Bool { settings["enabled"]?.bool ?? false }
 
-    /// Returns the prefix by which the sorted index finds all provider configurations of a collection.
+    /// Returns the common prefix of the sort keys of a collection's provider configurations.
     static func place(_ kind: Kind, in pool: UserPool) -> String { "\(pool.keyText)\0\(kind.rawValue)\0" }
 
-    /// Returns the identity provider that the configuration describes; `nil` for one that Understudy doesn't play.
+    /// The identity provider that the configuration describes; `nil` if Understudy doesn't simulate it.
     var source: (any KnownSource)? {
         guard kind == .known, !isDeleted, let type = IdentitySources.source(id) else { return nil }
         return ProviderConfig.source(type, settings.members, isEnabled: isEnabled)
@@ -84,7 +84,7 @@ struct ProviderConfig: PoolRow {
         return LocatedJSON(.object(seed), file: "")
     }
 
-    /// Checks that the settings of an administrator are complete and valid for the provider.
+    /// Checks that an administrator's settings for an identity provider are complete and valid.
     private static func check<Source: KnownSource>(_ type: Source.Type, _ config: JSONObject) throws(FirebaseError) {
         guard let issue = Source.schema.issues(in: seed(type, config)).first else { return }
         throw FirebaseError(
@@ -103,7 +103,7 @@ struct ProviderConfig: PoolRow {
         return body
     }
 
-    /// Sets the fields of a provider configuration that the update mask names, and checks that the settings are
+    /// Sets those fields of a provider configuration that the update mask names, and checks that the settings are
     /// complete.
     fileprivate mutating func change(_ call: FirebaseCall, _ mask: UpdateMask, now: String) throws(FirebaseError) {
         try settings.change(call, of: kind.rawValue, mask, fields: kind.fields, now: now)
@@ -128,8 +128,8 @@ struct ProviderConfig: PoolRow {
 }
 
 extension Transaction {
-    /// Adds a new provider configuration. Error texts call such configurations `kinds`. `detail` is the text behind the
-    /// error code `CONFIGURATION_EXISTS`.
+    /// Adds a new provider configuration. Error texts name its type by the plural noun `kinds`, and have `detail` after
+    /// the code `CONFIGURATION_EXISTS`.
     ///
     /// - Throws: `CONFIGURATION_EXISTS`, `QUOTA_EXCEEDED`.
     fileprivate mutating func add<Config: PoolRow>(
@@ -152,8 +152,8 @@ extension Transaction {
 }
 
 extension FirebaseCall {
-    /// The greatest number of provider configurations of one kind in a project or tenant, not counting the seed's.
-    /// Production's quota isn't documented.
+    /// The greatest number of provider configurations of one kind in a project or tenant, not counting those in the
+    /// seed. Production's quota isn't documented.
     fileprivate static let configLimit = 100
 
     /// The number of provider configurations in one page of a list. It is the request's `pageSize`, but at most 100,
@@ -185,7 +185,7 @@ extension FirebaseCall {
 }
 
 extension FirebaseProvider {
-    /// The API's methods for the provider configurations of a project or tenant, in version 2.
+    /// The methods of Identity Toolkit v2 for the provider configurations of a project or tenant.
     var providerConfigMethods: [(method: String, path: String, run: Method)] {
         ProviderConfig.Kind.allCases.flatMap { kind -> [(method: String, path: String, run: Method)] in
             [
@@ -218,7 +218,6 @@ extension FirebaseProvider {
         return ProviderConfig(pool: call.pool, kind: .known, id: id, settings: OtherSettings(members))
     }
 
-    /// Returns the provider configuration that the request's path names.
     private func knownConfig(_ kind: ProviderConfig.Kind, _ call: FirebaseCall) throws(FirebaseError) -> ProviderConfig
     {
         let id = call.exchange.parameters["config"] ?? ""
@@ -345,7 +344,7 @@ struct OAuthIdpConfig: PoolRow {
 
     var key: Key { Key(pool: pool, id: id) }
 
-    /// Returns the prefix by which the sorted index finds all OpenID providers of a project or tenant.
+    /// Returns the common prefix of the sort keys of a project's or tenant's OpenID providers.
     static func place(in pool: UserPool) -> String { "\(pool.keyText)\0" }
 
     /// Whether a text is a valid ID of an OpenID provider, such as `oidc.corp`. Production's limit of the length isn't
@@ -378,8 +377,8 @@ extension OAuthIdpConfig {
             clientID: seeded.clientID, clientSecret: seeded.clientSecret, usesCode: seeded.usesCode)
     }
 
-    /// Sets those fields of an OpenID provider for which `isNamed` returns true, to their values in the request's body.
-    /// A field that the body lacks is cleared, except `responseType`.
+    /// Sets those fields of an OpenID provider for which `isNamed` returns true. Their values are in the request's
+    /// body. A field that the body lacks is cleared, except `responseType`.
     fileprivate mutating func change(_ call: FirebaseCall, _ isNamed: (String) -> Bool) throws(FirebaseError) {
         if isNamed("displayName") { displayName = try call.text("displayName") }
         if isNamed("enabled") { isEnabled = try call.flag("enabled") ?? false }
@@ -428,7 +427,6 @@ extension OAuthIdpConfig {
 }
 
 extension FirebaseProvider {
-    /// Returns the OpenID provider that the request's path names.
     private func openIDConfig(_ call: FirebaseCall) throws(FirebaseError) -> OAuthIdpConfig {
         let id = call.exchange.parameters["config"] ?? ""
         let config = call.read { $0.find(OAuthIdpConfig.self, OAuthIdpConfig.Key(pool: call.pool, id: id)) }

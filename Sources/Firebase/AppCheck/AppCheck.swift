@@ -312,7 +312,6 @@ extension FirebaseCall {
         return FirebaseAnswer(["challenge": challenge, "ttl": "\(AppCheck.limitedLifetime.seconds)s"])
     }
 
-    /// Uses up the App Check challenge that the request names. A challenge works once.
     fileprivate func spendChallenge() throws {
         let challenge = try required("challenge")
         let found = try update { tables in

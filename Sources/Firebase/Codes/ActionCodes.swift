@@ -25,10 +25,6 @@ extension FirebaseCall {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the mail to which a code (`oobCode`) of a project or tenant belongs, if the code is still valid and of
-    /// one of the given kinds.
-    ///
-    /// - Throws: `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE`.
     fileprivate func mail(
         _ code: String, _ kinds: [OutOfBandCode.Kind], in pool: UserPool
     ) throws(FirebaseError) -> OutOfBandCode {
@@ -65,8 +61,8 @@ extension OutOfBandCode.Kind {
         .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
     ]
 
-    /// Production's error code for a mailed code whose user changed the address after the mail was sent; `nil` for
-    /// kinds of codes that still work after such a change.
+    /// Production's error code for a mailed code whose user changed the e-mail address after the mail was sent; `nil`
+    /// for kinds of codes that still work after such a change.
     fileprivate var errorAfterMove: String? {
         switch self {
         case .passwordReset: "USER_NOT_FOUND"
@@ -85,7 +81,6 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Transaction {
-    /// Marks a mailed code (`oobCode`) as used, because it works once.
     fileprivate mutating func use(_ code: String, _ kind: OutOfBandCode.Kind, in pool: UserPool) throws(FirebaseError) {
         var mail = try mail(code, [kind], in: pool)
         mail.isUsed = true
@@ -124,8 +119,8 @@ extension FirebaseProvider {
         return FirebaseAnswer(body: body)
     }
 
-    /// Applies a mailed code (`oobCode`) of `accounts:update`. The code verifies, changes or recovers the user's
-    /// address, or removes a second factor.
+    /// Applies the mailed code (`oobCode`) in a request to `accounts:update`. The code verifies, changes or recovers
+    /// the user's address, or removes a second factor.
     func applyCode(_ call: FirebaseCall, _ code: String) throws -> FirebaseAnswer {
         let mail = try call.mail(code, OutOfBandCode.Kind.applied)
         let user = try apply(mail, call) { user, tables in
@@ -141,7 +136,7 @@ extension FirebaseProvider {
                 let other = tables.user(email: wanted, in: call.pool)
                 guard other == nil || other?.key == user.key else {
                     throw FirebaseError(
-                        "EMAIL_EXISTS", because: "another user has taken the e-mail address in the meantime")
+                        "EMAIL_EXISTS", because: "another user has taken the e-mail address since the mail was sent")
                 }
                 if mail.kind == .verifyAndChangeEmail, user.initialEmail == nil { user.initialEmail = user.email }
                 user.email = wanted

@@ -95,7 +95,7 @@ extension FirebaseProvider {
     private static let placeholder = "NEW_PASSWORD_HERE"
 
     /// Answers a program that follows a password reset link: the JSON says how to send the new password, as in the
-    /// official emulator.
+    /// Firebase emulator.
     private func passwordTemplate(of mail: OutOfBandCode, isPlaceholder: Bool) -> Response {
         let fault =
             isPlaceholder

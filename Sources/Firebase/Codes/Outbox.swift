@@ -26,8 +26,8 @@ struct OutOfBandCode: PoolRow {
         /// The kinds of mails with a code that a client may request.
         static let requested: [Kind] = allCases.filter { $0 != .revertSecondFactorAddition }
 
-        /// Reads the kind of mail in a request. It is given by its name or by its number, because protobuf's JSON
-        /// allows both for an enumeration, and the Android SDK sends numbers.
+        /// Reads the kind of mail that a request asks for. It is given by its name or by its number, because protobuf's
+        /// JSON allows both for an enumeration, and the Android SDK sends numbers.
         /// <https://protobuf.dev/programming-guides/json/>
         init?(request text: String) {
             let numbers: [String: Kind] = [
@@ -65,16 +65,14 @@ struct OutOfBandCode: PoolRow {
     let kind: Kind
     let email: String
     var newEmail: String?
-    /// The ID of the user for whom the code was made; `nil` for a sign-in link that works for any user with the
-    /// address. The user may have another address when the code is used. The code stops working when the user is
-    /// deleted.
+    /// The ID of the user for whom the code was made, who may have changed the e-mail address since. It is `nil` for a
+    /// sign-in link that works for any user with the address. The code stops working when the user is deleted.
     var localId: String?
     /// The ID of the second factor that the code removes.
     var factor: String?
     var link: String
     let expires: Instant
-    /// A description of what a provider's mail relay did with the mail; `nil` if the recipient's address isn't one of a
-    /// relay.
+    /// A description of what a provider's mail relay did with the mail; `nil` if the mail didn't go through a relay.
     var delivery: String?
     var isUsed = false
 

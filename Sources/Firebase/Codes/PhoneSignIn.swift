@@ -69,7 +69,7 @@ extension FirebaseCall {
     }
 
     /// Checks a code that was sent by text message, and returns the phone number to which it was sent. A code works
-    /// once, except that the code of a test number works again for a second factor, as in production.
+    /// once. As a second factor, the code of a test phone number works any number of times, as in production.
     func verifyCode(session: String?, code: String?, isSecondFactor: Bool = false) throws -> String {
         guard let session else { throw FirebaseError.missing("sessionInfo") }
         guard let code else { throw FirebaseError.missing("code") }
@@ -178,7 +178,7 @@ private struct PhoneSignIn: Sendable {
 
     func decide(_ tables: inout Transaction, _ creation: Creation, _ pool: UserPool) throws(FirebaseError) -> Decision {
         let unknown = FirebaseError(
-            "USER_NOT_FOUND", because: "no user has this phone number, and reauthentication doesn't create one")
+            "USER_NOT_FOUND", because: "no user has this phone number: a reauthentication creates no user")
         let owner = tables.user(phoneNumber: phoneNumber, in: pool)
         if let owner, owner.disabled {
             throw FirebaseError("USER_DISABLED", because: "the user with this phone number is disabled")
@@ -268,7 +268,7 @@ enum PhoneNumber {
 
     /// The greatest length of a phone number with its separators. No real number is as long.
     private static let longest = 64
-    /// The digits of a telephone's keys on which the letters from A to Z are printed.
+    /// For each letter from A to Z, the digit of the telephone key on which it is printed.
     private static let keys = Array("22233344455566677778889999".utf8)
 }
 
@@ -302,7 +302,6 @@ struct SMSRegions: Sendable {
     }
 }
 
-/// The regions to whose phone numbers the seed lets a project or tenant send text messages.
 struct SeededSMSRegions: SchemaObject {
     private static let region = TextRule(about: "a region of ISO 3166, two capital letters", pattern: "[A-Z]{2}") {
         $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x41...0x5A).contains($0) }

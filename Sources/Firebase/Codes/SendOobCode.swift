@@ -99,7 +99,7 @@ extension FirebaseProvider {
 
     private struct Recipient: Sendable {
         let email: String
-        /// The user who has the recipient's address; `nil` if there is none.
+        /// The user with the recipient's address; `nil` if no user has it.
         let user: User?
         /// Whether a mail is sent to the address. It is `false` if no user has the address and the answer must not
         /// reveal this.
@@ -212,7 +212,7 @@ extension OutOfBandCode.Kind {
 // `mobile-links` (https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json). The official emulator
 // knows no such links. That a browser without the app is led on to the link isn't documented.
 
-/// The settings in a request for a mail whose link opens an app.
+/// A request's settings for a mail whose link opens an app.
 struct MobileLink {
     /// The domain of the link that opens the app.
     private let domain: String

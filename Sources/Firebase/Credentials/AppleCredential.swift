@@ -10,7 +10,6 @@ import Time
 // Quirks: an access_token that is present but empty is an "Invalid OAuth response". The name is sent by the client, the
 // first time only; there is never a photo.
 
-/// The identity provider apple.com as a Firebase project has configured it.
 struct AppleSource: KnownSource {
     static let id = "apple.com"
     static let title = "Apple"

@@ -16,7 +16,6 @@ struct CodeRedemption: Sendable {
     /// The name of the token endpoint in Firebase's error texts; `nil` if the texts contain the endpoint's URL instead.
     var phrase: String?
 
-    /// Redeems an authorization code at the token endpoint, and returns the endpoint's answer.
     func tokens(
         code: String, redirectURI: String?, client: String, secret: String, in call: FirebaseCall
     ) async throws(FirebaseError) -> JSONObject {
@@ -64,7 +63,7 @@ extension FirebaseError {
 }
 
 extension Response {
-    /// A colon and the reason why a provider refused Firebase's request. It is appended to Firebase's own diagnosis,
-    /// and is empty if the provider gave no reason.
+    /// A colon and the reason why a provider refused Firebase's request, for the end of a diagnosis; empty if the
+    /// provider gave no reason.
     var becauseOfDiagnosis: String { header(Diagnosis.headerName).map { ": \($0)" } ?? "" }
 }

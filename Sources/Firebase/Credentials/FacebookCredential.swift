@@ -6,7 +6,6 @@ import EmulatorCore
 // A credential of facebook.com: an access token; from Limited Login an ID token with the raw nonce; or a code from the web
 // flow. https://firebase.google.com/docs/auth/ios/facebook-login
 
-/// The identity provider facebook.com as a Firebase project has configured it.
 struct FacebookSource: ClientSource {
     static let id = "facebook.com"
     static let title = "Facebook"
@@ -106,8 +105,8 @@ struct FacebookSource: ClientSource {
         return identity
     }
 
-    /// Returns a Facebook profile and the granted permissions as Firebase passes them on to the app, in production's
-    /// order. `details` are members of the profile that need further permissions:
+    /// Returns a Facebook profile and the granted permissions as Firebase passes them on to the app. The members have
+    /// the same order as in production. `details` are members of the profile that need further permissions:
     /// <https://github.com/firebase/firebase-js-sdk/issues/2158>.
     private static func rawUserInfo(_ user: JSONValue?, granted: [JSONValue], _ details: [String]) -> String {
         var info = JSONObject()

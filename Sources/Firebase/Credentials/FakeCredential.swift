@@ -11,7 +11,7 @@ import EmulatorCore
 // daemon's own address without a look at its signature, as in the official emulator.
 
 extension FirebaseProvider {
-    /// Reads a credential of the official emulator's "fake" kind: an unsigned token, or claims as JSON. Returns `nil`
+    /// Reads a credential of the Firebase emulator's "fake" kind: an unsigned token, or claims as JSON. Returns `nil`
     /// for any other credential.
     func fakeIdentity(
         _ credential: Credential, _ call: FirebaseCall, isConfigured: Bool
@@ -67,13 +67,12 @@ extension FirebaseProvider {
     }
 }
 
-/// Returns a JWT without its signature, up to and including the last dot.
 private func withoutSignature(_ token: String) -> String {
     token.lastIndex(of: ".").map { String(token[...$0]) } ?? token
 }
 
 extension FederatedIdentity {
-    /// Sets the profile members that Google sends for a real credential, from the claims of a fake credential.
+    /// Fills in the profile that Google sends for a real credential, from the claims of a fake one.
     fileprivate mutating func setGoogleProfile(_ claims: JSONObject) {
         firstName = claims["given_name"]?.string
         lastName = claims["family_name"]?.string

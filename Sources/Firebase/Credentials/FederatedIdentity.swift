@@ -8,7 +8,7 @@ struct FederatedIdentity: Codable, Sendable {
     /// The person's user ID at the identity provider.
     let rawId: String
     var email: String?
-    /// Whether the identity provider says that the person's address is verified.
+    /// Whether the identity provider says that the person's e-mail address is verified.
     var isEmailVerified = false
     var displayName: String?
     var firstName: String?
@@ -26,15 +26,15 @@ struct FederatedIdentity: Codable, Sendable {
     private(set) var expiresIn: Int64?
     /// The nonce in the identity provider's ID token.
     var nonce: String?
-    /// The non-standard claims of the identity provider. They become the claim `firebase.sign_in_attributes` of the
-    /// user's ID tokens.
+    /// The non-standard claims that the identity provider sent about the person. They become the claim
+    /// `firebase.sign_in_attributes` of the user's ID tokens.
     var attributes = CustomClaims()
-    /// Whether the credential was one of the official emulator's "fake" ones, whose claims are believed without a
+    /// Whether the credential was one of the Firebase emulator's "fake" ones, whose claims are believed without a
     /// signature.
     var isFake = false
 
-    /// Whether Firebase believes that the address belongs to this person, because the identity provider is trusted to
-    /// verify addresses.
+    /// Whether Firebase believes that the e-mail address belongs to this person, because it trusts the identity
+    /// provider to verify addresses.
     var isTrusted: Bool {
         guard email != nil else { return false }
         return isFake ? isEmailVerified : User.isTrusted(providerId, email: email, isVerified: isEmailVerified)
@@ -51,7 +51,8 @@ struct FederatedIdentity: Codable, Sendable {
             screenName: screenName)
     }
 
-    /// Stores the refresh token and the lifetime from the answer of the identity provider's token endpoint.
+    /// Stores the refresh token and the access token's lifetime from an answer of the identity provider's token
+    /// endpoint.
     mutating func keep(_ answer: JSONObject) {
         refreshToken = answer["refresh_token"]?.string
         expiresIn = answer["expires_in"]?.integer

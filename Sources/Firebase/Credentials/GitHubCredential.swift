@@ -9,7 +9,6 @@ import EmulatorCore
 // Quirks: GitHub's own check of the token comes first, with the project's client ID and secret, so a token of another
 // app, an expired one and an authorization code all end in GitHub's 404.
 
-/// The identity provider github.com as a Firebase project has configured it.
 struct GitHubSource: ClientSource {
     static let id = "github.com"
     static let title = "GitHub"
@@ -43,7 +42,7 @@ struct GitHubSource: ClientSource {
     static func federatedID(_ rawID: String) -> String { "http://github.com/\(rawID)" }
 
     /// Returns GitHub's authorization endpoint with the fields of the request. Without `scopes`, Firebase asks for the
-    /// person's addresses (`user:email`), which isn't documented.
+    /// person's e-mail addresses (`user:email`), which isn't documented.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
         WebAuthorization(
             host: "github.com", path: "/login/oauth/authorize",

@@ -9,7 +9,6 @@ import EmulatorCore
 // Quirks: Google's own tokeninfo checks the tokens. As far as is documented, a nonce in a Google ID token isn't
 // compared with anything.
 
-/// The identity provider google.com as a Firebase project has configured it.
 struct GoogleSource: KnownSource {
     static let id = "google.com"
     static let title = "Google"

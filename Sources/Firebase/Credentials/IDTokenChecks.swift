@@ -14,9 +14,8 @@ struct IDTokenRule: Sendable {
     /// The host and the path at which the identity provider publishes its signing keys.
     let keys: (host: String, path: String)
     let issuers: [String]
-    /// The audiences that an ID token may have. Error texts name the first.
+    /// The audiences that an ID token may have. Error texts name the first one.
     let audiences: [String]
-    /// The signature algorithms that an ID token may have.
     var algorithms: [Algorithm] = [.rs256]
 }
 
@@ -28,8 +27,7 @@ final class KeySetCache: WorldCache {
     private static let limit = 16
     private let sets = Mutex<[String: (text: [UInt8], keys: KeySet)]>([:])
 
-    /// Returns the keys of the JSON document `text`, from the cache if possible. `place` is the document's host and
-    /// path.
+    /// Returns the keys in the key set `text`, from the cache if possible. `place` is the key set's host and path.
     func keys(_ place: String, _ text: [UInt8]) -> KeySet {
         if let known = sets.withLock({ $0[place] }), known.text == text { return known.keys }
         let keys = KeySet((try? JSONValue(parsing: text, limits: .answer)) ?? .null)

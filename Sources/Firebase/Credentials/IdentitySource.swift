@@ -21,9 +21,9 @@ protocol KnownSource: IdentitySource, SchemaObject {
     static var id: String { get }
     /// The identity provider's name in texts, such as "GitHub".
     static var title: String { get }
-    /// The sentence about the identity provider's settings in the reference of seeds.
+    /// The sentence about the identity provider's settings in the documentation of seeds.
     static var about: String { get }
-    /// The owner, in the daemon's key ring, of the keys that sign the identity provider's tokens.
+    /// The owner of the keys with which the identity provider signs tokens; `nil` if it signs none.
     static var keyOwner: KeyOwner? { get }
     /// The bundle IDs of the apps in which people sign in natively. If there are any, a sign-in in the browser returns
     /// only to these apps.
@@ -33,7 +33,7 @@ protocol KnownSource: IdentitySource, SchemaObject {
     static func check(_ settings: LocatedJSON, _ references: inout SeedReferences)
     /// Returns the URL that Firebase's answers have in `federatedId` for a user ID at the identity provider.
     static func federatedID(_ rawID: String) -> String
-    /// Whether Firebase trusts the identity provider to have verified the given address.
+    /// Whether Firebase trusts the identity provider to have verified the given e-mail address.
     /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>
     static func isTrusted(email: String?, isVerified: Bool) -> Bool
     /// Sends a mail through the identity provider's mail relay. Returns `nil` if the recipient's address isn't one of
@@ -110,7 +110,7 @@ protocol RevokingSource: KnownSource {
     func revoke(_ token: String, type: String, in call: FirebaseCall) async throws
 }
 
-/// The result of sending a mail to an address of an identity provider's mail relay.
+/// The result of sending a mail through an identity provider's mail relay.
 struct RelayedMessage: Sendable {
     /// The person's own address, to which the relay forwarded the mail; `nil` if the relay refused the mail.
     let forwardedTo: String?
@@ -164,7 +164,7 @@ extension FirebaseProvider {
     }
 }
 
-/// The list of the identity providers that Firebase knows by name and Understudy plays.
+/// The list of the identity providers that Firebase knows by name and Understudy simulates.
 enum IdentitySources {
     static let all: [any KnownSource.Type] = [
         AppleSource.self, GitHubSource.self, GoogleSource.self, FacebookSource.self, MicrosoftSource.self,

@@ -10,7 +10,6 @@ import JSON
 // address is the user principal name (https://github.com/firebase/firebase-js-sdk/issues/9229), and never verified.
 // There is no photo.
 
-/// The identity provider microsoft.com as a Firebase project has configured it.
 struct MicrosoftSource: ClientSource {
     static let id = "microsoft.com"
     static let title = "Microsoft"

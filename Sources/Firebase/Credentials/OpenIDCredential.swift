@@ -166,7 +166,6 @@ struct OpenIDSource: IdentitySource {
     }
 }
 
-/// An OpenID provider that the seed gives to a Firebase project or tenant.
 struct SeededOpenIDProvider: SchemaObject {
     let isEnabled: Bool
     let displayName: String?

@@ -11,7 +11,7 @@ import Worlds
 // Quirks: it has the users of one project, and doesn't name the project. A tenant is known only by the file of its
 // users: its settings aren't exported, and the import makes it with everything enabled.
 
-/// The users and settings of a Firebase project, read from an export of the official emulator.
+/// The users and settings of a Firebase project, read from an export of the Firebase emulator.
 struct AccountExport: ExportedData {
     /// The ID of the project into which the export is read: the default project.
     let project: String
@@ -21,17 +21,17 @@ struct AccountExport: ExportedData {
     let settings: ProjectSettings
     let digest: String
 
-    /// The name of the file in an export's directory that names the folders of the exported parts.
+    /// The name of an export's metadata file, which says in which folder the data of each emulator is.
     static let metadataName = "firebase-export-metadata.json"
-    /// The name of the folder into which the official emulator exports users.
+    /// The name of the folder into which the Firebase emulator exports users.
     static let folder = "auth_export"
     static let configName = "config.json"
 
-    /// Returns the name of the exported file with the users of a tenant; with the project's own users if `tenant` is
+    /// Returns the name of the exported file with a tenant's users, or with the project's own users if `tenant` is
     /// `nil`.
     static func accountsName(tenant: String?) -> String { tenant.map { "accounts-\($0).json" } ?? "accounts.json" }
 
-    /// Whether a file in an export's folder is one that an export of users writes.
+    /// Whether an export of users writes a file with this name.
     static func isPart(_ name: String) -> Bool { name == configName || isAccounts(name) }
 
     private static func isAccounts(_ name: String) -> Bool {
@@ -193,7 +193,7 @@ private struct AccountFiles {
     }
 }
 
-/// The IDs, addresses, phone numbers and identities of the users read so far from an export, to find duplicates.
+/// The IDs, e-mail addresses, phone numbers and identities of the users read so far from an export, to find duplicates.
 private struct KnownUsers {
     let oneAccountPerEmail: Bool
     private var ids: Set<String> = []
@@ -203,8 +203,8 @@ private struct KnownUsers {
 
     init(oneAccountPerEmail: Bool) { self.oneAccountPerEmail = oneAccountPerEmail }
 
-    /// Adds a user's ID, address, phone number and identities. Returns those that were added before, for an earlier
-    /// user or for this one.
+    /// Adds a user's ID, e-mail address, phone number and identities to the known ones. Returns those that were known
+    /// already, from an earlier user or from this one.
     mutating func insert(_ user: User) -> [String] {
         var found: [String] = []
         if !ids.insert(user.localId).inserted { found.append("the localId \"\(user.localId)\"") }
@@ -316,8 +316,7 @@ extension FirebaseProvider {
         return path
     }
 
-    /// Returns the metadata of an export with the folder of the exported users added. `known` is the metadata without
-    /// this folder.
+    /// Returns an export's metadata `known` with the folder of the exported users added.
     private static func metadata(over known: JSONObject, folder: String) -> JSONValue {
         var metadata = known
         if metadata["version"] == nil { metadata["version"] = "understudy" }
@@ -341,7 +340,6 @@ extension FirebaseProvider {
 }
 
 extension World {
-    /// Returns the IDs of all tenants of a project.
     fileprivate func tenants(of project: Project) -> [String] {
         let place = Tenant.place(of: project.id)
         var ids: [String] = []
@@ -372,7 +370,7 @@ extension World {
 }
 
 extension User {
-    /// The user as JSON for an export. Authenticator apps are in a field of our own, because the official emulator
+    /// The user as JSON for an export. Authenticator apps are in a field of our own, because the Firebase emulator
     /// can't read them among `mfaInfo` and skips unknown fields.
     fileprivate var exported: JSONValue {
         guard case .object(var user) = document(.shown, inEmulatorMode: true) else { return [:] }

@@ -12,8 +12,7 @@ import Worlds
 // in, even an administrator's, but not before a text to a test number. Production's answers were recorded in September
 // 2026: https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json, programs blocking/….
 
-/// The draft of a new user, for a transaction that creates one: the ID that the blocking function was told, and the
-/// function's changes.
+/// A new user in preparation: the ID that the blocking function was told, and the changes that the function made.
 struct Creation: Sendable {
     fileprivate var localId: String?
     fileprivate var change = FunctionChange()
@@ -23,7 +22,6 @@ struct Creation: Sendable {
         User(localId: localId ?? User.randomID(&tables.random), in: pool, now: tables.now)
     }
 
-    /// Applies the blocking function's changes to the new user.
     func finish(_ user: inout User) { change.apply(to: &user) }
 }
 
@@ -177,7 +175,7 @@ extension FirebaseCall {
                 "Error code: 47", status: 503, reason: "backendError",
                 because:
                     "the blocking function \(uri) failed with status \(answer.status): the app sees a function's own "
-                    + "message only for a status from 400 to 499, and not for 429")
+                    + "message only for a status from 400 to 499 except 429")
         }
         let text = String(decoding: answer.body, as: UTF8.self)
         let detail =

@@ -85,7 +85,8 @@ struct BlockingFunctions: SchemaObject, Codable {
         }
     }
 
-    /// Checks that the URL of a function in the seed is on this machine, or at a host in `allowedHosts` of `settings`.
+    /// Checks that the URL of a blocking function in the seed is on this machine, or at a host in `allowedHosts` of
+    /// `settings`.
     static func check(_ json: LocatedJSON, hosts settings: LocatedJSON?, _ references: inout SeedReferences) {
         let hosts = settings?["allowedHosts"]?.items.compactMap(\.string) ?? []
         guard let address = json.string.flatMap({ WebAddress($0) }), !isAllowed(address, hosts) else { return }
@@ -126,8 +127,8 @@ struct BlockingFunctions: SchemaObject, Codable {
         return body
     }
 
-    /// Returns the blocking functions after an administrator's change. Only the members of `blockingFunctions` for
-    /// whose path `names` is true are changed.
+    /// Returns the blocking functions after an administrator's change. A member of `blockingFunctions` is changed only
+    /// if `names` returns true for its path.
     ///
     /// - Throws: `INVALID_BLOCKING_FUNCTION`.
     func changed(
@@ -177,7 +178,7 @@ struct BlockingFunctions: SchemaObject, Codable {
 }
 
 extension FirebaseError {
-    /// Returns the error for an invalid blocking function, in the official emulator's form. Production's isn't
+    /// Returns the error for an invalid blocking function, in the Firebase emulator's form. Production's isn't
     /// documented.
     fileprivate static func invalidFunction(_ detail: String, _ reason: String) -> FirebaseError {
         FirebaseError("INVALID_BLOCKING_FUNCTION", "((\(detail)))", because: reason)
@@ -201,7 +202,6 @@ struct FunctionChange: Sendable {
     /// The claims that the blocking function adds to the ID tokens of this session only.
     private(set) var sessionClaims = JSONObject()
 
-    /// Makes an empty change, for a blocking function that changes nothing.
     init() {}
 
     /// Reads the JSON answer of a blocking function: `{"userRecord": {"updateMask": "displayName,…", "displayName":
@@ -261,7 +261,7 @@ struct FunctionChange: Sendable {
 }
 
 extension FirebaseError {
-    /// Returns the error for a blocking function whose answer is wrong. If only the official emulator's error text is
+    /// Returns the error for a blocking function whose answer is wrong. If only the Firebase emulator's error text is
     /// known, real hosts send this text, too.
     static func function(_ detail: String, _ reason: String, status: Int = 400) -> FirebaseError {
         FirebaseError(

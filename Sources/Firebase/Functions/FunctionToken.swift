@@ -16,7 +16,7 @@ struct SignInEvent: Sendable {
 }
 
 extension FirebaseCall {
-    /// The lifetime of the token that is sent to a blocking function, as in the official emulator.
+    /// The lifetime of the token that is sent to a blocking function, as in the Firebase emulator.
     private static let lifetime = TimeSpan.minutes(10)
 
     func functionToken(

@@ -98,7 +98,7 @@ struct EmailTemplate: Sendable {
 
 /// The values that replace the placeholders in a mail's template.
 struct Placeholders: Sendable {
-    /// The values by the names of the placeholders, which have no percent signs here.
+    /// The values by placeholder name, without the percent signs.
     let values: [String: String]
 
     /// The greatest size of a filled-in template in bytes, approximately. It bounds a template that repeats a long

@@ -8,8 +8,8 @@ import Worlds
 
 /// A passkey: an authenticator's credential with which a user can sign in.
 struct Passkey: Codable, Sendable {
-    /// The passkey's credential ID in base64url. A fake passkey, which test suites for the official emulator send, has
-    /// any text.
+    /// The passkey's credential ID in base64url. A fake passkey, which test suites for the Firebase emulator send, may
+    /// have any text.
     let id: String
     let name: String
     /// The passkey's public key in COSE form, in base64url; `nil` for a fake passkey, which is accepted without a

@@ -12,7 +12,7 @@ import WebAuthn
 
 extension FirebaseProvider {
     /// The `timeout` in the WebAuthn options, in milliseconds: the time for which the browser waits for the person. It
-    /// is as in the official emulator.
+    /// is as in the Firebase emulator.
     static let passkeyTimeout: JSONValue = 60_000
 
     func startPasskeyEnrollment(_ call: FirebaseCall) throws -> FirebaseAnswer {

@@ -96,7 +96,7 @@ struct PasskeyResponse: Sendable {
         response = try fields.nested("response") ?? attestation ?? assertion
     }
 
-    /// Whether the authenticator's answer has an ID and nothing else. The official emulator accepts such fake passkeys.
+    /// Whether the authenticator's answer has an ID and nothing else. The Firebase emulator accepts such fake passkeys.
     var isFake: Bool { response == nil }
 
     /// Returns the `clientDataJSON` of an authenticator's answer.
@@ -190,7 +190,7 @@ extension FirebaseCall {
     }
 
     /// Returns the error for a passkey that a user already has. The code is the one that the web SDK knows; in emulator
-    /// mode it is the official emulator's.
+    /// mode it is the Firebase emulator's.
     func passkeyExists() -> FirebaseError {
         FirebaseError(
             isInEmulatorMode ? "CREDENTIAL_ALREADY_IN_USE" : "PASSKEY_EXISTS",
@@ -198,14 +198,14 @@ extension FirebaseCall {
     }
 
     /// Returns the error for a passkey that no user has. The code is the one that the web SDK knows; in emulator mode
-    /// it is the official emulator's.
+    /// it is the Firebase emulator's.
     func unknownPasskey(_ id: String) -> FirebaseError {
         FirebaseError(
             isInEmulatorMode ? "PASSKEY_CREDENTIAL_NOT_FOUND" : "PASSKEY_ENROLLMENT_NOT_FOUND",
             because: "no user of the project has the passkey \(Diagnosis.quote(id))")
     }
 
-    /// Returns the error for the deletion of a passkey that doesn't exist; `nil` in emulator mode, because the official
+    /// Returns the error for the deletion of a passkey that doesn't exist; `nil` in emulator mode, because the Firebase
     /// emulator ignores such a deletion.
     func missingPasskey() -> FirebaseError? { isInEmulatorMode ? nil : unknownPasskey("that is to be deleted") }
 }

@@ -70,7 +70,6 @@ struct Recaptcha: Sendable {
         return Recaptcha.siteKey(key?["key"]?.string) ?? Recaptcha.ownKey(of: project, platform)
     }
 
-    /// Returns all reCAPTCHA site keys in the settings of a project or tenant.
     static func siteKeys(in settings: OtherSettings) -> Set<String> {
         Set((settings["recaptchaConfig"]?["recaptchaKeys"]?.array ?? []).compactMap { siteKey($0["key"]?.string) })
     }
@@ -112,7 +111,7 @@ struct Recaptcha: Sendable {
     /// Checks the reCAPTCHA settings that an administrator wants to set. The error texts were recorded as
     /// `recaptcha#…`.
     ///
-    /// - Parameter isStrict: Whether site keys and the state for phones are checked, too. The official emulator stores
+    /// - Parameter isStrict: Whether site keys and the state for phones are checked, too. The Firebase emulator stores
     ///   them unchecked.
     static func check(setting config: JSONValue, of project: Project, isStrict: Bool) throws(FirebaseError) {
         for (list, field, name) in [
@@ -172,7 +171,6 @@ extension Project {
     var recaptcha: Recaptcha { Recaptcha(self) }
 }
 
-/// The reCAPTCHA settings that the seed gives to a project or tenant.
 struct SeededRecaptcha: SchemaObject {
     private struct Keys: SchemaObject {
         let members: JSONValue
@@ -252,8 +250,9 @@ extension FirebaseProvider {
 }
 
 extension MessageFields {
-    /// Returns the name of an enumeration's value in a field, which may be a name or a number; `nil` if the field is
-    /// missing. The first of `names` means "unspecified". A number without a name is accepted, as in protobuf.
+    /// Returns the name of the enumeration value in a field; `nil` if the field is missing. The request may give the
+    /// value by name or by number. The first of `names` means "unspecified". A number without a name is accepted, as in
+    /// protobuf.
     fileprivate func choice(_ name: String, of names: [String], _ type: String) throws(FirebaseError) -> String? {
         guard let value = value(name), !value.isEmpty else { return nil }
         if names.contains(value) { return value }

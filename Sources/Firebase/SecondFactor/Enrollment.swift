@@ -225,10 +225,10 @@ extension FirebaseProvider {
             kind: .totp(pending.secret), session: session, step: try call.step(ofCode: code, pending.secret))
     }
 
-    /// Returns the authenticator app's enrolment with the `sessionInfo` given as `session`, if it can still be
-    /// completed.
+    /// Returns the pending enrolment of an authenticator app. `session` is the enrolment's `sessionInfo`.
     ///
-    /// Recorded as `totp/enroll#finalize-again` and `lifetime#aged-session-t930`.
+    /// - Throws: An error if the enrolment can't be completed any more. Recorded as `totp/enroll#finalize-again` and
+    ///   `lifetime#aged-session-t930`.
     private static func pendingSecret(
         _ session: String, _ call: FirebaseCall, _ tables: borrowing some TableReading & ~Copyable
     ) throws(FirebaseError) -> PendingSecret {
@@ -260,18 +260,18 @@ struct FactorRequest: Sendable {
     let displayName: String?
     let enrolledAt: Instant?
 
-    /// The origin of the enrolment IDs of an administrator's second factors for a user.
+    /// Whether an administrator's request chooses the enrolment IDs of a user's second factors.
     enum IDs {
         /// New enrolment IDs are made, whatever IDs the request has. This is for new users, who have no second factors
         /// yet.
         case made
-        /// The enrolment IDs are those in the request. A factor without an ID gets a new one, which the official
+        /// The enrolment IDs are those in the request. A factor without an ID gets a new one, which the Firebase
         /// emulator doesn't do.
         case given
     }
 
     /// Reads a request's list of second factors. A phone number that occurs twice counts once. Production's errors were
-    /// recorded as `admin-factors#admin-set-invalid-phone-ia` and `interactions#admin-set-six-factors`. The official
+    /// recorded as `admin-factors#admin-set-invalid-phone-ia` and `interactions#admin-set-six-factors`. The Firebase
     /// emulator has its own error codes and no limit.
     ///
     /// - Throws: `INVALID_PHONE_NUMBER`, `SECOND_FACTOR_LIMIT_EXCEEDED`, `DUPLICATE_MFA_ENROLLMENT_ID`; in emulator

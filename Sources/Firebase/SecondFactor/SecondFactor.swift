@@ -37,9 +37,9 @@ struct SecondFactor: Codable, Sendable {
         }
     }
 
-    /// Returns the second factor as JSON. If `isMasked` is true, which it is for a caller who has passed only the first
-    /// factor, the phone number is masked except for its end. In emulator mode an unmasked number is given twice, as in
-    /// the official emulator. Production's times have six digits after the second, or none (`sms#lookup-new-token`,
+    /// Returns the second factor as JSON. For a caller who has passed only the first factor, `isMasked` is true, and
+    /// only the end of the phone number is shown. In emulator mode an unmasked number is given twice, as in the
+    /// Firebase emulator. In production, times have six digits after the second, or none (`sms#lookup-new-token`,
     /// `admin-factors#admin-lookup-imported`).
     func document(isMasked: Bool, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
         var info = JSONObject(["mfaEnrollmentId": id, "displayName": displayName])
@@ -190,7 +190,6 @@ struct MFAConfig: Codable, Sendable {
 
     static let phone = "PHONE_SMS"
 
-    /// Whether any of the multi-factor settings was set.
     var isSet: Bool { state != nil || !enabledProviders.isEmpty || apps != nil }
 
     /// The multi-factor settings with defaults for what isn't set. The default tolerance for authenticator apps is
@@ -204,7 +203,7 @@ struct MFAConfig: Codable, Sendable {
     }
 
     /// Returns the multi-factor settings in the form of Google's API. If `listsNone` is true, an empty
-    /// `enabledProviders` is included, as in the official emulator. A tolerance is left out if it is zero, as protobuf
+    /// `enabledProviders` is included, as in the Firebase emulator. A tolerance is left out if it is zero, as protobuf
     /// does (recorded as `config#write-adjacent-zero`), or if it wasn't set (firebase-admin-node,
     /// test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
     func document(listsNone: Bool) -> JSONObject {

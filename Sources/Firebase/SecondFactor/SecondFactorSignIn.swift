@@ -18,7 +18,7 @@ extension FirebaseCall {
         throw FirebaseError(
             "INVALID_CODE",
             because:
-                "the code isn't one that the authenticator app shows at the test world's time, or within \(mfa.adjacentIntervals) steps of 30 seconds of it"
+                "the code is wrong: send the one that the authenticator app shows at the test world's time (codes up to \(mfa.adjacentIntervals) steps of 30 seconds earlier or later are accepted, too)"
         )
     }
 }
@@ -30,9 +30,6 @@ extension FirebaseCall {
         isInEmulatorMode ? FirebaseError(code, because: reason) : .invalidArgument(reason)
     }
 
-    /// Returns the text in a field that a request for the second factor must have.
-    ///
-    /// - Throws: An error if the field is missing.
     fileprivate func requiredPart(_ name: String) throws(FirebaseError) -> String {
         if let text = try text(name) { return text }
         throw isInEmulatorMode ? .missing(name) : .invalidArgument("\(name) is missing")

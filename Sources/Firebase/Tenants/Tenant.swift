@@ -8,7 +8,6 @@ struct Tenant: Row {
     static let table = Table<Tenant>("firebase.tenant", sortedBy: order, size: { $0.size })
     static let order = SortedIndex<Tenant>("order") { [place(of: $0.project) + $0.id] }
 
-    /// The number of bytes of the tenant's settings.
     private var size: Int { others.size + (displayName?.utf8.count ?? 0) }
 
     fileprivate(set) var project: String
@@ -20,8 +19,8 @@ struct Tenant: Row {
     /// Whether the tenant is disabled: nobody may sign in, and administrators may not manage its users.
     var isDisabled = false
     var mfa = MFAConfig()
-    /// Whether answers hide which addresses exist in the tenant (email enumeration protection); `nil` if the project's
-    /// setting applies.
+    /// Whether answers hide which e-mail addresses exist in the tenant (email enumeration protection); `nil` if the
+    /// project's setting applies.
     var hidesEmails: Bool?
     /// The fixed one-time code of each phone number that is for tests only. In a tenant such numbers can be second
     /// factors.
@@ -40,11 +39,11 @@ struct Tenant: Row {
         ("disableAuth", \.isDisabled), ("enableAnonymousUser", \.allowsAnonymous),
     ]
 
-    /// Returns the prefix by which the sorted index finds all tenants of a project.
+    /// Returns the common prefix of the sort keys of a project's tenants.
     static func place(of project: String) -> String { "\(project)\0" }
 
     /// Returns the tenant in the API's form for administrators. In emulator mode it has `tenantId` and also the flags
-    /// that are false, as in the official emulator. Production returns only true flags. Recorded as `tenant/manage`
+    /// that are false, as in the Firebase emulator. Production returns only true flags. Recorded as `tenant/manage`
     /// (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json).
     func document(in call: FirebaseCall) -> JSONObject {
         var body = JSONObject([
@@ -79,7 +78,7 @@ struct DeletedTenant: Row {
 }
 
 extension Tenant {
-    /// Makes a tenant that exists only because a request named it, as in the official emulator. All of its sign-in
+    /// Makes a tenant that exists only because a request named it, as in the Firebase emulator. All of its sign-in
     /// methods are enabled.
     init(unconfigured id: String, of project: String) {
         self.init(
@@ -93,7 +92,7 @@ extension Project {
     ///
     /// In production, a tenant doesn't inherit the project's email enumeration protection, nor the permission for
     /// several users to have the same address (`tenant/inheritance#wrong-password-in-tenant`, `#create-dup-in-tenant`).
-    /// In the official emulator it inherits both.
+    /// In the Firebase emulator it inherits both.
     func within(_ tenant: Tenant, inEmulatorMode isInEmulatorMode: Bool) -> Project {
         var project = self
         let own = tenant.isSeeded ? seededTenant(tenant.id)?.providers : nil
@@ -109,7 +108,6 @@ extension Project {
     }
 }
 
-/// A tenant that the seed gives to a Firebase project.
 package struct SeededTenant: SchemaObject {
     /// The settings of the seeded tenant, still without the ID of its project.
     fileprivate let settings: Tenant
@@ -176,8 +174,6 @@ struct TenantProviders: SchemaObject {
         fields.optional(Source.id, .part(of: Source.self), "\(Source.title); what isn't said is as in the project's.")
     }
 
-    /// Makes the tenant's identity providers complete. `providers` are the identity providers that the seed gives to
-    /// the project. A setting that the tenant's provider lacks is taken from the project's provider.
     mutating func inherit(from providers: JSONValue?) {
         for (id, members) in differences {
             if let type = IdentitySources.source(id) {

@@ -11,7 +11,6 @@ import Time
 // conformance/auth-tenant-blocking-production.json, program tenant/manage.
 
 extension FirebaseProvider {
-    /// Returns the tenant that the request's path names.
     private func tenant(_ call: FirebaseCall) throws -> Tenant {
         try requireTenants(call)
         do {
@@ -22,7 +21,7 @@ extension FirebaseProvider {
         }
     }
 
-    /// Checks that the project allows tenants. Recorded as `tenant/switch-off`. The official emulator has no such
+    /// Checks that the project allows tenants. Recorded as `tenant/switch-off`. The Firebase emulator has no such
     /// setting.
     private func requireTenants(_ call: FirebaseCall) throws(FirebaseError) {
         guard !call.isInEmulatorMode, !call.project.allowsTenants else { return }
@@ -71,7 +70,7 @@ extension FirebaseProvider {
         let known = try tenant(call)
         let changed = try call.update { tables -> Tenant in
             guard var tenant = tables.find(Tenant.self, known.key) else {
-                throw FirebaseError.tenantNotFound(Diagnosis("the tenant was deleted in the meantime"))
+                throw FirebaseError.tenantNotFound(Diagnosis("another request has deleted the tenant"))
             }
             try tenant.change(call, UpdateMask(call.exchange), now: tables.now)
             tables.put(tenant)
@@ -121,7 +120,6 @@ extension Tenant {
             "hashConfig", "tenantId",
         ]
 
-    /// Sets the fields of the tenant that the update mask names.
     fileprivate mutating func change(_ call: FirebaseCall, _ mask: UpdateMask, now: Instant) throws(FirebaseError) {
         if !call.isInEmulatorMode, let name = call.fields.names.first(where: { !Tenant.fields.contains($0) }) {
             throw .unknownName(name, at: "tenant")
@@ -144,7 +142,7 @@ extension Tenant {
         isImplicit = false
     }
 
-    /// Checks the display name of a tenant. The official emulator accepts any name.
+    /// Checks the display name of a tenant. The Firebase emulator accepts any name.
     /// <https://cloud.google.com/identity-platform/docs/multi-tenancy-managing-tenants>
     private func check(_ name: String, _ call: FirebaseCall) throws(FirebaseError) {
         let isLong = (4...20).contains(name.utf8.count)
@@ -181,7 +179,7 @@ enum TestNumbers {
                 throw FirebaseError(
                     "INVALID_TESTING_PHONE_NUMBER",
                     because:
-                        "testPhoneNumbers must map phone numbers in E.164 format to codes, unlike \(Diagnosis.quote(number))"
+                        "testPhoneNumbers has an invalid member, \(Diagnosis.quote(number)): map phone numbers in E.164 format to codes of 1 to 16 bytes"
                 )
             }
             numbers[number] = code
@@ -191,7 +189,7 @@ enum TestNumbers {
 }
 
 extension FirebaseError {
-    /// Returns the error of the API for managing tenants when a tenant doesn't exist. Recorded as
+    /// Returns the error for a tenant that doesn't exist, as the API for managing tenants has it. Recorded as
     /// `tenant/manage#get-unknown`.
     fileprivate static func tenantNotFound(_ diagnosis: Diagnosis) -> FirebaseError {
         FirebaseError("TENANT_NOT_FOUND", status: 404, named: "NOT_FOUND", diagnosis: diagnosis)

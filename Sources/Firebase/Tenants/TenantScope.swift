@@ -148,7 +148,7 @@ extension FirebaseCall {
     }
 
     /// Whether the project or tenant allows a sign-in method. A project allows sign-in links in mails only if it allows
-    /// passwords. In production, a new project doesn't allow such links (`tenant/actions#link-no-tenant`). The official
+    /// passwords. In production, a new project doesn't allow such links (`tenant/actions#link-no-tenant`). The Firebase
     /// emulator has no such setting.
     private func allows(_ method: String) -> Bool {
         guard method == "emailLink" else { return project.isEnabled(method) == true }

@@ -73,7 +73,7 @@ extension FirebaseProvider {
         return try finish(exchange, flow, .success("\(project.handler)?\(query)"))
     }
 
-    /// Returns the name of an identity provider in a test's orders: `google` for the ID `google.com`.
+    /// Returns the name by which tests call an identity provider: `google` for the ID `google.com`.
     private static func name(ofProvider id: String) -> String? {
         IdentitySources.source(id).map { $0.title.lowercased() }
     }
@@ -184,7 +184,7 @@ extension FirebaseProvider {
             children: [.carrying(request)] + children)
     }
 
-    /// A script for the page of a fake sign-in. The page works without it, but tests for the official emulator's page
+    /// A script for the page of a fake sign-in. The page works without it, but tests for the Firebase emulator's page
     /// wait until the function `toggleForm` exists.
     private static let script: StaticString = """
         function toggleForm(isShown){if(isShown)document.getElementById('email-input').focus()}\
@@ -220,8 +220,8 @@ private struct FakePerson {
         return String(digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
-    /// Makes the description of a person who has signed in with an identity provider before. The address counts as
-    /// verified, as in the official emulator.
+    /// Makes the description of a person who has signed in with an identity provider before. The e-mail address counts
+    /// as verified, as in the Firebase emulator.
     init(_ link: User.Link) {
         rawId = link.rawId
         email = link.email ?? ""
@@ -260,7 +260,7 @@ private struct FakePerson {
         return claims
     }
 
-    /// The input fields of the form for a new person, filled in with the texts that were sent before.
+    /// The input fields of the form for a new person, filled in with the texts that the person has sent.
     var fields: [HTML] {
         func input(_ id: String, _ name: String, _ label: String, _ value: String, _ type: String) -> HTML {
             .tag(

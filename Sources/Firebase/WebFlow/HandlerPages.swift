@@ -328,7 +328,7 @@ extension FirebaseProvider {
     }
 
     /// Returns the name under which the handler's page and the SDK's frame store the result of a sign-in. It contains
-    /// the name of the test world, because the pages of all worlds have the same origin.
+    /// the name of the test world, because the pages of all test worlds have the same origin.
     static func storageKey(_ exchange: Exchange, apiKey: String, app: String) -> String {
         let world = exchange.address.world
         return "\(world == "default" ? "" : "~\(world):")\(apiKey):\(app)"

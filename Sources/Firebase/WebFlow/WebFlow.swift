@@ -6,7 +6,7 @@ import OAuth
 import Time
 import Worlds
 
-/// A sign-in in the browser that goes over Firebase's sign-in handler, or that the API method createAuthUri begins. It
+/// A sign-in in the browser that uses Firebase's sign-in handler, or that the API method `createAuthUri` begins. It
 /// ends when the client redeems the result with verifyAssertion.
 struct WebFlow: TokenRow {
     static let table = Table<WebFlow>("firebase.webFlow", limit: 10_000, indexes: [byPool], droppedAt: { $0.expires })
@@ -51,7 +51,6 @@ struct WebFlow: TokenRow {
 }
 
 extension WebFlow {
-    /// Makes a sign-in from the parameters in a request to the sign-in handler.
     init(_ form: Form, _ project: Project, in pool: UserPool, token: String, destination: Destination, now: Instant) {
         self.init(
             token: token, pool: pool, expires: now + WebFlow.lifetime, providerId: form["providerId"] ?? "",
@@ -82,7 +81,8 @@ extension FirebaseProvider {
         "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
     ]
 
-    /// Returns the URL that begins a sign-in at an identity provider. It leads to the provider that Understudy plays.
+    /// Returns the URL that begins a sign-in at an identity provider. It leads to the provider that Understudy
+    /// simulates.
     func authorizationURL(
         _ authorization: WebAuthorization, _ flow: WebFlow, custom: [(String, String)], _ exchange: Exchange
     ) -> String {
@@ -99,7 +99,7 @@ extension FirebaseProvider {
     /// Begins a sign-in in the browser, and returns the URL at the identity provider:
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/createAuthUri>
     ///
-    /// Quirks: a request with only an address gets the sign-in methods of that address, unless email enumeration
+    /// A request with only an e-mail address gets the sign-in methods of that address, unless email enumeration
     /// protection is on.
     func createAuthUri(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         var body = JSONObject(["kind": "identitytoolkit#CreateAuthUriResponse"])
@@ -140,7 +140,7 @@ extension FirebaseProvider {
 }
 
 extension FirebaseProvider {
-    /// Adds the sign-in methods of an address to the answer.
+    /// Adds the sign-in methods of an e-mail address to the answer.
     private func describe(_ address: String, _ call: FirebaseCall, _ body: inout JSONObject) {
         let user = call.read { tables in
             tables.user(email: address, in: call.pool)

@@ -9,8 +9,8 @@ struct AuthorizationRequest: CheckedAuthorization {
     var client: GitHubSection.App { app }
     /// The redirect URI of the request, or the app's first registered callback URL if the request has none.
     let redirectURI: String
-    /// The requested scopes. `nil` means that the parameter `scope` was missing, which requests the scopes that the
-    /// person has granted before. For a GitHub App, whose permissions are registered, it is never `nil`.
+    /// The requested scopes; `nil` if the parameter `scope` was missing. A request without it asks for the scopes that
+    /// the person has granted before. For a GitHub App, whose permissions are registered, the scopes are never `nil`.
     let scopes: GitHubScopes?
     let wantsRefreshToken: Bool
     let state: Form.Field?
@@ -109,8 +109,8 @@ struct AuthorizationRequest: CheckedAuthorization {
     }
 
     /// Returns the code challenge of an authorization request. It is `nil` if the request has none, or if GitHub
-    /// ignores it on the simulated day. `code_challenge` and `code_challenge_method` must both be present or both be
-    /// missing, and only the method S256 is supported.
+    /// ignores it on the day that the seed's `asOf` names. `code_challenge` and `code_challenge_method` must both be
+    /// present or both be missing, and only the method S256 is supported.
     private static func challenge(
         _ form: Form, _ redirectURI: String, _ state: Form.Field?
     ) throws(Refusal) -> CodeChallenge? {

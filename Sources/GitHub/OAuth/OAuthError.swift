@@ -30,7 +30,7 @@ struct OAuthError: Error, Sendable {
     let diagnosis: Diagnosis
     /// The device's new polling interval, in the error `slow_down`.
     var interval: TimeSpan?
-    /// The description that a test has ordered instead of GitHub's own.
+    /// The description that a test has requested instead of GitHub's own.
     var ownDescription: String?
 
     init(_ code: Code, _ diagnosis: Diagnosis, interval: TimeSpan? = nil) {
@@ -39,13 +39,13 @@ struct OAuthError: Error, Sendable {
         self.interval = interval
     }
 
-    /// The errors that a test can order in GitHub's redirect to the callback URL.
+    /// The errors that a test can make GitHub send in the redirect to the callback URL.
     static let ofAuthorizations = [
         Code.accessDenied, .applicationSuspended, .redirectURIMismatch, .invalidRequest,
     ].map(\.rawValue)
-    /// The errors that a test can order at GitHub's token endpoint.
+    /// The errors that a test can make GitHub's token endpoint return.
     static let ofTokens = ordered(Code.allCases)
-    /// The errors that a test can order at GitHub's endpoint for device codes.
+    /// The errors that a test can make GitHub's endpoint for device codes return.
     static let ofDeviceCodes = ordered([.deviceFlowDisabled, .incorrectClientCredentials, .applicationSuspended])
 
     private static func ordered(_ codes: [Code]) -> EndpointTraits.Errors {
@@ -59,7 +59,7 @@ struct OAuthError: Error, Sendable {
         }
     }
 
-    /// The rows of `Assets/errors.tsv`. The key is the name of a GitHub OAuth error.
+    /// The contents of `Assets/errors.tsv`, by the name of the GitHub OAuth error.
     private static let table = Dictionary(
         uniqueKeysWithValues: TextTable.rows(Texts.errors).map { row in
             (row[0], (description: row[1], tokenURI: row[2], callbackURI: row[3]))
@@ -68,7 +68,7 @@ struct OAuthError: Error, Sendable {
     static func description(of code: Code) -> String { table[code.rawValue]?.description ?? "" }
 
     /// Returns the public source from which a GitHub error with this name and its usual description is known. In
-    /// redirects, tests can also order errors with names that GitHub doesn't have.
+    /// redirects, tests can also request errors that GitHub doesn't have.
     static func evidence(of name: String) -> Evidence {
         let description = Code(rawValue: name).map { OAuthError.description(of: $0) }
         return GitHubProvider.evidence.ofError(name, description)

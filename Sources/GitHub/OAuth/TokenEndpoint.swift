@@ -130,7 +130,7 @@ extension GitHubProvider {
         return Diagnosis(received: "code \(Diagnosis.quote(text, limit: 24))", reason)
     }
 
-    /// Returns GitHub's error for a person whose primary address isn't verified; `nil` if it is verified.
+    /// Returns GitHub's error for a person whose primary email address isn't verified; `nil` if it is verified.
     func addressFault(of account: Account, isUnverified: Bool) -> OAuthError? {
         if isUnverified {
             return OAuthError(
@@ -244,7 +244,6 @@ extension GitHubProvider {
         return tokens
     }
 
-    /// Returns the fields of the token endpoint's response: the access token and its properties.
     func fields(of tokens: IssuedTokens) -> [AnswerFormat.Field] {
         var fields: [AnswerFormat.Field] = [("access_token", .string(tokens.access.key))]
         if let refresh = tokens.refresh {

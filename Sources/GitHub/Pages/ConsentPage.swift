@@ -124,7 +124,7 @@ extension GitHubProvider {
         }
         guard isAllowed else {
             let diagnosis = Diagnosis(
-                "fifty user codes of this app were entered within an hour, the limit: advance the clock, or reset the test world"
+                "the limit of fifty user codes an hour for this app is reached: advance the test world's clock, or reset the test world"
             )
             return Pages.problem(exchange, 429, "Too many codes", diagnosis)
         }

@@ -155,7 +155,7 @@ struct Session: Row {
     /// Whether the person has just chosen the account, for the authorization request in progress.
     var isFresh = true
 
-    /// The session's ID in the control API, because the cookie's value is a secret.
+    /// The session's ID in the control API. It isn't the cookie's value, because that is a secret.
     var id: String { Hex.encode(Array(Digest.sha256(key).prefix(8))) }
 }
 
@@ -283,7 +283,6 @@ enum Pages {
         problem(exchange, 404, "This page doesn't exist", diagnosis)
     }
 
-    /// Returns github.com's page for a redirect_uri that doesn't match.
     static func mismatch(_ exchange: Exchange, _ app: GitHubSection.App, _ diagnosis: Diagnosis) -> Response {
         let (title, text) = ("Be careful!", "The redirect_uri is not associated with this application.")
         return page(

@@ -162,7 +162,6 @@ struct GraphQLError: Error {
     }
 }
 
-/// The operation of a GraphQL query.
 struct GraphQLOperation: Sendable {
     /// The first element of the paths in GraphQL errors: `query`, or `query NAME`.
     let name: String

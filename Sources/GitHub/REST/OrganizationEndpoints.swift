@@ -208,7 +208,6 @@ extension GitHubProvider {
     }
 }
 
-/// The memberships of people in a GitHub organization.
 struct Membership: Sendable {
     enum State: String, Sendable {
         case active

@@ -55,7 +55,7 @@ struct UserDocument: Sendable {
     }
 
     /// Returns a user's whole profile, as in `GET /user`. If `isPrivate` is true, the profile includes its private
-    /// part.
+    /// members.
     func full(isPrivate: Bool) -> JSONObject {
         let email = UserDocument.text(publicEmail)
         let common = simple(isPrivate: isPrivate).members.map { ($0.key, $0.value) }
@@ -115,8 +115,8 @@ struct UserDocument: Sendable {
 
     static func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
 
-    /// Returns a GitHub node ID in the older form, which GitHub still accepts: base64 of a text such as `04:User7`,
-    /// which has the length of the type's name, that name, and the number.
+    /// Returns a GitHub node ID in the older form, which GitHub still accepts. It is base64 of a text such as
+    /// `04:User7`: the length of the type's name, the name, and the object's number.
     static func nodeID(_ type: String, _ id: Int) -> String {
         let length = type.utf8.count < 10 ? "0\(type.utf8.count)" : "\(type.utf8.count)"
         return Base64.encode(Array("\(length):\(type)\(id)".utf8))

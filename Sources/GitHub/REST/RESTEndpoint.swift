@@ -6,7 +6,6 @@ import OAuth
 import Recordings
 import Time
 
-/// An operation of GitHub's REST API.
 struct RESTEndpoint: Sendable {
     enum Access: Sendable {
         /// The operation may be called by anyone, even without a token.
@@ -42,7 +41,7 @@ struct RESTEndpoint: Sendable {
     /// The purpose of the API call, in a few words; `nil` for calls that aren't part of a sign-in.
     let title: String?
     let step: Step?
-    /// Returns remarks about a recorded response that may surprise an app's developer, each a sentence.
+    /// Returns sentences that explain a recorded response that may surprise an app's developer.
     let remarks: @Sendable (RecordedExchange, _ flow: [RecordedExchange]) -> [String]
     let run: @Sendable (RESTCall) throws -> RESTAnswer
 
@@ -101,7 +100,6 @@ enum Viewer: Sendable {
     }
 }
 
-/// A request to an operation of GitHub's REST API.
 struct RESTCall: Sendable {
     let exchange: Exchange
     let viewer: Viewer
@@ -156,7 +154,6 @@ struct RESTAnswer: Sendable {
     var lastModified: String?
     var diagnosis: Diagnosis?
     var note: Note?
-    /// The message of an error response.
     var message: String?
 
     static func ok(_ body: JSONValue, lastModified: String? = nil, status: Int = 200) -> RESTAnswer {

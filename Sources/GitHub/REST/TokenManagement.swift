@@ -171,7 +171,7 @@ extension GitHubProvider {
         try call.exchange.world.update { tables in
             for text in list.compactMap(\.string) {
                 guard let token = tables.find(Token<GitHubGrant>.self, text) else { continue }
-                tables.revoke(token, because: "the token was revoked as leaked in request \(call.exchange.id)")
+                tables.revoke(token, because: "the token was reported as leaked in request \(call.exchange.id)")
             }
         }
         return RESTAnswer.ok([:], status: 202)
@@ -254,7 +254,6 @@ extension GitHubProvider {
         }
     }
 
-    /// The error response to a request with an access token in the query.
     private static let tokenInQuery = RESTAnswer.error(
         400,
         "Must specify access token via Authorization header. "

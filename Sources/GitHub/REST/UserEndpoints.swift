@@ -117,12 +117,12 @@ extension RESTEndpoint.Access {
     static let signedIn = RESTEndpoint.Access.person(scopes: [], permission: nil, refusal: .notFound)
 }
 
-/// A cache of GitHub profiles that were sent, because sign-ins request the same document repeatedly.
+/// A cache of GitHub profiles, because sign-ins request the same profile repeatedly.
 final class ProfileCache: WorldCache {
     struct Key: Hashable, Sendable {
         let account: String
         let isPrivate: Bool
-        /// The base URL of the API, which occurs in the URLs of the profile.
+        /// The base URL of GitHub's API, with which API URLs in a cached profile begin.
         let api: String
     }
 

@@ -58,7 +58,7 @@ extension Inspector {
     }
 }
 
-/// A comparison of two recorded exchanges (requests with their responses), value by value.
+/// A comparison of two recorded requests and their responses, value by value.
 struct Comparison {
     struct Row {
         let name: String
@@ -196,7 +196,7 @@ struct Comparison {
         }
     }
 
-    /// Adds each value that is nested in a JSON value, with its path.
+    /// Adds each value that is nested in a JSON value to `leaves`, with its path.
     private static func add(_ value: JSONValue, at path: String, to leaves: inout [(String, String)]) {
         guard leaves.count < limit else { return }
         switch value {

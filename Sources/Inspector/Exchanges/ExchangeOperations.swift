@@ -5,22 +5,22 @@ import Recordings
 
 // The page requests/ID: one exchange in detail; with ?with=ID beside another. Its bodies can be downloaded.
 
-/// A recorded exchange (a request with its response), with the recorded exchanges that are related to it.
+/// A recorded request and its response, with the recorded requests that are related to it.
 struct FoundExchange: Sendable {
     let known: KnownExchange
-    /// The exchanges of the same sign-in, the oldest first.
+    /// The requests of the sign-in to which the found request belongs, the oldest first.
     let flow: [KnownExchange]
-    /// The recorded exchange that caused the daemon to send this request; `nil` if a client sent it.
+    /// The recorded request that caused the daemon to send the found request; `nil` if a client sent it.
     let parent: KnownExchange?
     let children: [KnownExchange]
-    /// The other recorded exchanges at the same endpoint, the latest first.
+    /// The other recorded requests at the found request's endpoint, the latest first.
     let similar: [KnownExchange]
     let tokens: [(place: String, token: ReadToken)]
-    /// The number of JSON Web Tokens in the exchange that the page doesn't show.
+    /// The number of the request's and response's JSON Web Tokens that the page leaves out.
     let moreTokens: Int
     let advice: [FlowAdvice]
 
-    /// The greatest number of earlier exchanges that the page offers for a comparison.
+    /// The greatest number of earlier requests that the page offers for a comparison.
     static let similarLimit = 20
     /// The greatest number of JSON Web Tokens that the page shows. A request and its response in a sign-in never have
     /// more.
@@ -57,7 +57,7 @@ extension Inspector {
         return missing(exchange, .signIns, "No such request", message, "All sign-ins")
     }
 
-    /// Finds a recorded exchange by its ID. This searches the recording, so don't call it on a server's worker thread.
+    /// Finds a recorded request by its ID. This searches the recording, so don't call it on a server's worker thread.
     private func find(_ id: String, in world: World) throws -> FoundExchange? {
         let all = world.recording.known().exchanges
         guard let known = all.first(where: { $0.exchange.id == id }) else { return nil }

@@ -139,7 +139,6 @@ extension Inspector {
         return .of("div.card", .of("dl.exchange-facts", .group(rows)))
     }
 
-    /// Returns a line about the public source from which it is known how the provider answers.
     private static func source(_ evidence: Evidence) -> HTML {
         let words =
             switch evidence.kind {
@@ -178,7 +177,7 @@ extension Inspector {
             comparing(exchange, found))
     }
 
-    /// Returns a form in which the user chooses a recorded exchange to compare with the one on the page.
+    /// Returns a form in which the user chooses a recorded request to compare with the one on the page.
     func comparing(_ exchange: Exchange, _ found: FoundExchange, with other: String? = nil) -> HTML? {
         guard let first = found.similar.first else { return nil }
         let worked = found.similar.first { $0.exchange.diagnosis == nil && $0.exchange.response.status < 400 }
@@ -199,7 +198,6 @@ extension Inspector {
 
     // MARK: - As a command
 
-    /// Returns the SMTP address at which the daemon receives mail for the exchange's world.
     private func mailServer(_ exchange: Exchange) -> CurlCommand.MailServer {
         let world = exchange.world
         let own = control.mailPorts.fixed(world.name) ?? world.port(.smtp)
@@ -235,8 +233,8 @@ extension Inspector {
         return [
             .of("h2", found.tokens.count == 1 ? "The token in it" : "The tokens in it"),
             .of(
-                "p.soft.small", "The tokens are judged at this request's time, ",
-                ShownText.time(found.known.exchange.time), " by the world's clock."),
+                "p.soft.small", "The tokens are judged by the world's clock at the time of this request: ",
+                ShownText.time(found.known.exchange.time), "."),
         ] + cards + [.more(found.moreTokens, "more tokens aren't shown here.")]
     }
 

@@ -128,8 +128,8 @@ struct MessageColumn {
         return parts + nested("\(name).body")
     }
 
-    /// Returns tables of the forms and URLs that are nested in the fields of one part of the message, such as the
-    /// request's body. `place` is the beginning of these fields' paths.
+    /// Returns tables of the forms and URLs that are nested in one part of the message, such as the request's body.
+    /// `place` is the beginning of the paths of that part's fields.
     private func nested(_ place: String) -> [HTML] {
         guard !document.isWithheld else { return [] }
         let all = ofRequest ? exchange.requestFindings : exchange.responseFindings
@@ -293,7 +293,7 @@ enum HexDump {
 
 /// An HTML table of names and values, one a row. Repeated names keep their order.
 struct FieldTable {
-    /// The greatest number of rows that the table shows.
+    /// The greatest number of rows that a table of names and values shows.
     static let limit = 100
     /// The greatest number of bytes that the table shows of all values together.
     private static let byteLimit = 24 << 10

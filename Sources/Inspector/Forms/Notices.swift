@@ -5,7 +5,7 @@ import JSON
 import Worlds
 
 /// A notice that the next page shows once, after a form has changed something. The page's address contains the notice's
-/// name. The notice is stored with the world, because another daemon that shares the world may serve that page.
+/// name. The notice is stored with the test world, because another daemon that shares the world may serve that page.
 struct PageNotice: Row {
     static let table = Table<PageNotice>("inspector.notice", limit: 100)
 
@@ -34,7 +34,7 @@ extension World {
 }
 
 extension Inspector {
-    /// The types of the table rows that the inspector stores in worlds.
+    /// The types of the table rows that the inspector stores in test worlds.
     package static var rows: [any Row.Type] { [PageNotice.self] }
 
     /// Stores a notice that says what has changed. Redirects to the page at `path` below the inspector's address, which

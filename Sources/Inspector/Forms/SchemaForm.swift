@@ -12,7 +12,7 @@ struct SchemaForm: Sendable {
         let path: [String]
         let field: Schema.Field
 
-        /// The path of the field with dots between the names. In mistakes, the path also begins with `$.`.
+        /// The field's path with dots between the names. The path of a mistake also has `$.` in front.
         var name: String { path.joined(separator: ".") }
         var member: String { path.last ?? "" }
         /// The name of the HTML control for a field of the form.
@@ -23,7 +23,7 @@ struct SchemaForm: Sendable {
         var schema: Schema {
             if case .nullable(let schema) = field.schema { schema } else { field.schema }
         }
-        /// Whether the field may be `null` and this means something else than leaving the field out.
+        /// Whether the field may be `null`, and `null` means something else than a missing field.
         var hasNull: Bool { isNullable && field.fallback.map { !$0.isNull } ?? false }
 
         func isWithin(_ name: String) -> Bool { self.name == name || self.name.hasPrefix("\(name).") }
@@ -45,7 +45,7 @@ struct SchemaForm: Sendable {
     let leaves: [Leaf]
     /// The present values of the object's fields; `nil` if the form is for a new object.
     let values: JSONObject?
-    /// The values that the object's fields had when the page with the sent form was made.
+    /// The values that the object's fields had when the form was made, before the user filled it in.
     private let earlier: JSONObject?
     let sent: Form?
     var faults: [Fault] = []
@@ -103,7 +103,7 @@ struct SchemaForm: Sendable {
         return value.isNull && values == nil ? nil : value
     }
 
-    /// Adds a mistake for each field that the user has changed and somebody else has changed, too, since the form was
+    /// Adds a mistake to `faults` for each field that both the user and somebody else have changed since the form was
     /// made.
     mutating func findConflicts() {
         guard let sent, let earlier, let values else { return }
@@ -116,7 +116,6 @@ struct SchemaForm: Sendable {
         }
     }
 
-    /// Whether the user has changed the field's value since the form was made.
     private func isChanged(_ leaf: Leaf, _ sent: Form) -> Bool {
         let input = sent[leaf.control]
         if leaf.isBox { return (input != nil) != SchemaForm.flag(of: leaf, in: earlier ?? values) }
@@ -153,7 +152,7 @@ struct SchemaForm: Sendable {
         (try? JSONValue(parsing: Array(text.utf8), limits: .control)) ?? .string(text)
     }
 
-    /// Adds an issue for each value in `patch` that the schema doesn't allow.
+    /// Adds a mistake to `faults` for each value in `patch` that the schema doesn't allow.
     mutating func check(_ patch: JSONObject, against schema: Schema) {
         let kept = JSONObject(patch.members.filter { !$0.value.isNull }.map { ($0.key, $0.value) })
         faults += schema.issues(in: LocatedJSON(.object(kept), file: "form")).map { ($0.path, $0.message) }
@@ -226,7 +225,6 @@ struct SchemaForm: Sendable {
         return values.map { SchemaForm.text(of: leaf, in: $0) } ?? SchemaForm.initial(leaf)
     }
 
-    /// Whether the checkbox of a field is ticked.
     private func isChecked(_ leaf: Leaf) -> Bool {
         if let sent, isChanged(leaf, sent) { return sent[leaf.control] != nil }
         return SchemaForm.flag(of: leaf, in: values)
@@ -242,7 +240,7 @@ struct SchemaForm: Sendable {
         return path.dropFirst(2 + leaf.name.count).first.map { $0 == "[" || $0 == "." } ?? true
     }
 
-    /// The messages of the issues that are about none of the form's fields.
+    /// The messages about mistakes that are in none of the form's fields.
     private var otherFaults: [String] {
         faults.filter { fault in !leaves.contains { isAbout($0, fault) } }.map { fault in
             fault.path.map { $0 == "$" ? fault.message : "\($0): \(fault.message)" } ?? fault.message

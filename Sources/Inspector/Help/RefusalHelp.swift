@@ -23,7 +23,6 @@ extension Inspector {
         return RefusalHelp(title: document.title, path: "help/errors/\(owner.name)" + (row.map { "#row-\($0)" } ?? ""))
     }
 
-    /// Returns the provider whose endpoint answered a recorded request; `nil` if no provider did.
     func provider(of exchange: RecordedExchange) -> (any Provider)? { control.finder.value.find(exchange).provider }
 }
 

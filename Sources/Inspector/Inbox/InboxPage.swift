@@ -82,7 +82,6 @@ extension Inspector {
             ), .of("p", howToSend(exchange)))
     }
 
-    /// Returns HTML that explains how the app under test sends its mail to the daemon's inbox.
     private func howToSend(_ exchange: Exchange) -> HTML {
         guard let port = listeningPort("smtp") else {
             return .group([
@@ -130,7 +129,6 @@ extension Inspector {
 
 /// The conditions by which the inbox's page selects messages.
 struct InboxQuery: Sendable {
-    /// The number of messages on one page of the inbox.
     static let pageSize = 50
 
     /// The text that must occur in a message's addresses or subject, exactly as the user typed it.

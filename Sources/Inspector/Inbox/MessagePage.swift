@@ -247,7 +247,7 @@ extension Inspector {
                 return await page(
                     exchange, row, replying: text,
                     refusal: wasTaken
-                        ? "The reply was accepted and then lost, because a test ordered this fault." : refusal)
+                        ? "The reply was accepted and then lost, because a test requested this fault." : refusal)
             }
             return changed(exchange, show: "inbox/\(id)")
         } catch {

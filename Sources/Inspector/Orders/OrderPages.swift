@@ -9,16 +9,15 @@ import JSON
 // needed.
 
 extension Inspector {
-    /// A kind of order that a page of the inspector makes through the control API: an outcome of the next sign-in, a
-    /// fault, or a token.
+    /// A request that a user makes on a page of the inspector: for a way in which the next sign-in ends, for a fault,
+    /// or for a token.
     enum Order: String, CaseIterable {
         case signIn = "sign-in"
         case fault
         case token = "tokens"
 
         var path: String { "orders/\(rawValue)" }
-        /// The name of the control API's call that makes an order, and the title and first sentence of the inspector's
-        /// page for such orders.
+        /// The path of the control API's call that the form makes, and the title and first sentence of the form's page.
         var words: (call: String, title: String, about: String) {
             switch self {
             case .signIn:
@@ -37,7 +36,7 @@ extension Inspector {
         }
     }
 
-    /// A form with which the user orders something at the chosen provider, such as a fault at one of its endpoints.
+    /// A form with which the user requests something at the chosen provider, such as a fault at one of its endpoints.
     private struct Draft {
         var title: String
         var about: HTML?
@@ -45,8 +44,8 @@ extension Inspector {
         var fixed: JSONObject
         var fields: SchemaForm
         var sections: [SchemaForm.Section]
-        /// For each outcome of a sign-in, the names of the form fields that only this outcome uses. While a different
-        /// outcome is chosen, the style sheet hides these fields.
+        /// For each way in which a sign-in can end, the names of the form fields that only it uses. The style sheet
+        /// hides these fields while another way is chosen.
         var onlyWith: [String: [String]] = [:]
         /// Whether the user wants the nonce to be sent as its SHA-256; `nil` if the form doesn't ask.
         var hashesNonce: Bool?
@@ -118,7 +117,8 @@ extension Inspector {
 
     // MARK: - Choosing
 
-    /// Returns the providers at which this kind of order is possible.
+    /// Returns the providers for which the page can request a sign-in result, a fault, or a token, depending on
+    /// `order`.
     private func providers(_ order: Order) -> [any Provider] {
         let entries = control.catalog.entries.filter { order != .token || $0.traits.mints != nil }
         let names = Set(entries.map(\.provider))

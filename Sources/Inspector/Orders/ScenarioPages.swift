@@ -10,9 +10,10 @@ extension Inspector {
     /// The state of a scenario (a ready-made test situation) in a test world.
     private enum State {
         case off
-        /// The scenario is active: some of its ordered outcomes or faults haven't been used, or it has moved the clock.
+        /// The scenario is active: some of the faults or sign-in results that it requested haven't been used, or it has
+        /// moved the clock.
         case on
-        /// The scenario is over: all of its ordered outcomes and faults have been used.
+        /// The scenario is over: all of the faults and sign-in results that it requested have been used.
         case over
 
         var badge: HTML? {
@@ -102,7 +103,7 @@ extension Inspector {
             _ = try await call("DELETE", "scenarios/\(scenario.name)", in: exchange)
             return try changed(
                 exchange, show: "orders/scenarios/\(scenario.name)",
-                saying: "The scenario has ended: its faults and outcomes are removed, and the clock is reset.")
+                saying: "The scenario has ended: its faults, outcomes and change of the clock are undone.")
         } refused: {
             try scenarioPage(exchange, refusal: $0)
         }

@@ -5,7 +5,8 @@ import JSON
 // The page `/_understudy/orders`: outcomes and faults that are waiting.
 
 extension Inspector {
-    /// The inspector's pages for ordering outcomes, faults and tokens: `/_understudy/orders` and below.
+    /// The inspector's pages on which a user requests sign-in results, faults and tokens: `/_understudy/orders` and
+    /// below.
     var orderEndpoints: [Endpoint] {
         [
             page("GET", "orders") { try waitingOrders($0) },
@@ -41,7 +42,7 @@ extension Inspector {
         }
     }
 
-    /// The page lists at most this many sign-in outcomes and this many faults that tests have ordered.
+    /// The page lists at most this many requested sign-in results, and this many requested faults.
     private static let shownOrders = 200
 
     private func waitingOrders(_ exchange: Exchange, refusal: CallRefusal? = nil) throws -> Response {
@@ -54,7 +55,7 @@ extension Inspector {
             outcomes.prefix(Inspector.shownOrders).map { outcomeRow(exchange, $0, played) }
             + faults.prefix(Inspector.shownOrders).map { faultRow(exchange, $0, played) }
         let nothing = HTML.of(
-            "div.empty", .of("p", "No ordered outcome or fault is waiting for a request."),
+            "div.empty", .of("p", "No outcome or fault is waiting for a request."),
             .of(
                 "p", exchange.link(Order.signIn.path, "Choose how the next sign-in ends"), ", ",
                 exchange.link(Order.fault.path, "make a request fail"), ", or ",
@@ -164,6 +165,5 @@ extension Inspector {
         name.map { .of("div.soft", "client ", ShownText.code($0, limit: 400)) }
     }
 
-    /// Returns a text of an ordered outcome or fault as HTML, shortened if it is very long.
     private func text(_ text: String) -> HTML { .of("bdi.text", .text(ShownText.plain(text, limit: 400))) }
 }

@@ -22,7 +22,6 @@ struct InspectedItems: Sendable {
     static let form = "act"
     static let field = "action"
 
-    /// Returns a section of items as HTML, with the section's title.
     func section(_ section: InspectedSection) -> HTML {
         // A text about an empty section isn't true of others.
         let about = section.about.flatMap { section.items.isEmpty || $0.count > 60 ? HTML.small($0) : nil }

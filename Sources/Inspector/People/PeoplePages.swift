@@ -131,6 +131,5 @@ extension Inspector {
 }
 
 extension Account {
-    /// The person's full name, or the account's ID if there is no name.
     var title: String { fullName.isEmpty ? id : fullName }
 }

@@ -206,7 +206,6 @@ extension Inspector {
         return links.isEmpty ? nil : .of("nav.row.people-paging", ["aria-label": "Pages"], .group(links))
     }
 
-    /// Returns a path with `fields` as its query.
     static func address(_ path: String, _ fields: [(String, String)]) -> String {
         let query = Form(fields: fields.map { Form.Field(name: $0.0, value: $0.1) }).encoded
         return path + (query.isEmpty ? "" : "?\(query)")

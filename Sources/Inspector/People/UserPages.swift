@@ -36,7 +36,7 @@ extension Inspector {
     private func noDirectory(_ exchange: Exchange) -> Response {
         missing(
             exchange, .users, "No such users",
-            "This test world has no users of this project: no app has used the project yet, or only in another world.",
+            "This test world has no users of this project: apps have used it only in other worlds, or not at all.",
             to: "users",
             "All app users")
     }

@@ -10,7 +10,7 @@ struct Arrivals: Sendable {
     let refused: Int
     let last: RecordedExchange?
     let lastRefused: RecordedExchange?
-    /// The last recorded request of any client, whatever its kind.
+    /// The most recent recorded request, of whatever kind of client.
     let other: RecordedExchange?
 
     /// Counts the recorded requests for which `isArrival` returns `true`, without those that the daemon sent itself.

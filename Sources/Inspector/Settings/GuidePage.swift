@@ -90,7 +90,7 @@ extension Inspector {
             clients(exchange, of: provider, limit: 5),
             .tag(
                 "p", [("class", "soft small")],
-                .text("Choose on the page who signs in, or order the sign-in of a user in advance: "),
+                .text("Choose on the sign-in page who signs in, or choose a user in advance: "),
                 .group(people.map { .group([.tag("code", [], ShownText.source($0.id)), .text(" ")]) }),
                 .link("and others", to: exchange.inspector("people")), .text(".")))
     }

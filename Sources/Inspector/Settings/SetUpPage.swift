@@ -76,7 +76,6 @@ extension Inspector {
         ])
     }
 
-    /// Returns a text as HTML, with a button that copies it.
     private func copied(_ text: String, _ id: String, spoken: String) -> HTML {
         .group([.of("code", ["id": id], .text(ShownText.source(text))), " ", copyButton(id, spoken: spoken)])
     }

@@ -48,12 +48,12 @@ extension Inspector {
         return try page(
             exchange, .worlds, title: "Worlds", refusal: refusal, scripts: ["orders"], lead: [.badge("\(all.count)")],
             about:
-                "A world is a separate sandbox, with its own people, codes, tokens, clock, orders and requests. It is created when a request first names it, and deleted after an hour without use.",
+                "A world is a separate sandbox, with its own people, codes, tokens, clock, faults and recorded requests. It is created when a request first names it, and deleted after an hour without use.",
             [
                 all.count > Inspector.linesShown || !search.isEmpty
                     ? self.search(
                         exchange, "row", at: "worlds",
-                        .field("Name", hint: "or a part of the name", .input("search", search, type: "search")))
+                        .field("Name", hint: "the whole name or a part", .input("search", search, type: "search")))
                     : nil,
                 .of(
                     "div#worlds-list", ["data-follow": true],

@@ -3,16 +3,16 @@ import EmulatorCore
 import HTTPServer
 import Recordings
 
-/// A sign-in as a conversation between its parties. The sequence diagram and the list show it line by line.
+/// The requests, responses and pauses of a sign-in, line by line, for the sequence diagram and the list.
 struct Conversation {
     enum Line {
         /// A pause in which no request was being answered, in microseconds.
         case pause(Int64)
         case request(FlowStep)
         case answer(FlowStep)
-        /// A step of a sign-in that the browser takes after a response and that doesn't reach the daemon, such as
-        /// following a redirect to the client. `label` says what the browser brings, such as a code, and `place` where
-        /// it goes.
+        /// A step that the browser takes after a response and that doesn't reach the daemon, such as following a
+        /// redirect to the client. `label` says what the browser brings, such as a code, and `place` says where the
+        /// browser goes.
         case onward(FlowStep, to: Party, label: String, place: String)
     }
 
@@ -25,7 +25,7 @@ struct Conversation {
     /// The shortest pause between requests that is shown, in microseconds.
     private static let shortestPause: Int64 = 1_000_000
 
-    /// Makes a conversation of `steps`, which may be only some of the sign-in's steps.
+    /// Makes the lines of a sequence diagram for `steps`, which may be only some of the sign-in's steps.
     init(_ flow: Flow, _ steps: ArraySlice<FlowStep>, isOwn: (String) -> Bool) {
         began = flow.began
         var inner: [String: [FlowStep]] = [:]

@@ -6,7 +6,7 @@ import HTTPServer
 // exchange that is shown, if there are more than fit a page.
 
 extension Inspector {
-    /// The number of HTTP exchanges that one page about a sign-in shows.
+    /// The number of requests that one page about a sign-in shows.
     private static let shownSteps = 40
 
     func flow(_ exchange: Exchange) async throws -> Response {

@@ -3,7 +3,7 @@ import EmulatorCore
 import HTTPServer
 
 /// The sequence diagram of a sign-in: a lifeline for each party, an arrow for each request, and a dashed arrow for each
-/// response. The style sheet sets the colours and strokes. Each arrow is a link to the exchange's page.
+/// response. The style sheet sets the colours and strokes. Each arrow is a link to the page about the request.
 struct SequenceDiagram {
     let conversation: Conversation
     let reader: FlowReader

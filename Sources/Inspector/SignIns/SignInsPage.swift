@@ -59,7 +59,6 @@ extension Inspector {
 
     // MARK: - The list
 
-    /// The number of sign-ins on one page of the list.
     private static let shownFlows = 50
 
     private func list(_ exchange: Exchange, _ form: Form, before: FlowPlace?) -> [HTML] {

@@ -147,7 +147,7 @@ extension Inspector {
         else {
             return unredeemed(
                 exchange, 404,
-                "the code is unknown in this test world, or isn't for a client in the seed: start a new sign-in")
+                "the code is unknown in this test world, or its client isn't in the seed: start a new sign-in")
         }
         var fields: [(String, String?)] = [
             ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),

@@ -6,8 +6,8 @@ import JOSE
 // The page GET /_understudy/try: begins a sign-in with a client of the seed that returns to /_understudy/callback.
 // Query: at is the title of the provider or issuer, client the client's ID.
 
-/// The `state` of a sign-in that somebody tries out in the inspector. It contains a random text and the test world's
-/// name, which the registered redirect URI lacks.
+/// The `state` of a sign-in that somebody tries out in the inspector. It contains a random text, and the test world's
+/// name because the registered redirect URI names no test world.
 struct TrialState {
     private static let mark = "try~"
     let world: String

@@ -13,8 +13,8 @@ import Synchronization
 ///         }
 ///     }
 ///
-/// The schema follows from the same lines: the initializer also runs with fields that only record the declarations. So
-/// it must do nothing but declare and derive.
+/// The schema comes from the same lines: the initializer also runs with fields that only record the declarations. So it
+/// must do nothing but declare members, and compute values from them.
 package protocol SchemaObject: Sendable {
     /// The name by which documentation refers to the object's schema; `nil` if the schema is written out wherever it
     /// occurs.

@@ -115,7 +115,8 @@ package struct Location: Sendable {
 package enum Place {
     private static let limit = 240
 
-    /// Returns the path `place`, extended by `step`, or shortened by an ellipsis if it would be too long.
+    /// Returns the path `place`, extended by `step`. If the extended path would be too long, returns `place` with an
+    /// ellipsis.
     package static func step(_ place: String, _ step: String) -> String {
         if place.utf8.count + step.utf8.count <= limit { return place + step }
         return place.hasSuffix("…") ? place : place + "…"
@@ -144,7 +145,8 @@ package struct Issue: Error, Sendable, Equatable, CustomStringConvertible {
         self.message = Place.shortened(message, to: Issue.messageLimit)
     }
 
-    /// The largest number of bytes of a message about a mistake, which may quote the wrong value.
+    /// The largest number of bytes of a message about a mistake in JSON. A message may quote the mistaken value, which
+    /// can be long.
     private static let messageLimit = 500
 
     package init(_ json: LocatedJSON, _ message: String) {
@@ -194,7 +196,8 @@ package enum Spelling {
         nearest(to: word, among: known).map { "; did you mean \"\($0)\"?" } ?? ""
     }
 
-    /// Returns the one of the first thousand known words that is most similar to `word`; `nil` if none is similar.
+    /// Returns the known word that is most similar to `word`; `nil` if none is similar. Only the first thousand known
+    /// words are compared.
     package static func nearest(to word: String, among known: [String]) -> String? {
         // Only short words are compared, so that a very long one costs nothing.
         guard word.utf8.count <= 160 else { return nil }

@@ -7,7 +7,7 @@ package protocol Rule<Value>: Sendable {
     var schema: Schema { get }
     /// A sample value of the rule's type, which stands in for real values while a schema is made.
     var sample: Value { get }
-    /// Reads a value from JSON that has passed validation. Returns `nil` if the JSON doesn't fit the rule.
+    /// Reads a value from JSON. Returns `nil` if the JSON doesn't fit the rule.
     func read(_ json: JSONValue) -> Value?
 }
 

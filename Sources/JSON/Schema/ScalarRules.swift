@@ -89,7 +89,6 @@ package struct NameRule: WritableRule {
     package func json(_ value: String) -> JSONValue { .string(value) }
 }
 
-/// A rule for any JSON value.
 package struct AnyRule: Rule {
     package var schema: Schema { .any }
     package var sample: JSONValue { .null }
@@ -107,7 +106,7 @@ extension Rule where Self == SpanRule {
     package static var duration: SpanRule { SpanRule(text: .duration) }
     /// A rule for the time by which a response is delayed.
     package static var delay: SpanRule { SpanRule(text: .delay) }
-    /// Returns a rule for a duration. The text rule says which durations are allowed.
+    /// Returns a rule for a duration. `text` says which durations are allowed.
     package static func duration(_ text: TextRule) -> SpanRule { SpanRule(text: text) }
 }
 

@@ -41,7 +41,7 @@ extension Schema {
         return first.alternatives + second.alternatives
     }
 
-    /// Collects all object schemas that have a name: this schema, and those within it.
+    /// Collects the object schemas that have a name, from this schema and all schemas within it.
     package func named(into known: inout [String: Members]) {
         switch self {
         case .text, .integer, .boolean, .choice, .any, .number: break

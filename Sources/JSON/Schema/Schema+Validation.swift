@@ -1,5 +1,5 @@
 extension Schema {
-    /// Returns all mistakes in `json`, which are its differences from this schema.
+    /// Validates `json` by this schema, and returns all mistakes in it.
     package func issues(in json: LocatedJSON) -> [Issue] {
         var validation = Validation()
         validation.check(json, self)
@@ -49,7 +49,8 @@ private struct Validation {
         add(json, "found \(json.found), expected \(schema.expectation)")
     }
 
-    /// Returns a hint at the name that a misspelled word may stand for; `nil` if enough hints were given.
+    /// Returns a hint with the name that was probably meant by a misspelled word; `nil` if enough hints have been given
+    /// already.
     private mutating func hint(_ word: String, among names: [String]) -> String? {
         guard hints > 0 else { return nil }
         hints -= 1

@@ -14,7 +14,6 @@ package indirect enum Schema: Sendable {
     /// A JSON object with members of any name.
     case map(of: Schema)
     case nullable(Schema)
-    /// Any JSON value.
     case any
     case number(ClosedRange<Double>)
     /// A value that matches one of two schemas, which are distinguished by the kind of value.
@@ -79,7 +78,7 @@ package indirect enum Schema: Sendable {
         var listed: [Field] { fields + (family.map { [$0.field] } ?? []) }
     }
 
-    /// The schema of the same JSON object with all members optional.
+    /// A copy of this object schema in which all members are optional.
     var withoutRequirements: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { Field.optional($0.name, $0.schema, $0.about) }
@@ -111,7 +110,8 @@ extension Schema {
     /// `name`.
     package static func members(_ name: String, _ fields: [Field]) -> Schema { .object(Members(fields, name: name)) }
 
-    /// Returns the schema of a JSON object without a name, which documentation describes wherever the object occurs.
+    /// Returns the schema of a JSON object. The schema has no name, so documentation describes the object wherever it
+    /// occurs.
     package static func members(_ fields: [Field]) -> Schema { .object(Members(fields)) }
 
     /// The members of the JSON object with this schema; empty if the schema isn't that of an object.
@@ -145,8 +145,8 @@ extension Schema {
         }
     }
 
-    /// The schema of a merge patch (RFC 7396) for this JSON object. Each member may be missing, and `null` removes a
-    /// member. A list replaces the whole list of the object.
+    /// The schema of a merge patch (RFC 7396) for the JSON object that this schema describes. Each member may be
+    /// missing, and `null` removes a member. A list in the patch replaces the object's whole list.
     package var mergePatch: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { field in

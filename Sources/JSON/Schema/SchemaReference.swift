@@ -4,7 +4,6 @@ package struct SchemaReference {
     /// The titles of the tables written so far, by the tables' contents. They prevent that an object is described
     /// twice.
     private var known: [String: String] = [:]
-    /// The sections of the documentation, in order.
     private var sections: [String] = []
     /// The JSON objects that still have to be documented.
     private var waiting: [(title: String, members: Schema.Members)] = []
@@ -69,7 +68,6 @@ package struct SchemaReference {
         }
     }
 
-    /// Returns a phrase about the elements of a list, such as "objects".
     private static func plural(_ schema: Schema) -> String {
         switch schema {
         case .object: "objects"

@@ -2,8 +2,8 @@ import EmulatorCore
 import Recordings
 import SMTPServer
 
-/// An SMTP command, with the mail's sender and the recipients that the command concerns. Ordered faults are matched by
-/// these data.
+/// An SMTP command, with the mail's sender and the recipients that the command concerns. These data decide whether a
+/// fault that a test has requested applies to the command.
 struct Asked {
     let step: SMTPStep
     private(set) var sender: String?
@@ -46,10 +46,9 @@ extension RecordedMail {
 }
 
 extension FaultEffect {
-    /// Whether an ordered fault replaces the mail server's own reply, by another reply or by closing the connection.
     var replacesAnswer: Bool { reply != nil || disconnect != nil }
 
-    /// The reply, or the closing of the connection, that replaces the mail server's own reply.
+    /// The reply, or the closing of the connection, with which the fault replaces the mail server's own reply.
     var answerToMail: MailDecision.Answer {
         guard let reply else { return disconnect == nil ? .usual : .disconnect }
         return .reply(SMTPReply(reply.code, reply.status, reply.text))

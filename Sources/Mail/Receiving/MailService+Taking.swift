@@ -6,7 +6,7 @@ extension MailService {
     /// The name of the header field in which a mail can name the test world for whose inbox it is meant.
     static let worldHeader = "X-Understudy-World"
 
-    /// The decision whether a received mail is accepted, with the facts about the mail for the recording.
+    /// The decision whether a received mail is accepted, with the facts that are recorded about the mail.
     struct Taken {
         var decision: MailDecision
         /// A few words that say what was done with the mail's content.
@@ -15,15 +15,15 @@ extension MailService {
         /// The reason why an accepted mail is lost instead of being delivered; `nil` if it isn't lost.
         var loss: Note?
         var fault: String?
-        /// The IDs of the inbox's messages that the mail has become, which may be several.
+        /// The IDs of the mail's copies in the inbox.
         var messages: [String] = []
         /// The first recipient whose mail a provider's relay, such as Apple's, has forwarded, refused or lost; `nil` if
         /// there is none.
         var relayed: String?
     }
 
-    /// Applies the fault that a test has ordered for a received mail, or delivers the mail. If the mail can't be
-    /// stored, the reply is a temporary error, after which clients may send the mail again.
+    /// Applies the fault that a test has requested for a received mail, or delivers the mail if there is no fault. If
+    /// the mail can't be stored, the reply is a temporary error, after which clients may send the mail again.
     func take(_ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String) -> Taken {
         do { return try tried(content, envelope, in: world, request: request) } catch {
             return Taken(
@@ -85,7 +85,6 @@ extension MailService {
 }
 
 extension FaultEffect {
-    /// Whether an ordered fault only delays the mail server's reply.
     var onlyDelays: Bool {
         !replacesAnswer && !isLost
     }

@@ -13,18 +13,16 @@ extension MailService: MailReceiver {
     package func open(_ label: String?) -> any MailConversation { RecordedConversation(label, self) }
 }
 
-/// The result of delivering a mail.
 struct Delivery: Sendable {
-    /// The mail's rows in the inbox, including rows for refused recipients, which are kept for display.
+    /// The copies of the mail that were put into the inbox, including those for refused recipients, which are kept for
+    /// display.
     var rows: [InboxMessage] = []
     var refusals: [(recipient: String, refusal: MailRefusal)] = []
     /// The reasons why an accepted mail was lost on its way to a recipient.
     var losses: [Diagnosis] = []
 
-    /// The reason why the first refused recipient was refused; `nil` if none was refused.
     var diagnosis: Diagnosis? { refusals.first?.refusal.diagnosis }
 
-    /// The first reason why an accepted mail was lost on its way; `nil` if it wasn't lost.
     var loss: Note? { losses.first.map { Note($0) } }
 
     /// Returns the refusal of the whole mail if all `count` recipients were refused, or else `nil`.
@@ -32,8 +30,8 @@ struct Delivery: Sendable {
 }
 
 extension MailService {
-    /// Decides about a mail, and puts it into the inbox: once for each recipient at a provider's relay, and once for
-    /// all other recipients together. Refused mails are put into the inbox, too.
+    /// Decides about a mail, and puts it into the inbox: one copy for each recipient at a provider's relay, and one for
+    /// all other recipients together. Copies for refused recipients are put into the inbox, too.
     func deliver(
         _ content: ReceivedContent, from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> Delivery {

@@ -3,8 +3,8 @@ import Recordings
 import SMTPServer
 import Time
 
-/// The conversation with an SMTP client. It finds the test world for whose inbox a mail is meant, applies faults that
-/// tests have ordered, and records mails and refusals.
+/// The conversation with an SMTP client. It finds the test world for whose inbox a mail is meant, applies the faults
+/// that tests have requested, and records mails and refusals.
 final class RecordedConversation: MailConversation {
     private let service: MailService
     /// The name of the test world to which the SMTP port belongs; `nil` for the port that serves all test worlds.
@@ -14,13 +14,13 @@ final class RecordedConversation: MailConversation {
     private var transcript = Transcript()
     /// The ID of the mail that is being received, and the time when its reception began.
     private var message: (id: String, began: Int64)?
-    /// The exchange that is recorded as soon as the reply has been sent.
+    /// The record of a command or a mail, which is stored as soon as the reply has been sent.
     private var pending: (exchange: MailExchange, world: World, isWhole: Bool)?
-    /// The ordered faults that only delayed the server's replies to the mail's commands, each described in words.
+    /// The requested faults that only delayed the server's replies to the mail's commands, each described in words.
     private var delays: [String] = []
     private var lastCode: Int?
     private var hasRecorded = false
-    /// Whether the recording has a refused command of the mail that is being received, such as a refused recipient.
+    /// Whether a refused command of the present mail, such as a refused recipient, has been recorded.
     private var hasRefused = false
 
     init(_ label: String?, _ service: MailService) {
@@ -59,7 +59,7 @@ final class RecordedConversation: MailConversation {
         let world: World
         do throws(NoDestination) { world = try findWorld(label ?? named) } catch { return .reply(error.reply) }
         do { return try decide(question, asked, session, in: world) } catch {
-            return .reply(SMTPReply(451, "4.3.0", "the change of the test world can't be saved"))
+            return .reply(SMTPReply(451, "4.3.0", "a change to the test world can't be saved in the store"))
         }
     }
 

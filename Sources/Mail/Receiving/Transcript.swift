@@ -1,7 +1,6 @@
 import SMTPServer
 
-/// The transcript of an SMTP conversation for the recording: the lines of client and server in the order in which they
-/// were sent.
+/// The transcript of an SMTP conversation: the lines of client and server in the order in which they were sent.
 struct Transcript {
     /// The lines of the SMTP conversation since the connection began, without those that belong to a mail.
     private var prelude = ""

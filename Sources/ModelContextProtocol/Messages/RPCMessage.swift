@@ -1,6 +1,5 @@
 import JSON
 
-/// The ID of a JSON-RPC request.
 enum RPCIdentifier: Hashable, Sendable {
     case number(Int64)
     case text(String)

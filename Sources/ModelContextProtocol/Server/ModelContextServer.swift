@@ -1,8 +1,8 @@
 import JSON
 import Synchronization
 
-/// A server of the Model Context Protocol that reads a message from each line, and sends messages. Its tools, resources
-/// and prompts never change while it runs.
+/// A server of the Model Context Protocol, which receives one message a line. Its tools, resources and prompts never
+/// change while it runs.
 ///
 /// The server speaks the stateless revision of the protocol and the older ones, which begin with `initialize`. A client
 /// may mix both, as <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning> describes.
@@ -313,14 +313,13 @@ final class BatchAnswer: Sendable {
     private let state: Mutex<(missing: Int, answers: [JSONValue])>
     private let send: @Sendable (JSONValue) -> Void
 
-    /// Makes a collection of responses to a JSON-RPC batch with `count` messages.
     init(_ count: Int, send: @escaping @Sendable (JSONValue) -> Void) {
         state = Mutex((missing: count, answers: []))
         self.send = send
     }
 
-    /// Adds the response to one message of a JSON-RPC batch. A message without a response adds `nil`. If no message has
-    /// a response, nothing is sent.
+    /// Adds the response to one message to the response to the whole batch. `nil` stands for a message that gets no
+    /// response. If no message gets one, nothing is sent.
     func add(_ answer: JSONValue?) {
         let whole = state.withLock { state -> [JSONValue]? in
             if let answer { state.answers.append(answer) }

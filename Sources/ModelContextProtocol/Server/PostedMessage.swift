@@ -27,7 +27,7 @@ package struct PostedMessage: Sendable {
 
     /// Reads a posted message of the Model Context Protocol.
     ///
-    /// - Throws: The answer to a body that isn't a message.
+    /// - Throws: The error response to a body that isn't a message.
     package init(_ body: [UInt8], _ headers: Headers) throws(Answer) {
         self.headers = headers
         let json: JSONValue

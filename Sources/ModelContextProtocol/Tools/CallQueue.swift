@@ -33,6 +33,5 @@ final class CallQueue: Sendable {
         return true
     }
 
-    /// Waits until all tool calls have ended, but not longer than this number of seconds.
     func finish(within seconds: Int) { _ = group.wait(timeout: .now() + .seconds(seconds)) }
 }

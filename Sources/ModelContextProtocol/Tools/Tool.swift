@@ -72,7 +72,6 @@ package struct Tool: Sendable {
         return issues.isEmpty ? nil : .failure(ToolFailure(Issues(issues).description))
     }
 
-    /// Whether a call of the tool with these valid arguments may take long, because it waits for something.
     func waits(for arguments: JSONValue) -> Bool { waits(arguments) }
 
     /// Runs the tool with arguments that have passed validation, and returns its answer.
@@ -154,7 +153,6 @@ package struct Tool: Sendable {
     }
 }
 
-/// The answer of a tool to a call.
 package struct ToolAnswer: Sendable {
     let text: String
     let structure: JSONObject?
@@ -188,14 +186,13 @@ package struct ToolFailure: Error, Sendable, CustomStringConvertible {
     package init(_ description: String) { self.description = Place.shortened(description, to: 4_000) }
 }
 
-/// A call of a tool that is running.
+/// A running call of a tool.
 package final class ToolCall: Sendable {
     private let cancelled = Atomic<Bool>(false)
     private let ends = Atomic<Bool>(false)
 
     init() {}
 
-    /// Whether the client has cancelled the tool call.
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
     /// Whether a waiting tool call should answer with the results that it has so far, because the client has cancelled

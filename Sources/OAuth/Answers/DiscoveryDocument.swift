@@ -1,9 +1,9 @@
 import EmulatorCore
 import JSON
 
-/// A discovery document, written as a JSON template. A value may begin with a placeholder in braces, such as
-/// `{issuer}`. A host in braces, as in `{accounts.google.com}/o/oauth2/v2/auth`, is replaced by the base URL at which
-/// the requesting client reaches that host.
+/// A discovery document, written as a JSON template with placeholders in braces. A value may begin with a named
+/// placeholder, such as `{issuer}`, or with a host, as in `{accounts.google.com}/o/oauth2/v2/auth`. A host is replaced
+/// by the base URL at which the requesting client reaches it.
 /// <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>
 package struct DiscoveryDocument: Sendable {
     private let members: JSONObject
@@ -12,8 +12,8 @@ package struct DiscoveryDocument: Sendable {
         members = (try? JSONValue(parsing: Array("\(text)".utf8)))?.object ?? JSONObject()
     }
 
-    /// Returns the discovery document for a request, with the placeholders in braces filled in. A placeholder that
-    /// isn't a key of `values` is the name of a host.
+    /// Returns the discovery document for a request, with the placeholders in braces filled in from `values`. Any other
+    /// placeholder is the name of a host.
     package func filled(for exchange: Exchange, _ values: [String: String] = [:]) -> JSONValue {
         .object(
             JSONObject(

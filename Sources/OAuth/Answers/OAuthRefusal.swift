@@ -57,27 +57,27 @@ package struct OAuthRefusal: AnswerableError {
         )
     }
 
-    /// The names of the OAuth errors that a test can order at an authorization endpoint.
+    /// The names of the OAuth errors that a test can make an authorization endpoint return.
     package static let ofAuthorizations = [
         "access_denied", "login_required", "consent_required", "interaction_required", "account_selection_required",
         "invalid_request", "unauthorized_client", "invalid_scope", "server_error", "temporarily_unavailable",
     ]
-    /// The names of the OAuth errors that a test can order at an endpoint at which clients authenticate.
+    /// The names of the OAuth errors that a test can make an endpoint with client authentication return.
     package static let ofClients = ["invalid_request", "invalid_client", "unauthorized_client"]
-    /// The names of the OAuth errors that a test can order at a token endpoint.
+    /// The names of the OAuth errors that a test can make a token endpoint return.
     package static let ofTokens =
         ofClients + [
             "invalid_grant", "unsupported_grant_type", "invalid_scope", "invalid_target", "authorization_pending",
             "slow_down", "expired_token", "access_denied", "invalid_dpop_proof", "use_dpop_nonce",
         ]
 
-    /// The names of the OAuth errors that a test can order at a client registration endpoint.
+    /// The names of the OAuth errors that a test can make a client registration endpoint return.
     package static let ofRegistrations = [
         "invalid_redirect_uri", "invalid_client_metadata", "invalid_token", "access_denied", "temporarily_unavailable",
     ]
 
-    /// Makes the errors that a test can order at an endpoint. If `isForBearers` is true, the errors are those for
-    /// requests with a bearer token, with the header `WWW-Authenticate`. `nonce` returns the DPoP nonce that is sent
+    /// Returns the errors that a test can request at an endpoint. If `isForBearers` is true, they have the header
+    /// `WWW-Authenticate`, as errors for requests with a bearer token do. `nonce` returns the DPoP nonce that is sent
     /// with the error `use_dpop_nonce`.
     package static func ordered(
         _ names: [String], isForBearers: Bool = false, nonce: (@Sendable (Exchange) throws -> String)? = nil
@@ -95,11 +95,10 @@ package struct OAuthRefusal: AnswerableError {
         TextTable.rows(Texts.errors).map { ($0[0], (status: Int($0[1]) ?? 400, description: $0[2])) }
     ) { first, _ in first }
 
-    /// The public sources in which the known OAuth errors are documented.
     package static let evidence = EvidenceTable(Texts.evidence)
 
-    /// The public source from which this error response is known. An error that isn't a known OAuth error comes from a
-    /// test, and has no public source.
+    /// The public source from which this error response is known. An error with a name that a test has made up has no
+    /// public source.
     package var evidence: Evidence? {
         OAuthRefusal.known[name] == nil
             ? .chosen("a test has ordered an error of this name") : OAuthRefusal.evidence.ofError(name, description)

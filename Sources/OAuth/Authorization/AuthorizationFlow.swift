@@ -20,7 +20,7 @@ package protocol CheckedAuthorization: Sendable {
     var form: Form { get }
     /// Whether the authorization request allows no page to be shown, as with `prompt=none`.
     var isSilent: Bool { get }
-    /// The seed's rule for how a sign-in ends if no test has ordered its result.
+    /// The seed's rule for how a sign-in ends if no test has requested a result.
     var interaction: Interaction? { get }
 }
 
@@ -39,8 +39,8 @@ package struct RefusedAuthorization: Error {
 /// The way in which a valid authorization request ends without an approval.
 package enum AuthorizationEnd: Sendable {
     case cancelled(isOrdered: Bool)
-    /// The sign-in ends with an error that a test has ordered. The account is that of the person who would have signed
-    /// in.
+    /// The sign-in ends with an error that a test has requested. The account is that of the person who would have
+    /// signed in.
     case error(String, Account?)
     /// The request allows no page to be shown, but nobody is signed in with this browser.
     case nobodySignedIn
@@ -59,16 +59,16 @@ package enum AuthorizationEnd: Sendable {
     }
 }
 
-/// The way in which a person has approved an authorization request.
+/// The way in which an authorization request was approved.
 package enum SignInApproval: Sendable {
-    /// The approval was ordered by a test as an outcome, or follows from the client's `interaction` in the seed.
+    /// No page was shown, because a test has requested the approval, or the client's `interaction` in the seed says so.
     case ordered(Outcome?)
     /// The approval follows from an existing session with this browser and an earlier consent.
     case remembered
     /// The person approved on a page, which sent this form.
     case page(Form)
 
-    /// The granted scopes, if the person or the test could leave some out; otherwise `nil`.
+    /// The granted scopes; `nil` means all requested scopes.
     package var scopes: [String]? {
         switch self {
         case .ordered(let outcome): outcome?.scopes
@@ -84,10 +84,10 @@ package enum SignInApproval: Sendable {
 package protocol AuthorizationFlow: Sendable {
     associatedtype SignInRequest: CheckedAuthorization
 
-    /// The provider's name in the control API, by which tests order the results of sign-ins.
+    /// The provider's name in the calls by which tests determine how sign-ins end.
     var provider: String { get }
-    /// Reads and checks an authorization request. If `isAnswer` is true, the request wasn't sent by the client now, but
-    /// was carried along in the form of a sign-in page.
+    /// Reads and checks an authorization request. If `isAnswer` is true, the request comes from the form of a sign-in
+    /// page, and not directly from the client.
     ///
     /// - Throws: `RefusedAuthorization`.
     func request(_ form: Form, isAnswer: Bool, _ exchange: Exchange) throws -> SignInRequest

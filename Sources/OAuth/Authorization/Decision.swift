@@ -2,14 +2,14 @@ import EmulatorCore
 import HTTPServer
 import Worlds
 
-/// The decision about an authorization request before a page is shown. It comes from a fault or an outcome that a test
-/// has ordered, or from the client's `interaction` in the seed.
+/// The decision about an authorization request before a page is shown. It follows a test's request, or else the
+/// client's `interaction` in the seed (the test data).
 package enum Decision: Sendable {
-    /// A page asks the person, because no test has ordered a result.
+    /// A page asks the person, because neither a test nor the seed has decided.
     case ask
-    /// The request is approved for this account, with the outcome that a test has ordered, if there is one.
+    /// The request is approved for this account. The outcome, if there is one, has details such as the granted scopes.
     case approve(Account, Outcome?)
-    /// A test or the seed has ordered an approval, but there is no account for it.
+    /// A test or the seed demands an approval, but there is no account for it.
     case nobody
     case cancel
     /// The sign-in of this account ends with the named error.
@@ -58,10 +58,10 @@ extension Decision {
         }
     }
 
-    /// Returns the person who signs in natively, and the outcome that a test has ordered.
+    /// Returns the person who signs in natively, and the result that a test has requested.
     ///
-    /// - Throws: A response of the control API if the sign-in fails. The provider's SDK has no error of its own for
-    ///   this.
+    /// - Throws: A response of the control API if the sign-in fails, because the provider's SDK has no error of its own
+    ///   for this.
     package func nativeApproval() throws(ControlRefusal) -> (account: Account, outcome: Outcome?) {
         switch self {
         case .approve(let account, let outcome): return (account, outcome)

@@ -43,8 +43,7 @@ package struct CodeChallenge: Codable, Sendable, Equatable {
             }
     }
 
-    /// Returns a sentence that says why the text of a code verifier is malformed; `nil` if it is well-formed, or there
-    /// is no verifier.
+    /// Returns a sentence that says why a code verifier is malformed; `nil` if it is well-formed or missing.
     package static func fault(inFormOf verifier: String?) -> String? {
         guard let verifier, !verifier.isEmpty, !isWellFormed(verifier) else { return nil }
         let count = verifier.utf8.count

@@ -224,7 +224,6 @@ package struct JavaScriptOrigin: Sendable, Equatable {
         self.init(text)
     }
 
-    /// Whether this origin is one of the registered origins.
     package func isAmong(_ registered: [String]) -> Bool {
         registered.contains { RegisteredRedirectURI($0).matches(text) }
     }

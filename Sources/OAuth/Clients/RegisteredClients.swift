@@ -52,7 +52,6 @@ package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
     /// All clients of the provider, in the seed's order.
     package let all: [Client]
     private let byID: [String: Client]
-    /// The client IDs, sorted.
     private let ids: [String]
 
     /// Reads a provider's clients from the seed. `about` is the sentence that describes them in the seed's reference

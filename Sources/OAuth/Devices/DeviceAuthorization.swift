@@ -11,7 +11,7 @@ package struct DeviceAuthorization: Row {
     package enum Decision: Codable, Sendable {
         case approved(account: String, scopes: [String])
         case denied
-        /// The person's sign-in on the device ends with an error that a test has ordered.
+        /// The person's sign-in on the device ends with an error that a test has requested.
         case failed(error: String, account: String?)
     }
 
@@ -28,7 +28,7 @@ package struct DeviceAuthorization: Row {
         /// No person has decided yet. The device may poll again after this interval.
         case pending(TimeSpan)
         case denied
-        /// The sign-in ends with this error, because a test has ordered it.
+        /// The sign-in ends with this error, because a test has requested it.
         case failed(String)
         /// The provider doesn't let this person sign in to the client.
         case notAdmitted(Account)
@@ -81,8 +81,8 @@ package struct DeviceAuthorization: Row {
 
     package static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
-    /// The table of device authorizations. Rows are kept for a while after their expiry, so that a late poll is told
-    /// that the device code has expired.
+    /// The table of device authorizations. Expired ones are kept for a while, so that a late poll is told that the
+    /// device code has expired.
     package static let table = Table<DeviceAuthorization>(
         "oauth.device", limit: 100_000, indexes: [byUserCode, byAccount]
     ) {
@@ -90,7 +90,7 @@ package struct DeviceAuthorization: Row {
     }
     static let byUserCode = Index<DeviceAuthorization, String>("userCode") { DeviceAuthorization.letters($0.userCode) }
     /// The index of device authorizations by the account of the person who has approved them, or whose sign-in ended
-    /// with an ordered error.
+    /// with an error that a test has requested.
     static let byAccount = Index<DeviceAuthorization, String>("account") { device in
         switch device.decision {
         case .approved(let account, _): account
@@ -141,7 +141,6 @@ extension Transaction {
         return device
     }
 
-    /// Returns a new user code that isn't used by any other device.
     private mutating func makeUserCode(from letters: String) -> String {
         while true {
             let text = random.text(8, from: Array(letters.utf8))
@@ -152,11 +151,12 @@ extension Transaction {
     }
 
     /// Handles a device's poll of a provider's token endpoint. If the device authorization was approved, it is marked
-    /// as used, and its person and scopes are returned.
+    /// as used, and its person and scopes are returned. If no person has decided yet, a result that a test has
+    /// requested takes effect. A failure is returned and not thrown, because the transaction must record the poll.
     ///
-    /// If no person has decided yet, a result that a test has ordered takes effect. For an ordered approval, `granted`
-    /// returns the granted scopes, or `nil` to deny access. An ordered error whose name is in `errors` is kept for the
-    /// device's later polls. A failure is returned and not thrown, because the transaction must record the poll.
+    /// - Parameters:
+    ///   - errors: Names of errors. If a test has requested one of these, the device's later polls end with it, too.
+    ///   - granted: Returns the scopes that an approval by a test grants; `nil` denies access.
     package mutating func poll(
         _ code: String, by client: some SignInClient, _ interaction: Interaction?, at issuer: String,
         of provider: String, _ exchange: Exchange, tolerance: TimeSpan = .zero, keeping errors: [String] = [],
@@ -233,7 +233,6 @@ package struct DevicePages: Sendable {
         self.descriptions = descriptions
     }
 
-    /// Shows the page that asks for a device's user code.
     package func enterCode(_ exchange: Exchange) -> Response {
         pages.enterCode(exchange, exchange.request.queryForm["user_code"] ?? "")
     }

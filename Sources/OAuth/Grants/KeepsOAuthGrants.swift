@@ -42,7 +42,7 @@ extension KeepsOAuthGrants {
     }
 }
 
-/// A grant of which a person has only one for each client.
+/// A grant of a provider at which a person has at most one grant to each client.
 package protocol GrantToClient: OAuthGrant {}
 
 extension GrantToClient {
@@ -52,7 +52,6 @@ extension GrantToClient {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the grant that a person has given to a client.
     package func grant<Grant: GrantToClient>(_ type: Grant.Type, of account: String, to client: String) -> Grant? {
         find(Grant.self, Grant.key(account, client))
     }

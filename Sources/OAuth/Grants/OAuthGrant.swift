@@ -2,8 +2,8 @@ import EmulatorCore
 import Time
 import Worlds
 
-/// A person's grant to a client, which a provider remembers until it is revoked. Each provider declares its own row
-/// type for grants, and the additional data of its codes and tokens.
+/// A person's grant to a client, which a provider remembers until it is revoked. Each provider declares its own type of
+/// grants, and the additional data of their codes and tokens.
 package protocol OAuthGrant: Row where Key == String {
     associatedtype CodeDetails: Codable & Sendable
     associatedtype TokenDetails: Codable & Sendable
@@ -64,7 +64,7 @@ package struct AuthorizationCode<Grant: OAuthGrant>: Row {
     package let redirectURI: String?
     package let challenge: CodeChallenge?
     package let expires: Instant
-    /// The ID of the HTTP exchange in which the authorization code was redeemed.
+    /// The ID of the HTTP request that has redeemed the authorization code; `nil` if it is unused.
     package var usedBy: String?
     package let details: Grant.CodeDetails
 
@@ -118,7 +118,6 @@ package struct Token<Grant: OAuthGrant>: Row {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns a person's grants to all clients.
     package func grants<Grant: OAuthGrant>(_ type: Grant.Type, of account: String) -> [Grant] {
         rows(Grant.tables.byAccount, account)
     }
@@ -128,7 +127,7 @@ extension TableReading where Self: ~Copyable {
         rows(Grant.tables.tokensByGrant, grant.key)
     }
 
-    /// Returns why a token that was refused can't be used at present, as a clause for an error message.
+    /// Returns why a refused token doesn't work, as a clause for an error message.
     package func reason<Grant: OAuthGrant>(
         againstUsing token: String, _ kind: Token<Grant>.Kind, _ type: Grant.Type
     ) -> String {
@@ -192,10 +191,11 @@ package struct Consent: Row {
     package static let table = Table<Consent>("oauth.consent", indexes: [byAccount])
     static let byAccount = Index<Consent, String>("account") { $0.account }
 
-    /// The most scopes of a client that are remembered as consented to. If there are more, only the latest are kept.
+    /// The greatest number of scopes in a consent. If a new consent would exceed it, only the newly consented scopes
+    /// are kept.
     static let limit = 500
 
-    /// The key of the client, which includes the issuer at which it is registered.
+    /// The client to which the person has consented: its issuer and its client ID.
     package let owner: String
     let account: String
     package var scopes: Set<String>
@@ -206,8 +206,7 @@ package struct Consent: Row {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Whether the person has consented to all of `scopes`. `owner` is the key of the client, which includes its
-    /// issuer.
+    /// Whether the person has consented to all of `scopes` for a client. `owner` is the client's issuer and client ID.
     package func hasConsented(_ account: String, to owner: String, scopes: [String]) -> Bool {
         find(Consent.self, Consent.key(account, to: owner))?.scopes.isSuperset(of: scopes) ?? false
     }

@@ -29,7 +29,7 @@ package struct Redemption: Sendable {
         case unknown
         /// The authorization code was issued to a different client, whose ID is given.
         case otherClient(String)
-        /// The authorization code was redeemed before, in the HTTP exchange with this ID.
+        /// The authorization code was redeemed before, by the HTTP request with this ID.
         case used(by: String)
         /// The authorization code has expired. The value is the time since then.
         case expired(TimeSpan)
@@ -63,7 +63,7 @@ package struct Redemption: Sendable {
         package let client: String
         package let redirectURI: String?
         package let codeVerifier: String?
-        /// The ID of the HTTP exchange in which the client redeems the authorization code.
+        /// The ID of the HTTP request by which the client redeems the authorization code.
         package let exchange: String
 
         package init(

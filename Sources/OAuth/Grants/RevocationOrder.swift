@@ -49,8 +49,7 @@ extension Endpoint {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the grants that a test's revocation order ends. An order for all accounts reads every grant, except
-    /// grants without a person.
+    /// Returns the grants to end at a test's request. They never include a grant without a person.
     package func grants<Grant: OAuthGrant>(
         _ type: Grant.Type, for order: RevocationOrder, to isClient: (Grant) -> Bool
     ) -> [Grant] {
@@ -60,9 +59,9 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Exchange {
-    /// Carries out a test's revocation order. `end` ends one grant, and returns `false` if a concurrent request has
-    /// already ended it. `noClient` receives a client ID, and returns an error message if it is unknown. `isOf` returns
-    /// whether a grant belongs to a client.
+    /// Ends grants at a test's request. `end` ends one grant, and returns `false` if a concurrent request has already
+    /// ended it. `noClient` returns an error message if no client has the ID that it receives. `isOf` returns whether a
+    /// grant belongs to a client.
     package func revoke<Grant: OAuthGrant>(
         _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?,
         isOf: (Grant, String) -> Bool = { $0.client == $1 }, end: (Grant) throws -> Bool
@@ -88,7 +87,7 @@ extension Exchange {
         return ControlAnswer.ok(["revoked": .bool(ended > 0), "grants": .integer(Int64(ended))])
     }
 
-    /// Carries out a test's revocation order, at a provider that doesn't notify clients of revocations. `lasts` returns
+    /// Ends grants at a test's request, at a provider that doesn't notify clients of revocations. `lasts` returns
     /// `false` for a grant that has already ended by itself.
     package func revoke<Grant: OAuthGrant, Client>(
         _ type: Grant.Type, _ order: RevocationOrder, among clients: RegisteredClients<Client>,
@@ -166,8 +165,8 @@ extension Exchange {
         }
     }
 
-    /// Returns the error for a code or token. If the test world doesn't know the code or token, and the error is
-    /// `invalid_grant`, the error gets a diagnosis that says what the unknown text may be.
+    /// Returns the error for a code or token. If the error is `invalid_grant`, and the test world doesn't know the code
+    /// or token, the error says what the unknown text may be.
     package func explained<Grant: OAuthGrant>(
         _ refusal: OAuthRefusal, _ text: String, called name: String, _ type: Grant.Type
     ) -> OAuthRefusal {

@@ -6,7 +6,7 @@ import Worlds
 
 // Providers describe grants, tokens and sessions with these types, for the pages about a world's people.
 
-/// The newest grants of a person with their newest tokens, as the inspector's pages show them.
+/// The newest grants of a person with their newest tokens, as the inspector (the web pages for developers) shows them.
 package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
     package struct Entry: Sendable {
         package let grant: Grant
@@ -18,8 +18,8 @@ package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
     package let more: Int
     package let now: Instant
 
-    /// Reads a person's newest grants and tokens. `lasts` returns whether a grant is still valid. Ended grants are
-    /// removed only some time later.
+    /// Reads a person's newest grants and tokens. `lasts` returns whether a grant is still valid, because ended grants
+    /// stay stored for some time.
     package init(
         of account: Account, in world: World, lasts: @Sendable (Grant, Instant) -> Bool = { _, _ in true }
     ) {
@@ -76,7 +76,6 @@ extension InspectedItem {
 }
 
 extension Token.Kind {
-    /// The kind of the token in words: access token or refresh token.
     package var name: String { self == .access ? "access token" : "refresh token" }
 }
 
@@ -90,7 +89,7 @@ extension InspectedAction {
 }
 
 extension Transaction {
-    /// Ends one token, and leaves the grant and its other tokens unchanged.
+    /// Ends one token. Its grant and the other tokens of the grant stay unchanged.
     package mutating func endToken<Grant: OAuthGrant>(
         _ text: String, _ type: Grant.Type
     ) -> (kind: String, client: String)? {

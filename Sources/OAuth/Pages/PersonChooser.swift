@@ -29,9 +29,9 @@ package struct PersonChooser: Sendable {
     /// The address to which searches for people are sent, if it isn't the address of the page's form.
     private let searchAddress: String?
 
-    /// Reads the people whom the account chooser lists. If the person hasn't searched, `first` heads the list. On each
-    /// page, the people for whom `isPreferred` returns `true` precede the rest. Searches are posted with the form. If
-    /// there is a `searchAddress`, they are sent to that address, as a query with all fields of the form.
+    /// Reads the people whom the account chooser lists. `first` heads the list, unless the person has searched. On each
+    /// page, the people for whom `isPreferred` returns `true` precede the rest. If there is a `searchAddress`, searches
+    /// are sent to it as a query; otherwise, they are posted with the page's form.
     package init(
         _ exchange: Exchange, _ search: Search?, first: Account? = nil, searchAddress: String? = nil,
         preferring isPreferred: ((Account) -> Bool)? = nil
@@ -56,8 +56,6 @@ package struct PersonChooser: Sendable {
 
     package var isEmpty: Bool { people.isEmpty && search == nil }
 
-    /// Returns the form fields of the account chooser: the search field, a button for each person, and a button that
-    /// shows more people.
     package func fields(_ button: (Account) -> HTML) -> [HTML] {
         var fields: [HTML] = []
         // The Enter key presses a form's first button.
@@ -94,7 +92,6 @@ package struct PersonChooser: Sendable {
             searchButton("Search", name: "action", value: "search"))
     }
 
-    /// Returns the account chooser's button for a person.
     package static func button(
         _ account: Account, title: String, notes: String, isSuggested: Bool = false
     ) -> HTML {
@@ -185,7 +182,7 @@ package struct NewPerson: Sendable {
         return TextRule.identifier.holds(id) ? id : "person"
     }
 
-    /// The fields of the form for a new account, with the values sent before.
+    /// The fields of the form for a new account, filled with the values that the person has sent.
     package var fields: [HTML] {
         func input(_ name: String, _ label: String, _ value: String, _ type: String, _ hint: String) -> HTML {
             var attributes: [(String, String?)] = [

@@ -12,7 +12,7 @@ package struct PersonPages: Sendable {
         case cancel
         /// The person has searched in the account chooser, which must be shown again with the people found.
         case searched(PersonChooser.Search)
-        /// The next page must be shown, on which the person creates a new account.
+        /// The page on which the person creates a new account must be shown next.
         case page(Response)
         /// The person has chosen this account, and must still be asked for consent.
         case chosen(String)
@@ -169,7 +169,6 @@ package struct PersonPages: Sendable {
         return problem.map { page.diagnosed($0) } ?? page
     }
 
-    /// Shows a page that asks the person a question with the answers yes and no.
     package func ask(_ exchange: Exchange, _ title: String, _ text: String, yes: String, request: Form) -> Response {
         page(
             title,
@@ -181,7 +180,6 @@ package struct PersonPages: Sendable {
             ])
     }
 
-    /// Shows a page that says that an action is done.
     package func notice(_ title: String, _ text: String) -> Response {
         page(title, [.tag("h1", [], title), .tag("p", [("class", "soft")], text)])
     }
@@ -196,8 +194,8 @@ package struct PersonPages: Sendable {
         ).diagnosed(diagnosis)
     }
 
-    /// Returns the last page of the out-of-band flow, which has no redirect. A program reads the result from the page's
-    /// title, or a person copies the code. The title begins with `Success` or `Denied`.
+    /// Returns the page that replaces the redirect in the out-of-band flow. A program reads the result from the page's
+    /// title, which begins with `Success` or `Denied`, or a person copies the code.
     /// <https://developers.google.com/identity/protocols/oauth2/native-app#manual-copypaste>
     package func outOfBand(_ fields: [Form.Field]) -> Response {
         let code = fields.first { $0.name == "code" }?.value

@@ -10,7 +10,7 @@ import Worlds
 // Client authentication at endpoints that read forms: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.3>.
 // Assertions follow <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
 
-/// The part of a request that proves which client has sent it.
+/// The client authentication in a request to an endpoint that reads forms.
 struct ClientAuthentication: Sendable {
     static let assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
@@ -247,9 +247,7 @@ enum ClientAuthenticationMethod: String, CaseIterable, Codable, Sendable {
 struct ClientCredentials: Sendable {
     let clientID: String
     let secret: String?
-    /// The client's public keys.
     let keys: KeySet?
-    /// The authentication methods that the client may use.
     let methods: Set<ClientAuthenticationMethod>
 
     /// Whether the client can keep a secret: <https://datatracker.ietf.org/doc/html/rfc6749#section-2.1>.

@@ -115,9 +115,9 @@ extension ClientDescription {
         return .array(asked.map { .string($0) })
     }
 
-    /// Returns a client's authentication method from its metadata. The default is `client_secret_basic`, or `none` in a
-    /// client metadata document. If a registering client's method isn't supported, the server chooses a different one,
-    /// as RFC 7591 section 3.2.1 allows. In a client metadata document, an unsupported method is an error.
+    /// Returns a client's authentication method from its metadata. If the server doesn't support a registering client's
+    /// method, it chooses one that it supports, as RFC 7591 section 3.2.1 allows. In a client metadata document, an
+    /// unsupported method is an error.
     private static func method(
         _ object: JSONObject, _ isDocument: Bool, among served: [ClientAuthenticationMethod],
         _ metadata: inout JSONObject
@@ -193,8 +193,8 @@ extension ClientDescription {
         return uris.isEmpty ? nil : .array(uris.map { .string($0) })
     }
 
-    /// Checks a redirect URI by the rules of OpenID Connect Registration for `application_type`. Beyond these rules, a
-    /// native app may have an https URL: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.2>.
+    /// Checks a redirect URI by the rules of OpenID Connect Registration for `application_type`. In addition, a native
+    /// app may have an https URL: <https://datatracker.ietf.org/doc/html/rfc8252#section-7.2>.
     private static func check(_ uri: String, isNative: Bool, isStated: Bool) throws(OAuthRefusal) {
         let address = WebAddress(uri)
         let isWeb = address?.scheme == "http" || address?.scheme == "https"

@@ -124,9 +124,9 @@ extension Issuer {
 /// A client metadata document as it was fetched, before its content is checked.
 struct FetchedDocument: Sendable {
     let json: JSONValue
-    /// The time, by the test world's clock, at which the document arrived.
+    /// The time, by the test world's clock, at which the client metadata document arrived.
     let time: Instant
-    /// The time for which the document may be used, by the `Cache-Control` of the client's server.
+    /// The time for which the client metadata document may be used, by the `Cache-Control` of the client's server.
     let age: TimeSpan
 }
 
@@ -141,8 +141,8 @@ final class ClientDocumentFetches: WorldCache {
     typealias Outcome = Result<FetchedDocument, FetchFailure>
 
     private struct Fetch {
-        /// The time at which the fetch of a document began, by the test world's clock and by the machine's clock. The
-        /// world's clock may stand still, or be set far ahead.
+        /// The time at which the fetch of a document began, by two clocks: the test world's, which may stand still or
+        /// be set far ahead, and the machine's.
         let began: (world: Instant, machine: Int64)
         /// The result of the fetch of a document; `nil` while the fetch runs.
         var outcome: Outcome?
@@ -156,7 +156,7 @@ final class ClientDocumentFetches: WorldCache {
         }
     }
 
-    /// The time for which the result of fetching a document is used, whatever `Cache-Control` says.
+    /// The time for which the result of fetching a document is used in any case, whatever `Cache-Control` says.
     private static let rest = TimeSpan.seconds(10)
     /// The greatest number of results of fetching client metadata documents that are kept.
     private static let limit = 256

@@ -121,7 +121,7 @@ struct ClientMetadata: SchemaObject, SignInClient {
     /// The names of the algorithms that may sign an issuer's tokens. HS256 signs with the client's secret.
     static let algorithms = (Algorithm.published + [.hs256]).map(\.rawValue)
 
-    /// Whether the client can keep a secret, or is accepted without registration.
+    /// Whether the client can keep a secret. A client that is accepted without registration counts as one that can.
     var isConfidential: Bool { isTakenOnTrust || credentials.isConfidential }
 
     /// Whether a browser may be redirected to `uri`, if the client has registered the URIs in `registered`.
@@ -134,7 +134,6 @@ struct ClientMetadata: SchemaObject, SignInClient {
         return registered.contains { RegisteredRedirectURI($0).matches(uri, comparison) }
     }
 
-    /// Whether the client may use a grant type.
     func mayUse(_ grantType: String) -> Bool {
         if isTakenOnTrust { return true }
         if let grantTypes { return grantTypes.contains(grantType) }
@@ -153,7 +152,7 @@ struct ClientMetadata: SchemaObject, SignInClient {
         }
     }
 
-    /// Checks a client in a seed beyond the rules of its JSON schema.
+    /// Checks what the JSON schema can't express about a client in the seed.
     static func check(_ client: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(client["interaction"])
         checkKeys(client["jwks"], &references)
@@ -167,7 +166,6 @@ struct ClientMetadata: SchemaObject, SignInClient {
         references.add(method, "a client that authenticates by \(name) needs \"\(member)\"")
     }
 
-    /// Checks a client's JSON Web Key Set in a seed.
     static func checkKeys(_ jwks: LocatedJSON?, _ references: inout SeedReferences) {
         let keys = jwks?["keys"]
         if let keys, keys.items.count > KeySet.limit {

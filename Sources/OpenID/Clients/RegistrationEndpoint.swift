@@ -10,7 +10,6 @@ import Worlds
 // https://datatracker.ietf.org/doc/html/rfc7591#section-3 and https://datatracker.ietf.org/doc/html/rfc7592#section-2
 
 extension Issuer {
-    /// Registers a client.
     func register(_ exchange: Exchange) throws -> Response {
         if policy.registration == .token { try checkInitialToken(exchange) }
         let description = try ClientDescription(
@@ -31,7 +30,7 @@ extension Issuer {
                 "temporarily_unavailable",
                 Diagnosis(
                     "this test world has \(DynamicClient.limit) registered clients, which is the limit: remove some "
-                        + "(DELETE openid/clients), or reset the world"))
+                        + "(DELETE openid/clients), or reset the test world"))
         }
         return answer(row, exchange, status: 201)
     }
@@ -67,7 +66,6 @@ extension Issuer {
         return answer(changed, exchange)
     }
 
-    /// Deletes a client's registration.
     func endRegistration(_ exchange: Exchange) throws -> Response {
         do {
             let known = try registration(of: exchange)
@@ -179,7 +177,7 @@ struct DynamicClient: Row {
     /// The greatest number of registered clients in a test world. Further registrations are refused.
     static let limit = 5_000
 
-    /// The key of the issuer at which the client has registered.
+    /// The issuer at which the client has registered: the provider's name and the issuer's ID.
     let realm: String
     let clientID: String
     let secret: String?
@@ -196,8 +194,8 @@ struct DynamicClient: Row {
     var description: ClientDescription { ClientDescription(kept: metadata) }
 }
 
-/// A cache of clients that have been read from their metadata. While a client's metadata is unchanged, neither the
-/// metadata nor the client's keys are read again.
+/// A cache of clients that have been read from their metadata. A client's metadata and keys are read again only if the
+/// metadata changes.
 final class DescribedClients: WorldCache {
     /// The greatest number of clients in the cache. Most tests have fewer.
     private static let limit = 256
@@ -205,8 +203,8 @@ final class DescribedClients: WorldCache {
 
     var count: Int { clients.withLock { $0.count } }
 
-    /// Returns a cached client, or reads it if its metadata is new. `key` names the client and its issuer. `metadata`
-    /// is the stored registration, or a client metadata document.
+    /// Returns the client from the cache. If the client is new, or its `metadata` has changed, `read` makes it. `key`
+    /// names the client and its issuer.
     func client(
         _ key: String, _ metadata: JSONValue, read: () -> ClientMetadata?
     ) -> ClientMetadata? {

@@ -72,7 +72,6 @@ extension Issuer {
         return response.deliver().diagnosed(refusal.diagnosis).known(by: refusal.evidence)
     }
 
-    /// Returns the page that shows an OAuth error to the person.
     func page(_ refusal: OAuthRefusal, _ exchange: Exchange) -> Response {
         pages(exchange).problem(
             refusal.status == 401 ? 400 : refusal.status, "Error: \(refusal.name)", refusal.diagnosis
@@ -88,7 +87,7 @@ extension Issuer {
         return exchange.world.read { $0.account(session.account) }
     }
 
-    /// Returns the browser's session, if the authorization request allows it to be continued without a new sign-in.
+    /// Returns the browser's session if the authorization request can be answered in it without a new sign-in.
     private func session(for request: RequestedAuthorization, _ exchange: Exchange) -> BrowserSession? {
         exchange.session(at: realm).flatMap { session in
             request.parameters.isContent(with: session, at: exchange.world.now) ? session : nil
@@ -180,7 +179,6 @@ struct RequestedAuthorization: CheckedAuthorization {
     let form: Form
     /// Whether a sign-in page has sent this authorization request, together with the person's answer.
     let isAnswer: Bool
-    /// The pushed authorization request, if the client has sent one in advance.
     let pushed: PushedRequest?
     let interaction: Interaction?
     var isSilent: Bool { parameters.prompts.contains("none") }
@@ -272,8 +270,7 @@ extension Issuer {
         return page
     }
 
-    /// Checks that the person who signs in is the one whom the request demands (by `id_token_hint`, say), if it demands
-    /// one.
+    /// Checks that the person who signs in is the one whom the request names, by `id_token_hint` for example.
     private func check(
         _ account: Account, _ request: RequestedAuthorization, in exchange: Exchange
     ) throws(OAuthRefusal) {

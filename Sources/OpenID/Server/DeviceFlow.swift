@@ -43,7 +43,6 @@ extension Issuer {
 
     func decideOnDevice(_ exchange: Exchange) throws -> Response { try devicePages(exchange).decide(exchange) }
 
-    /// Handles a device's poll of the token endpoint.
     func poll(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, in tables: inout Transaction
     ) -> Result<(account: Account, scopes: [String]), OAuthRefusal> {

@@ -72,7 +72,7 @@ struct PushedRequest: Row {
 
     /// The `request_uri` of the pushed request.
     let key: String
-    /// The key of the client that has pushed the request.
+    /// The client that has pushed the request: the issuer and the client ID.
     let owner: String
     /// The parameters of the pushed request, form-encoded.
     let fields: String

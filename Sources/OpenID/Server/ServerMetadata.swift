@@ -7,11 +7,11 @@ import OAuth
 // What the endpoints of an issuer share: addresses, clients, signed tokens, and the metadata.
 
 extension Issuer {
-    /// The issuer's key in tables that several issuers share: the provider's name and the issuer's ID.
+    /// The issuer's identifier in database keys: the provider's name and the issuer's ID.
     var realm: String { "\(provider).\(id)" }
 
-    /// Returns the URL of an endpoint, at the address by which the request has reached the issuer. `place` is the one
-    /// of the issuer's paths below which the endpoint is.
+    /// Returns the URL of an endpoint, at the address by which the request has reached the issuer. `place` is the
+    /// issuer's path below which the endpoint is; by default the path of the issuer's URL.
     func url(_ endpoint: String, _ exchange: Exchange, below place: String? = nil) -> String {
         exchange.address.url(of: host, EndpointPaths.resolve(endpoint, below: place ?? path))
     }
@@ -27,7 +27,7 @@ extension Issuer {
         Response(status: 200, contentType: "application/json", body: exchange.keySet(owner).serialized())
     }
 
-    /// Returns the client's key in tables that several issuers share.
+    /// Returns the client's identifier in database keys: its issuer and its client ID.
     func key(of client: ClientMetadata) -> String { "\(realm) \(client.clientID)" }
 
     func hint(for clientID: String) -> String {
@@ -86,7 +86,6 @@ extension Issuer {
         return claims
     }
 
-    /// Throws `unauthorized_client` if the client may not use the grant type.
     func check(_ client: ClientMetadata, mayUse grantType: String) throws(OAuthRefusal) {
         guard !client.mayUse(grantType) else { return }
         throw OAuthRefusal(
@@ -106,10 +105,10 @@ extension Issuer {
         return response
     }
 
-    /// Returns the issuer's metadata as an OAuth server (<https://datatracker.ietf.org/doc/html/rfc8414>), and the
-    /// members about authorization requests that OpenID Connect adds
-    /// (<https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>). `place` is the path below which
-    /// the metadata was requested.
+    /// Returns the issuer's metadata as an OAuth server (<https://datatracker.ietf.org/doc/html/rfc8414>), together
+    /// with the members about authorization requests that OpenID Connect adds
+    /// (<https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>). `place` is the issuer's path
+    /// below which the metadata was requested.
     func metadata(_ exchange: Exchange, below place: String) -> JSONObject {
         let paths = policy.paths
         let methods = policy.authenticationMethods.map { JSONValue.string($0.rawValue) }
@@ -170,9 +169,9 @@ extension Issuer {
 }
 
 extension SeedReferences {
-    /// Checks the addresses of the authorization servers in a seed. Each host must be one that this daemon serves, or
-    /// this machine, and no two servers may have the same address. The URL of a server is its member `urlMember`, or
-    /// else what `defaultURL` returns for its ID. `short` is the beginning of the short paths, such as `/oidc`.
+    /// Checks the addresses of the authorization servers in a seed: each host must be this machine or one that this
+    /// daemon serves, and no two servers may have the same address. A server's URL is its member `urlMember`, or else
+    /// what `defaultURL` returns for its ID. `short` is the beginning of the servers' short paths, such as `/oidc`.
     mutating func checkServers(
         _ servers: [LocatedJSON], urlMember: String, default defaultURL: (String) -> String, short: String
     ) {

@@ -36,7 +36,8 @@ struct ServerPolicy: SchemaObject {
     let acrValues: [String]
     let registration: Registration
     let registrationToken: String
-    /// Whether a client that registers without `application_type` is a web client.
+    /// Whether a client that registers without `application_type` is always a web client. Otherwise, its type follows
+    /// from its redirect URIs.
     let defaultsToWeb: Bool
     let clientMetadataDocuments: Bool
     /// The hosts from which client metadata documents may be fetched: the names in lower case, with the port unless it
@@ -183,7 +184,7 @@ struct EndpointPaths: SchemaObject {
         ]
     }
 
-    /// Returns the path of an endpoint, relative to an issuer's path: `../oauth2/token` at the issuer `/tenant/v2.0` is
+    /// Resolves an endpoint's path relative to an issuer's path: `../oauth2/token` at the issuer `/tenant/v2.0` is
     /// `/tenant/oauth2/token`.
     static func resolve(_ endpoint: String, below path: String) -> String {
         let (levels, rest) = split(endpoint)

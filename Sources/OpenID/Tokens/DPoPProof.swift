@@ -23,7 +23,7 @@ struct DPoPProof: Sendable {
     ///
     /// - Parameters:
     ///   - url: The address of the request.
-    ///   - nonces: The accepted nonces, if the server demands one. Clients are told the first.
+    ///   - nonces: The accepted nonces, if the server demands one. Error responses tell clients the first of them.
     ///   - token: The access token of the request.
     init?(
         _ exchange: Exchange, at url: String, nonces: [String], token: String? = nil
@@ -139,9 +139,9 @@ enum DPoPPolicy: String, CaseIterable, Sendable {
 struct ProofNonceKey: Row {
     static let table = Table<ProofNonceKey>("oauth.proofNonceKey", limit: 1_000)
 
-    /// The key of the issuer in tables that several issuers share.
+    /// The issuer to which the secret belongs: the provider's name and the issuer's ID.
     let key: String
-    /// The secret, in hexadecimal digits.
+    /// The secret from which the nonces are made, in hexadecimal digits.
     let secret: String
 }
 
@@ -191,7 +191,7 @@ extension Issuer {
 }
 
 extension OAuthRefusal {
-    /// The headers that scripts of other origins may read, at endpoints that issue or take access tokens:
+    /// The response headers that scripts of other origins may read, at endpoints that issue or take access tokens:
     /// <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
     static let exposedHeaders = "WWW-Authenticate, DPoP-Nonce"
 

@@ -18,8 +18,8 @@ extension Issuer {
     /// The longest time by which the clock of an assertion's issuer may be ahead of this daemon's.
     private static let assertionTolerance = TimeSpan.minutes(1)
 
-    /// Exchanges a person's ID token or refresh token for an identity assertion (ID-JAG) about the person, which a
-    /// different issuer accepts.
+    /// Exchanges a person's ID token or refresh token for an identity assertion (ID-JAG), which the client can use at a
+    /// different issuer.
     func assertPerson(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Response {
@@ -75,8 +75,8 @@ extension Issuer {
         return OAuthRefusal.json(.object(body))
     }
 
-    /// Returns the `audience` of a request for an identity assertion: the name of a different issuer. Also returns the
-    /// access that this issuer's clients have there.
+    /// Returns the target issuer, which a request for an identity assertion names as `audience`, and the access that
+    /// clients of this issuer get at the target.
     private func target(
         of wanted: TokenExchange, _ exchange: Exchange
     ) throws(OAuthRefusal) -> (audience: String, access: CrossAppAccess) {
@@ -126,7 +126,6 @@ extension Issuer {
                 "crossAppAccess in the seed grants none of these scopes at the issuer \"\(access.issuer)\""))
     }
 
-    /// Returns the issuers in the test world's seed that have one of these `ids`.
     func seeded(_ ids: [String], _ exchange: Exchange) -> [Issuer] {
         exchange.world.seed[OpenIDSection.self].issuers.filter { ids.contains($0.id) }
     }
@@ -186,7 +185,7 @@ extension Issuer {
             "invalid_target",
             Diagnosis(
                 received: "resource \(Diagnosis.quote(other))", expected: Diagnosis.alternatives(asserted),
-                "the assertion isn't for this resource: exchange the ID token for an assertion that is"))
+                "the identity assertion isn't for this resource: get an assertion for this resource"))
     }
 
     /// Checks an identity assertion from a trusted issuer, and returns its claims.

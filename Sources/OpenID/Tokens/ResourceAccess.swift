@@ -14,7 +14,7 @@ struct ResourceAccess: Sendable {
     let subject: String
     let scopes: [String]
     let expires: Instant?
-    /// The issuer of the access token, and the thumbprint of the key to which the token is bound.
+    /// The issuer of the access token.
     let server: Issuer
     let thumbprint: String?
 }
@@ -74,7 +74,7 @@ extension ProtectedResource {
         throw OAuthRefusal(
             "insufficient_scope",
             Diagnosis(
-                received: "a token for \(access.scopes.isEmpty ? "no scope" : access.scopes.joined(separator: " "))",
+                received: "a token with scope \(Diagnosis.quote(access.scopes.joined(separator: " ")))",
                 expected: scope,
                 "request the scopes in WWW-Authenticate in addition to the token's, and send the request again"))
     }

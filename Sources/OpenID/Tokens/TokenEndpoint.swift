@@ -115,7 +115,7 @@ extension Issuer {
                     OAuthRefusal(
                         "invalid_grant",
                         Diagnosis(
-                            "the refresh token is bound to another key than the DPoP proof's: use the same key as before"
+                            "the refresh token is bound to another key than the DPoP proof's: sign with the key with which the token was requested"
                         )))
             }
             return tables.use(

@@ -13,7 +13,7 @@ extension Issuer {
         let client: ClientMetadata
         let scopes: [String]
         let grant: OpenIDGrant?
-        /// The time of the person's sign-in. `acr` says how the person signed in.
+        /// The time of the person's sign-in.
         let authenticatedAt: Instant?
         let acr: String?
     }
@@ -119,7 +119,6 @@ struct TokenExchange: Sendable {
     let requested: TokenType
     private let scope: String?
     let audiences, resources: [String]
-    /// The values of `audience` and `resource` in a token exchange request.
     var targets: [String] { audiences + resources }
 
     init(_ form: Form) throws(OAuthRefusal) {
@@ -226,8 +225,8 @@ struct CrossAppAccess: SchemaObject {
             "accounts", .set(of: .text(.nonEmpty)), "The people who have access, by account; all by default.")
     }
 
-    /// Returns the client ID by which the other issuer knows a client of this issuer. By default, both issuers use the
-    /// same ID.
+    /// Returns the client ID that a client of this issuer has at the issuer where it gets access. By default, both
+    /// issuers use the same client ID.
     func client(_ id: String) -> String { clients[id] ?? id }
 }
 
@@ -237,7 +236,7 @@ enum IdentityAssertion {
     /// The grant type by which a client exchanges an identity assertion for an access token:
     /// <https://datatracker.ietf.org/doc/html/rfc7523#section-2.1>.
     static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-    /// The name in the issuer's metadata for the use of the JWT bearer grant with identity assertions.
+    /// The grant profile that an issuer's metadata lists if the issuer accepts identity assertions.
     static let profile = "urn:ietf:params:oauth:grant-profile:id-jag"
     /// The `typ` in the header of an identity assertion.
     static let type = "oauth-id-jag+jwt"

@@ -33,10 +33,10 @@ struct WorkloadPlatform: SchemaObject {
             ).map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Returns the client ID of a workload. `subject` is the `sub` of the platform's token.
+    /// Returns the client ID of the workload whose tokens from the platform have this `sub`.
     func client(of subject: String) -> String? { clients[subject] }
 
-    /// The `sub` values of the workloads that have a client, as in the platform's tokens.
+    /// The `sub` values in the platform's tokens, of all workloads that have a client.
     var subjects: [String] { clients.keys.sorted() }
 }
 
@@ -44,8 +44,8 @@ extension Issuer {
     /// The longest time by which a platform's clock may be ahead of this server's.
     private static let platformTolerance = TimeSpan.minutes(1)
 
-    /// Returns the client of a workload whose request names no client. The client is found by the platform's token in
-    /// the request, which is checked. For other requests, the result is `nil`.
+    /// Returns the client of a workload that sends the platform's token and no client ID. The token is checked. For all
+    /// other requests, the result is `nil`.
     func workload(_ exchange: Exchange, _ form: Form) throws(OAuthRefusal) -> ClientMetadata? {
         guard form["grant_type"] == IdentityAssertion.grantType, form["client_id"] == nil,
             form["client_assertion"] == nil, exchange.request.header("Authorization") == nil,

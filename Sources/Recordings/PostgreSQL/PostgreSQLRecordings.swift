@@ -9,7 +9,6 @@ package final class PostgreSQLRecordings: RecordingKeeper {
 
     private let pool: PostgreSQLPool
 
-    /// The SQL statements that make the tables for recorded requests.
     package static let tables = RecordingSchema.tables
 
     package init(_ pool: PostgreSQLPool) { self.pool = pool }

@@ -42,7 +42,7 @@ enum RecordingSchema {
 
     // MARK: - Appending
 
-    /// Counts one recorded request and its answer, which have $1 bytes.
+    /// Adds one recorded request and its answer, which have $1 bytes, to the totals of all recordings.
     static let count = statement("count", "UPDATE understudy_recording SET last = last + 1, size = size + $1")
     static let append = statement(
         "append",
@@ -50,7 +50,7 @@ enum RecordingSchema {
         INSERT INTO understudy_exchanges(number, id, world, size, refused, gone, body)
         SELECT last, $1, $2, $3::bigint, $4::bigint = 1, false, $5 FROM understudy_recording
         """)
-    /// The SQLSTATE of PostgreSQL when a recorded request with this ID exists already.
+    /// The SQLSTATE of PostgreSQL for an ID that another recorded request already has.
     static let isThereState = "23505"
     static let appendWorld = statement(
         "append_world",
@@ -107,8 +107,7 @@ enum RecordingSchema {
     private static let summary = "SELECT world, first, count, dropped FROM understudy_recorded"
     static let summaries = statement("summaries", summary)
     static let summariesOf = statement("summaries_of", "\(summary) WHERE world = ANY($1::text[])")
-    /// The greatest numbers of recorded requests that are read from the database at once: of one test world, and of all
-    /// worlds together.
+    /// The most recorded requests of one test world that are read from the database at once.
     static let worldCount = 200
     static let pageCount = 400
     /// Reads recorded requests of some test worlds, world by world, sorted by number. $2 has a number for each world;
@@ -147,9 +146,8 @@ enum RecordingSchema {
         SELECT number, world, body FROM understudy_exchanges WHERE gone AND number <> ALL($1::bigint[]) ORDER BY number
         """)
     static let forgetGone = statement("forget_gone", "DELETE FROM understudy_exchanges WHERE gone")
-    /// Keeps the newest $1 refused requests from before their test worlds were deleted or reset, and of these requests
-    /// the newest $2 bytes. The subquery is compared by `<=`, because PostgreSQL may run a subquery after `IN` again
-    /// for each row.
+    /// Of the refused requests of test worlds that were deleted or reset, keeps the newest $1, and of these the newest
+    /// $2 bytes. The subquery is compared by `<=`, because PostgreSQL may run a subquery after `IN` once for each row.
     static let trimGone = statement(
         "trim_gone",
         """

@@ -93,7 +93,6 @@ struct AnswerComparison {
         if there != here { add(.form, "the response leads to \(there) in the recording, to \(here) in Understudy") }
     }
 
-    /// Compares the parameters with which an authorization ends in the recording and at this program.
     mutating func compareParameters(_ theirs: JSONObject, _ ours: JSONObject) {
         isRefusal = theirs["error"] != nil
         compare(.object(theirs), .object(ours), at: "")
@@ -170,7 +169,6 @@ struct AnswerComparison {
         return AnswerComparison.fixed.contains(name) || name.hasSuffix("_endpoint") || name.hasSuffix("_supported")
     }
 
-    /// Returns the text with each recorded word replaced by the word that this program's answers have in its place.
     private func translatedWords(_ text: String) -> String {
         text.split(separator: " ", omittingEmptySubsequences: false).map { translated(String($0)) }.joined(
             separator: " ")

@@ -12,7 +12,7 @@ import Recordings
 /// This server's codes, tokens and cookies aren't those of the recording. Later requests are sent with this server's
 /// values in place of the recorded values.
 package struct Comparison {
-    /// A recorded request, and the result of comparing the answers to it.
+    /// A recorded request, and the result of comparing its recorded answer with this server's answer.
     package struct Finding: Sendable {
         package enum Outcome: Sendable, Equatable {
             case compared([Difference])
@@ -42,13 +42,12 @@ package struct Comparison {
     private var cookies: [String: [(name: String, value: String)]] = [:]
     /// The codes and tokens that providers issued in the recording before the request that is being compared.
     private var issued: Set<String> = []
-    /// For each recorded request: the parameters that the app gets at the end of a sign-in, by this request or by its
-    /// answer.
+    /// For each recorded request: the ends of sign-ins that the request or its answer reports to the app.
     private let endings: [[Ending]]
 
     /// The seconds in which this server must answer a repeated request.
     private static let seconds = 30
-    /// The length of the shortest recorded value that is replaced by this server's value.
+    /// The least length, in bytes, of a recorded value that this server's value replaces.
     private static let shortest = 4
     private static let dropped: Set<String> = [
         "host", "content-length", "connection", "cookie", "accept-encoding", "transfer-encoding", "if-none-match",
@@ -59,7 +58,7 @@ package struct Comparison {
     /// Repeats the requests of a recording at a new server, and returns the differences. `account` is the user who
     /// signs in; `nil` means the first user in the seed.
     ///
-    /// - Throws: ``StartError`` when the server can't be started with the seeds, or they have no such account.
+    /// - Throws: ``StartError`` if the server can't be started with the seeds, or if the seeds have no such account.
     package static func run(
         _ har: HARFile, seeds: [SeedInput], asOf day: String?, account: String?
     ) throws -> [Finding] {
@@ -156,8 +155,8 @@ package struct Comparison {
     /// address.
     private struct Ending {
         let fields: JSONObject
-        /// The address of the app to which the browser is sent; `nil` if the answer has no address, for example if it
-        /// is a message to another window.
+        /// The address of the app to which the browser is sent; `nil` if the answer has no address, for example if the
+        /// answer is a page that posts a message to another window.
         let destination: String?
 
         init(fields: JSONObject, destination: String?) { (self.fields, self.destination) = (fields, destination) }
@@ -184,7 +183,7 @@ package struct Comparison {
         }
     }
 
-    /// Returns how the authorization that the recorded request began has ended; `nil` if the recording doesn't have the
+    /// Returns the end of the authorization that a recorded request began; `nil` if the recording doesn't contain the
     /// end.
     private func ending(of entry: HARFile.Entry, from index: Int) -> Ending? {
         let state = Comparison.fields(of: entry.request)["state"]
@@ -236,8 +235,8 @@ package struct Comparison {
         "id_token_hint", "subject_token", "actor_token", "idToken", "refreshToken", "oauthIdToken", "oauthAccessToken",
         "oobCode", "sessionInfo", "mfaPendingCredential", "pendingToken", "sessionCookie",
     ]
-    /// The length of the shortest code or token for which this server must issue a replacement. A code from a text
-    /// message is shorter.
+    /// A request with a recorded code or token of this length or more is repeated only if this server has issued a
+    /// replacement. A code from a text message is shorter.
     private static let shortestCredential = 8
 
     /// Whether a value with this name differs from sign-in to sign-in, as codes, tokens and IDs do. Words of the
@@ -336,7 +335,8 @@ private struct Translation {
         return isSame ? text : Form(fields: fields).encoded
     }
 
-    /// Returns a header's value with each recorded word replaced by this server's, also within Basic credentials.
+    /// Returns a header's value with recorded codes and tokens replaced by this server's, also within Basic
+    /// credentials.
     func header(_ text: String) -> String {
         if let basic = BasicCredentials.read(header: text) {
             let own = "\(values[basic.user] ?? basic.user):\(values[basic.password] ?? basic.password)"

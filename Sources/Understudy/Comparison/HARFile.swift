@@ -12,11 +12,9 @@ package struct HARFile: Sendable {
         let host: String
         let request: Request
         let response: Response
-        /// Whether the recording has the provider's answer to the request.
         let isAnswered: Bool
     }
 
-    /// The most entries that a recording in an HTTP archive may have.
     package static let entryLimit = 2_000
 
     package let entries: [Entry]

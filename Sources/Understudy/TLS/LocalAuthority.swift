@@ -65,7 +65,6 @@ public struct LocalAuthority: Sendable {
     /// Whether the local certificate authority has been made.
     public var exists: Bool { kept != nil || (!directory.isEmpty && File.exists(certificatePath)) }
 
-    /// Makes a new certificate authority that exists only in memory.
     package static func inMemory(seeds: [SeedInput] = []) throws -> LocalAuthority {
         let authority = try fresh(seeds)
         return LocalAuthority(kept: (certificate: authority.certificate, key: try authority.key.pem()))
@@ -121,8 +120,8 @@ public struct LocalAuthority: Sendable {
         }
     }
 
-    /// Returns whether the authority must be made anew for `seeds`. It may issue certificates for the provider hosts
-    /// that the daemon always stands in for, but not for all hosts that `seeds` name.
+    /// Returns whether `seeds` name a host for which the authority may not issue certificates. `false` is also returned
+    /// if the authority can't issue any certificate that the daemon needs.
     package func lacksHosts(of seeds: [SeedInput]) throws -> Bool {
         func vouches(for seeds: [SeedInput]) throws -> Bool {
             let hosts = PlayedHosts.certified(for: try SeedInput.load(seeds))
@@ -154,7 +153,6 @@ public struct LocalAuthority: Sendable {
     }
 }
 
-/// A TLS certificate of the server, and the time of its renewal.
 struct ServerCertificate: Sendable {
     let tls: Server.TLS
     /// The certificate of the authority that issued the server's certificate, in PEM.

@@ -1,7 +1,7 @@
 import EmulatorCore
 
-/// The hosts of providers that the daemon stands in for, and the hosts of projects in the seeds (test data). Their
-/// names can be made to resolve to the daemon.
+/// The hosts of providers that the daemon stands in for, and the hosts that seeds (test data) add, such as those of
+/// Firebase projects. Their names can be made to resolve to the daemon.
 public enum PlayedHosts {
     /// Returns the sorted names of the provider hosts that a server with these seeds (test data) stands in for.
     ///

@@ -14,7 +14,6 @@ final class SecureServer: Sendable {
     struct Options: Sendable {
         var server: Server.Options
         var authority: LocalAuthority
-        /// The host names in the server's TLS certificate.
         var hosts: [String]
         /// The lifetime of the server's certificate. Apple's systems accept at most 825 days from an authority that a
         /// user has added: <https://support.apple.com/103769>.
@@ -71,7 +70,7 @@ final class SecureServer: Sendable {
         }
     }
 
-    /// Serves a connection that was made within this process, over TLS. Returns `false` if the server stops or its
+    /// Serves, over TLS, a connection that was made within this process. Returns `false` if the server stops or its
     /// certificate is being renewed.
     func adopt(_ descriptor: Int32, label: String) -> Bool {
         guard let server = state.withLockIfAvailable({ $0.server }) else {

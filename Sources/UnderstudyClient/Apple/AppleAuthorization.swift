@@ -13,7 +13,8 @@ public struct AppleIDCredential: Sendable, Hashable {
 
     /// Apple's judgement whether the user is a real person: `ASUserDetectionStatus`.
     public enum RealUserStatus: Int, Sendable, Hashable, CaseIterable, Codable {
-        /// Apple doesn't judge whether the user is real, because this isn't the first sign-in, or there is no device.
+        /// Apple can't judge whether the user is a real person: for example, because this isn't the user's first
+        /// sign-in to the app.
         case unsupported = 0
         /// Apple can't tell whether the user is a real person.
         case unknown = 1
@@ -35,7 +36,7 @@ public struct AppleIDCredential: Sendable, Hashable {
     public let email: String?
     /// The user's name, which Apple gives to the app at the first sign-in only.
     public let fullName: PersonNameComponents?
-    /// The judgement of Apple whether the user is a real person.
+    /// Apple's judgement whether the user is a real person.
     public let realUserStatus: RealUserStatus
 
     /// Makes the result of a sign-in with Apple, for unit tests of an app.
@@ -108,11 +109,11 @@ public struct AppleAuthorizationError: Error, Sendable, Hashable {
 
         /// The sign-in with Apple failed for an unknown reason.
         public static let unknown = Code(rawValue: 1000)
-        /// The user cancelled the sign-in.
+        /// The user cancelled the sign-in with Apple.
         public static let canceled = Code(rawValue: 1001)
         /// Apple's answer to the sign-in request can't be used.
         public static let invalidResponse = Code(rawValue: 1002)
-        /// The sign-in request wasn't handled.
+        /// The operating system didn't handle the request for a sign-in with Apple.
         public static let notHandled = Code(rawValue: 1003)
         /// The sign-in with Apple failed for a reason that has no error code of its own.
         public static let failed = Code(rawValue: 1004)
@@ -152,7 +153,7 @@ extension AppleAuthorizationError: CustomNSError, LocalizedError, CustomStringCo
     /// The number of the error code, for `NSError`.
     public var errorCode: Int { code.rawValue }
 
-    /// The `NSError` user info of a failed sign-in: its description.
+    /// The user info of an `NSError` for a failed sign-in with Apple: the error's description.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 
     /// The error code and the reason why the sign-in with Apple failed, as a text.
@@ -163,7 +164,8 @@ extension AppleAuthorizationError: CustomNSError, LocalizedError, CustomStringCo
 }
 
 extension AppleIDCredential {
-    /// The state of a user's earlier sign-in with Apple: `ASAuthorizationAppleIDProvider.CredentialState`.
+    /// The state of a user's sign-in with Apple, such as authorized or revoked:
+    /// `ASAuthorizationAppleIDProvider.CredentialState`.
     public enum State: Int, Sendable, Hashable, CaseIterable {
         /// The user has removed the app from the Apple account.
         case revoked = 0

@@ -1,7 +1,7 @@
 import Foundation
 
 extension World {
-    /// Controls Sign in with Apple in a test world, on a device and at Apple's servers: `world.apple`.
+    /// Stands in for Apple's servers and for a user's Apple device, in a test world: `world.apple`.
     public struct Apple: Sendable, Hashable {
         let world: World
 
@@ -21,7 +21,7 @@ extension World {
         /// - Parameters:
         ///   - client: the app's bundle ID. It must be in the seed (the daemon's test data).
         ///   - nonce: the app's `request.nonce`: a ``NoncePair``'s ``NoncePair/sha256``.
-        ///   - scopes: the data that the app asks for.
+        ///   - scopes: the user's data that the app asks for.
         ///   - state: the app's `request.state`.
         ///   - account: the account on the device; `nil` lets the daemon choose.
         /// - Throws: ``AppleAuthorizationError`` for the failures that a device reports; ``UnderstudyError`` for all
@@ -51,7 +51,8 @@ extension World {
             return try Wire.decode(answer.body, of: call)
         }
 
-        /// Returns the state of a user's earlier sign-in with Apple, as `getCredentialState(forUserID:)` does.
+        /// Returns the state of a user's sign-in with Apple, such as authorized or revoked, as
+        /// `getCredentialState(forUserID:)` does.
         ///
         /// - Parameters:
         ///   - client: the app's bundle ID.
@@ -121,8 +122,8 @@ extension World {
             try await world.revoke(.apple, account: account, client: client)
         }
 
-        /// Publishes a new signing key of Apple's, with which tokens are signed from now on, and withdraws the oldest
-        /// key.
+        /// Makes Apple sign tokens with a new key from now on. The new key is published, and the oldest key is
+        /// withdrawn.
         ///
         /// - Throws: ``UnderstudyError``.
         public func rotateKeys() async throws { try await world.send("POST", "apple/keys/rotate") }
@@ -152,7 +153,7 @@ extension World {
         /// - Parameters:
         ///   - sender: the sender's address.
         ///   - recipient: a user's private relay address, or the address that the relay shows to users in place of a
-        ///     sender's.
+        ///     sender's own.
         /// - Throws: ``UnderstudyError``.
         public func relay(from sender: String, to recipient: String) async throws -> RelayDecision {
             try await world.call("GET", "apple/relay", query: [("from", sender), ("to", recipient)])
@@ -161,6 +162,6 @@ extension World {
 }
 
 extension World {
-    /// Controls Sign in with Apple in this test world, on a device and at Apple's servers.
+    /// Stands in for Apple's servers and for a user's Apple device, in this test world.
     public var apple: Apple { Apple(world: self) }
 }

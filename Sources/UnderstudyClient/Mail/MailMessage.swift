@@ -11,7 +11,7 @@ extension World {
             case text
         }
 
-        /// The sender and the recipients of a mail, as SMTP carries them.
+        /// The sender and the recipients in a mail's SMTP envelope.
         public struct Envelope: Sendable, Hashable, Decodable {
             /// The sender's address in a mail's SMTP envelope.
             public let from: String
@@ -33,13 +33,14 @@ extension World {
             public let contentId: String?
         }
 
-        /// A relay's treatment of a mail. A relay, such as Apple's, forwards mail to users who hide their addresses.
+        /// The treatment of a mail by a relay, such as Apple's private relay, which forwards mail to users who hide
+        /// their addresses.
         public struct Relay: Sendable, Hashable, Decodable {
-            /// The relay address that hides the recipient's own address.
+            /// The address to which a relayed mail was sent. It hides the recipient's own e-mail address.
             public let address: String
             /// The name of the relay, such as Apple's private relay, that treated the mail.
             public let title: String
-            /// The recipient's own address, to which the relay forwarded the mail.
+            /// The recipient's own e-mail address, to which the relay forwarded the mail.
             public let forwardedTo: String?
             /// The sender's address that the recipient of a relayed mail sees.
             public let sender: String?
@@ -57,9 +58,9 @@ extension World {
         public let from: String
         /// The address of a mail's recipient, or the phone number of a text message's recipient.
         public let to: String
-        /// The sender and the recipients of a mail, as SMTP carries them.
+        /// The sender and the recipients in a mail's SMTP envelope.
         public let envelope: Envelope
-        /// The addresses of those who get copies of the mail (`Cc`).
+        /// The addresses in the mail's header `Cc`.
         public let cc: [String]?
         /// The subject of a mail.
         public let subject: String?
@@ -69,7 +70,7 @@ extension World {
         public let html: String?
         /// The URLs of web pages that the mail or text message contains.
         public let links: [String]
-        /// The codes in the mail or text message that a user would type in, such as `123456`.
+        /// The codes, such as `123456`, that a user would copy from the mail or text message.
         public let codes: [String]
         /// The files attached to the mail.
         public let attachments: [Attachment]?

@@ -20,7 +20,7 @@ extension World {
     ///   - text: a part of the text or the HTML, in upper or lower case.
     ///   - kind: mails or text messages; `nil` means both.
     ///   - id: the ID of a message; only later ones are returned.
-    ///   - wait: the time to wait for a first message, a minute at most.
+    ///   - wait: the time to wait for a matching message, a minute at most.
     /// - Throws: ``UnderstudyError``. If `wait` is given and no matching message comes in that time, the code is
     ///   `noMail`, and the error lists the messages in the inbox.
     public func mail(
@@ -69,7 +69,7 @@ extension World {
     ///
     /// - Parameters:
     ///   - id: the message's ID.
-    ///   - isForwarded: `true` returns the mail as a relay forwarded it, instead of as it was sent.
+    ///   - isForwarded: `true` returns the mail as a relay forwarded it, `false` as it was sent.
     /// - Throws: ``UnderstudyError``, such as `notForwarded`.
     public func rawMail(_ id: String, forwarded isForwarded: Bool = false) async throws -> Data {
         try await send(

@@ -1,10 +1,10 @@
 extension World {
-    /// An effect of a fault that a test orders at an endpoint, such as an error status or a delay. Several effects can
-    /// be combined.
+    /// An effect that a test can cause at an endpoint, such as an error status or a delay. Several effects can be
+    /// combined.
     ///
     ///     try await world.fault(.status(503), .delay(.seconds(2)), host: "appleid.apple.com")
     public struct FaultEffect: Sendable, Hashable {
-        /// The kind of signature that an ordered fault gives to a token.
+        /// The kind of signature, correct or wrong, that a test can give to a token.
         public enum Signature: String, Sendable, Hashable, CaseIterable, Codable {
             /// The token keeps its correct signature.
             case valid
@@ -18,7 +18,7 @@ extension World {
             case none
         }
 
-        /// The moment at which an ordered fault closes the connection to the client.
+        /// The moment at which a test can make an endpoint close the connection to the client.
         public enum Disconnect: String, Sendable, Hashable, CaseIterable {
             /// The connection to the client closes before the answer begins.
             case beforeHeaders
@@ -26,7 +26,7 @@ extension World {
             case midBody
         }
 
-        /// A wrong key set that an ordered fault publishes in place of a provider's right keys.
+        /// A wrong key set that a test can make a provider publish in place of the right one.
         public enum KeySet: String, Sendable, Hashable, CaseIterable {
             /// The provider's published key set is empty.
             case empty
@@ -34,7 +34,7 @@ extension World {
             case stale
         }
 
-        /// An error in the parameter `state` of a redirect, which a test orders.
+        /// An error that a test can put into the parameter `state` of redirects.
         public enum State: String, Sendable, Hashable, CaseIterable {
             /// The redirect has no `state`.
             case missing
@@ -42,11 +42,11 @@ extension World {
             case wrong
         }
 
-        /// An error in the parameter `iss` of a redirect, which a test orders.
+        /// An error that a test can put into the parameter `iss` of redirects.
         public enum RedirectIssuer: String, Sendable, Hashable, CaseIterable {
             /// The redirect has no `iss`.
             case missing
-            /// The redirect's `iss` names another issuer.
+            /// The redirect's `iss` names a wrong issuer.
             case wrong
             /// The redirect's `iss` differs from the issuer only by a slash at the end.
             case normalized
@@ -54,7 +54,7 @@ extension World {
 
         let members: [String: JSONValue]
 
-        /// Makes a fault's effect from `members` in the control API's form, which `docs/orders.md` lists.
+        /// Makes a fault's effect of members of the control API's JSON, which `docs/orders.md` lists.
         public init(_ members: [String: JSONValue]) { self.members = members }
 
         /// Makes an endpoint answer with this HTTP status, without handling the request.
@@ -115,7 +115,7 @@ extension World {
 
         /// Makes the provider sign tokens with a new key from now on.
         ///
-        /// - Parameter drop: `true` withdraws the old keys.
+        /// - Parameter drop: `true` withdraws all old keys. With `false`, the two newest of them stay published.
         public static func rotateKeys(droppingOld drop: Bool = false) -> FaultEffect {
             FaultEffect(["rotateKeys": drop ? "drop" : true])
         }

@@ -18,7 +18,7 @@ extension World {
         ///   - account: the account that signs in; `nil` lets the daemon choose the account.
         ///   - shareEmail: whether the e-mail address is shared; `false` is Apple's "Hide My Email". `nil` means the
         ///     account's own setting.
-        ///   - name: the name that the app gets, if the person edits it.
+        ///   - name: the name that the app gets, if the person changes it during the sign-in.
         ///   - scopes: the scopes that the person grants; `nil` grants every requested scope.
         public static func approve(
             account: String? = nil, shareEmail: Bool? = nil, name: PersonName? = nil, scopes: [String]? = nil
@@ -55,19 +55,19 @@ extension World {
 }
 
 extension World {
-    /// An outcome (how a sign-in will end) that a test has ordered, and that is still waiting for its sign-in.
+    /// A sign-in result that a test has ordered in advance, and that still applies to further sign-ins.
     public struct OrderedOutcome: Sendable, Hashable, Decodable, Identifiable {
-        /// The ID of the ordered outcome, by which it can be removed.
+        /// The ID of an ordered sign-in result, by which the result can be removed.
         public let id: String
-        /// The provider whose sign-in the ordered outcome decides.
+        /// The provider to whose sign-ins the ordered result applies.
         public let provider: Provider
-        /// The ID of the client whose sign-in the ordered outcome decides; `nil` matches every client.
+        /// The ID of the client to whose sign-ins the ordered result applies; `nil` matches every client.
         public let client: String?
         /// The ID of the account with which the user will sign in.
         public let account: String?
-        /// The way in which the sign-in will end: `approve`, `cancel` or `error`.
+        /// The ordered result of the sign-in: `approve`, `cancel` or `error`.
         public let outcome: String
-        /// The number of sign-ins to which the ordered outcome still applies; `nil` is unlimited.
+        /// The number of sign-ins to which the ordered result still applies; `nil` is unlimited.
         public let times: Int?
     }
 }
@@ -77,10 +77,10 @@ extension World {
     public struct Times: Sendable, Hashable, ExpressibleByIntegerLiteral, Encodable {
         let count: Int?
 
-        /// Makes a fault or sign-in result that a test orders apply to `count` requests or sign-ins.
+        /// Limits an ordered fault to `count` requests, or an ordered sign-in result to `count` sign-ins.
         public init(integerLiteral count: Int) { self.count = count }
 
-        /// Makes a fault or sign-in result that a test orders apply to `count` requests or sign-ins.
+        /// Limits an ordered fault to `count` requests, or an ordered sign-in result to `count` sign-ins.
         public init(_ count: Int) { self.count = count }
 
         private init() { count = nil }
@@ -89,7 +89,7 @@ extension World {
         /// world is reset.
         public static let forever = Times()
 
-        /// Writes the number of times that an order applies, in the control API's form.
+        /// Writes the number of times that an ordered fault or sign-in result applies, as JSON of the control API.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             if let count { try container.encode(count) } else { try container.encodeNil() }
@@ -110,8 +110,8 @@ extension World {
         let times: Times
     }
 
-    /// Orders in advance how the next matching sign-in ends: in the web flow (without showing the page), in the device
-    /// flow and in native sign-ins. If several orders match a sign-in, the oldest applies.
+    /// Decides in advance how the next matching sign-in ends. This applies to sign-ins in a browser, for which no page
+    /// is shown, by a device code, and in native apps. If several ordered results match a sign-in, the oldest applies.
     ///
     ///     try await world.order(.cancel, at: .google)
     ///
@@ -119,8 +119,8 @@ extension World {
     ///   - outcome: the way in which the sign-in ends.
     ///   - provider: the provider of the sign-in.
     ///   - client: the client of the sign-in; `nil` matches every client.
-    ///   - times: the number of sign-ins to which the order applies.
-    /// - Returns: The order, with its ID.
+    ///   - times: the number of sign-ins to which the result applies.
+    /// - Returns: The ordered result, with its ID.
     /// - Throws: ``UnderstudyError``, such as `noSuchAccount`.
     @discardableResult
     public func order(
@@ -134,7 +134,7 @@ extension World {
                 scopes: outcome.scopes, times: times))
     }
 
-    /// Lists the ordered outcomes that are still waiting for a sign-in.
+    /// Lists the sign-in results that tests have ordered and that still apply to further sign-ins.
     ///
     /// - Throws: ``UnderstudyError``.
     public func outcomes() async throws -> [OrderedOutcome] {
@@ -142,14 +142,14 @@ extension World {
         return try await (call("GET", "outcomes") as Answer).outcomes
     }
 
-    /// Removes all ordered outcomes that are still waiting for a sign-in.
+    /// Removes all sign-in results that tests have ordered in advance.
     ///
     /// - Throws: ``UnderstudyError``.
     public func removeOutcomes() async throws { try await send("DELETE", "outcomes") }
 
-    /// Removes an ordered outcome, so that it no longer decides how a sign-in ends.
+    /// Removes a sign-in result that a test has ordered in advance.
     ///
-    /// - Throws: ``UnderstudyError``, with the code `noSuchOutcome` if it has already been applied.
+    /// - Throws: ``UnderstudyError``, with the code `noSuchOutcome` if the result has been used up.
     public func remove(_ outcome: OrderedOutcome) async throws {
         try await send("DELETE", "outcomes/\(Address.segment(outcome.id))")
     }

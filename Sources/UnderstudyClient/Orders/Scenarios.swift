@@ -8,7 +8,7 @@ extension World {
         public let title: String
         /// A description of the situation that the scenario makes.
         public let happens: String
-        /// Whether the scenario has been started in this test world and not ended.
+        /// Whether the scenario has been started in this test world and hasn't been ended.
         public let isPlayed: Bool
 
         private enum CodingKeys: String, CodingKey {

@@ -28,9 +28,9 @@ extension World {
         public let path: String?
         /// The step of an SMTP conversation, such as `RCPT`; `nil` for HTTP endpoints.
         public let smtp: String?
-        /// The effects of faults that can be ordered at the endpoint, in words.
+        /// The effects that ordered faults can have at the endpoint, in words.
         public let fits: String
-        /// The names of the errors that can be ordered at the endpoint.
+        /// The names of the errors that a test can make the endpoint return.
         public let errors: [String]?
     }
 }
@@ -55,7 +55,7 @@ extension World {
     }
 
     /// Orders a fault, such as an error or a delay, for the requests that meet all conditions. At most one fault
-    /// applies to a request. If several match, it is the one that was ordered first, unless its `after` or
+    /// applies to a request. If several faults match, the one that was ordered first applies, unless its `after` or
     /// `probability` excludes the request.
     ///
     ///     try await world.fault(.error("invalid_grant"), host: "appleid.apple.com", path: "/auth/token")
@@ -70,7 +70,7 @@ extension World {
     ///   - after: the number of matching requests to let pass first.
     ///   - times: the number of requests to which the fault applies.
     ///   - probability: the probability at each request, from the test world's random generator; `nil` means always.
-    /// - Returns: The order, with its ID.
+    /// - Returns: The ordered fault, with its ID.
     /// - Throws: ``UnderstudyError``. If the endpoint can't have an effect, the error lists the effects that it can
     ///   have.
     @discardableResult
@@ -88,14 +88,14 @@ extension World {
     ///     try await world.mailFault(at: "RCPT", FaultEffect(["reply": ["code": 450, "status": "4.2.1"]]))
     ///
     /// - Parameters:
-    ///   - step: the SMTP command at which the fault happens, such as `RCPT`, or `MESSAGE` for the end of a mail.
+    ///   - step: the SMTP command at which the fault happens, such as `RCPT`; `MESSAGE` is the end of a mail.
     ///   - effects: `.delay`, `.disconnect`, or an effect that only mail has: `reply`, as in the example, or
     ///     `FaultEffect(["lose": true])`, which loses the mail.
     ///   - sender: the envelope's sender; `*` stands for any characters.
     ///   - recipient: a recipient; `*` stands for any characters.
     ///   - after: the number of matching commands to let pass first.
     ///   - times: the number of commands to which the fault applies.
-    /// - Returns: The order, with its ID.
+    /// - Returns: The ordered fault, with its ID.
     /// - Throws: ``UnderstudyError``.
     @discardableResult
     public func mailFault(

@@ -18,7 +18,7 @@ extension World {
             return PersonName(given: name["given"]?.string ?? "", family: name["family"]?.string ?? "")
         }
 
-        /// The account's data at one provider, as JSON; `nil` if it has none.
+        /// Returns the account's data at one provider, as JSON; `nil` if the account has no data there.
         public subscript(provider: Provider) -> JSONValue? { document[provider.rawValue] }
 
         /// Reads an account from the control API's JSON.

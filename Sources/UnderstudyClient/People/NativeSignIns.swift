@@ -1,5 +1,5 @@
 extension World {
-    /// Controls Sign in with Google in a test world, on a device and at Google's servers: `world.google`.
+    /// Stands in for Google's servers and for Google's SDK on a user's device, in a test world: `world.google`.
     public struct Google: Sendable, Hashable {
         let world: World
 
@@ -47,7 +47,7 @@ extension World {
 
         /// An event in a person's Google account that Google reports to apps by Cross-Account Protection.
         public enum SecurityEvent: String, Sendable, Hashable {
-            /// Google has ended the person's sessions: the app should end its own.
+            /// Google has ended all of the person's sessions. The app should sign the person out, too.
             case sessionsRevoked = "sessions-revoked"
             /// Google has revoked all of the app's tokens for the person.
             case tokensRevoked = "tokens-revoked"
@@ -105,7 +105,7 @@ extension World {
         }
     }
 
-    /// Controls the sign-in with Facebook on a device, in a test world: `world.facebook`.
+    /// Stands in for Facebook's SDK on a user's device, in a test world: `world.facebook`.
     public struct Facebook: Sendable, Hashable {
         let world: World
 
@@ -150,10 +150,10 @@ extension World {
         }
     }
 
-    /// Controls Sign in with Google in this test world, on a device and at Google's servers.
+    /// Stands in for Google's servers and for Google's SDK on a user's device, in this test world.
     public var google: Google { Google(world: self) }
 
-    /// Controls the sign-in with Facebook on a device, in this test world.
+    /// Stands in for Facebook's SDK on a user's device, in this test world.
     public var facebook: Facebook { Facebook(world: self) }
 }
 

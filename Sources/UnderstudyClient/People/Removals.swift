@@ -1,5 +1,5 @@
 extension World {
-    /// A user's actions at GitHub, in a test world: `world.github`.
+    /// Performs a user's actions at GitHub in a test world, such as removing an app: `world.github`.
     public struct GitHub: Sendable, Hashable {
         let world: World
 
@@ -25,7 +25,7 @@ extension World {
         }
     }
 
-    /// A user's actions at Microsoft, in a test world: `world.microsoft`.
+    /// Performs a user's actions at Microsoft in a test world, such as removing an app: `world.microsoft`.
     public struct Microsoft: Sendable, Hashable {
         let world: World
 
@@ -40,7 +40,7 @@ extension World {
         }
     }
 
-    /// A user's actions at an OpenID Connect issuer of the seed (the daemon's test data): `world.openID`.
+    /// Performs a user's actions at the OpenID Connect issuers of a test world, such as signing out: `world.openID`.
     public struct OpenID: Sendable, Hashable {
         let world: World
 
@@ -103,13 +103,13 @@ extension World {
         public let metadata: JSONValue
     }
 
-    /// A user's actions at GitHub, in this test world.
+    /// Performs a user's actions at GitHub in this test world, such as removing an app.
     public var github: GitHub { GitHub(world: self) }
 
-    /// A user's actions at Microsoft, in this test world.
+    /// Performs a user's actions at Microsoft in this test world, such as removing an app.
     public var microsoft: Microsoft { Microsoft(world: self) }
 
-    /// A user's actions at an OpenID Connect issuer of the seed (the daemon's test data).
+    /// Performs a user's actions at the OpenID Connect issuers of this test world, such as signing out.
     public var openID: OpenID { OpenID(world: self) }
 
     func revoke(_ provider: Provider, account: String, client: String) async throws {

@@ -15,7 +15,8 @@ extension World {
     public struct Explanation: Sendable, Hashable, Decodable {
         /// A single statement in the explanation of a token, code or other value.
         public struct Finding: Sendable, Hashable, Decodable {
-            /// Whether the statement confirms that the value is right; `false` is an error, `nil` only information.
+            /// `true` if the statement confirms that the explained value is right, `false` if it reports an error,
+            /// `nil` if it is only information.
             public let holds: Bool?
             /// The statement about the explained value, in words.
             public let text: String

@@ -1,8 +1,8 @@
 import Foundation
 
 extension World {
-    /// A recorded exchange: a request to a provider that the daemon stands in for, and its answer. Mails that were
-    /// sent, and requests that the daemon itself sent, are exchanges, too.
+    /// A recorded request to a provider that the daemon stands in for, with its answer. Mails that were sent, and
+    /// requests that the daemon itself sent, are recorded in the same form.
     public struct RecordedExchange: Sendable, Hashable, Decodable, Identifiable {
         /// A header field of a recorded request or answer.
         public struct Header: Sendable, Hashable, Decodable {
@@ -12,7 +12,7 @@ extension World {
             public let value: String
         }
 
-        /// The request or the answer of a recorded exchange.
+        /// A recorded request, or the recorded answer to it.
         public struct Message: Sendable, Hashable, Decodable {
             /// The path and the query of a recorded request, as they were received; `nil` for answers.
             public let target: String?
@@ -27,27 +27,28 @@ extension World {
             /// answers.
             public let disconnected: String?
 
-            /// Returns the value of the first header field with this name, in upper or lower case.
+            /// Returns the value of the first header field with this name. The case of its letters doesn't matter.
             public func header(_ name: String) -> String? {
                 headers.first { $0.name.lowercased() == name.lowercased() }?.value
             }
         }
 
-        /// The source, such as a page of documentation, from which it is known that the provider answers in this way.
+        /// The source, such as a page of documentation, that shows that the real provider gives the recorded answer.
         public struct Evidence: Sendable, Hashable, Decodable {
             /// The kind of source from which the provider's answer is known: `documented`, `recorded`, `specified`,
             /// `reported` or `chosen`.
             public let kind: String
-            /// The address of the source from which the provider's answer is known. With the kind `chosen`, no source
-            /// was found, and this text is the reason for the answer.
+            /// The address of the source from which the provider's answer is known. If the kind is `chosen`, there is
+            /// no source, and this text is the reason for the answer.
             public let source: String
-            /// The year, month or day of the source from which the provider's answer is known, such as `2024-05`.
+            /// The date of the source from which the provider's answer is known: a year, month or day, such as
+            /// `2024-05`.
             public let date: String?
         }
 
         /// A JSON Web Token found in a recorded request or answer.
         public struct Token: Sendable, Hashable, Decodable {
-            /// The place of the token in the recorded exchange, such as `response.body.id_token`.
+            /// The place of the token in the recorded request or answer, such as `response.body.id_token`.
             public let place: String
             /// The decoded header of the JSON Web Token.
             public let header: JSONValue
@@ -62,14 +63,15 @@ extension World {
             }
         }
 
-        /// The ID of the recorded exchange, such as `r12`. The answer's header `Understudy-Request` has the same value.
+        /// The ID of the recorded request, such as `r12`. The answer's header `Understudy-Request` has the same value.
         public let id: String
-        /// The ID of the first recorded exchange of the sign-in to which this exchange belongs.
+        /// The ID of the first recorded request of the sign-in to which this request belongs.
         public let flow: String
-        /// The ID of the exchange during which the daemon itself sent this request, such as a notification to an app.
+        /// For a request that the daemon itself sent, such as a notification to an app: the ID of the recorded request
+        /// that caused it. For a scenario's request: `scenario`.
         public let parent: String?
-        /// The name of the test world that recorded the exchange; `nil` unless the exchanges of several worlds were
-        /// requested.
+        /// The name of the test world that recorded the request; `nil` unless the recordings of several worlds were
+        /// asked for.
         public let world: String?
         /// The time at which the request came, by the test world's clock.
         public let time: Date
@@ -90,14 +92,14 @@ extension World {
         /// A remark about an answer that isn't a refusal: for example, that no mail is sent because no user has the
         /// address.
         public let note: String?
-        /// The source from which it is known that the provider answers in this way; `nil` for answers that aren't a
+        /// The source that shows that the real provider gives the recorded answer; `nil` for answers that aren't a
         /// provider's.
         public let evidence: Evidence?
         /// The fault, ordered by a test, that changed the answer.
         public let fault: String?
-        /// The request of the recorded exchange.
+        /// The recorded request, without its answer.
         public let request: Message
-        /// The answer of the recorded exchange.
+        /// The answer to the recorded request.
         public let response: Message
         /// The JSON Web Tokens in the recorded request and its answer.
         public let tokens: [Token]?
@@ -105,7 +107,8 @@ extension World {
 }
 
 extension World.RecordedExchange: CustomStringConvertible {
-    /// A line about a recorded exchange, such as `POST appleid.apple.com/auth/token 400: a code works once, …`
+    /// A line about a recorded request and its answer, such as
+    /// `POST appleid.apple.com/auth/token 400: a code works once, …`
     public var description: String {
         "\(method) \(host ?? "")\(path) \(status)\(diagnosis.map { ": \($0)" } ?? "")"
     }
@@ -133,7 +136,7 @@ enum RequestPages {
         }
     }
 
-    /// Returns the recorded exchanges as soon as there are `count` of them, or when the time `wait` is over.
+    /// Returns the recorded requests and answers as soon as there are `count` of them, or when the time `wait` is over.
     static func waiting(
         _ query: [(name: String, value: String)], of world: World, after id: String?, count: Int, atMost wait: Duration
     ) async throws -> [World.RecordedExchange] {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension World {
-    /// A sign-in as the recording shows it: the requests that belong together, who signed in, and how it ended.
+    /// A recorded sign-in: its requests, the user, and how the sign-in ended.
     public struct SignIn: Sendable, Hashable, Decodable, Identifiable {
         /// The state that a recorded sign-in has reached, such as signed in or cancelled.
         public enum Ending: String, Sendable, Hashable, Decodable {
@@ -35,10 +35,10 @@ extension World {
         public struct Step: Sendable, Hashable, Decodable, Identifiable {
             /// The ID of the recorded request, for ``World/request(_:)``.
             public let id: String
-            /// The sender of a recorded request: `app`, `browser`, `backend`, `scenario`, or a provider's name in the
-            /// seed.
+            /// The sender of a recorded request: `app`, `browser`, `backend`, `scenario`, or a provider's name, such as
+            /// `google`.
             public let from: String
-            /// The receiver of a recorded request: a provider's name in the seed, or `backend` or `understudy`.
+            /// The receiver of a recorded request: a provider's name, such as `google`, or `backend` or `understudy`.
             public let to: String
             /// The purpose of the recorded request, such as `redeem code`.
             public let does: String

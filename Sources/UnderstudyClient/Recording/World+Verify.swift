@@ -25,7 +25,7 @@ extension World {
     }
 }
 
-/// The error if the number of recorded requests that meet a test's conditions isn't the number that the test expects.
+/// The error if more or fewer recorded requests meet a test's conditions than the test expects.
 public struct VerificationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A recorded request that nearly met the conditions of a test's expectation.
     public struct Near: Sendable, Hashable, Decodable {

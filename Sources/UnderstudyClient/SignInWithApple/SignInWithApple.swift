@@ -1,6 +1,6 @@
 import Foundation
 
-/// Signs users of an app in with Apple. On a device, the system's sheet is shown; in a UI test, Understudy's daemon
+/// Lets an app's users sign in with Apple. On a device, the system's sheet is shown; in a UI test, Understudy's daemon
 /// answers at once, without a sheet.
 ///
 ///     let nonce = NoncePair()
@@ -23,7 +23,7 @@ public enum SignInWithApple {
         try await authorizer.authorize(request)
     }
 
-    /// Returns the state of a user's earlier sign-in with Apple.
+    /// Returns the state of a user's sign-in with Apple, such as authorized or revoked.
     ///
     /// - Parameter user: the user's ID at Apple: the credential's ``AppleIDCredential/user``.
     /// - Throws: The system's error; ``UnderstudyError`` if the daemon can't be asked.
@@ -31,7 +31,7 @@ public enum SignInWithApple {
         try await authorizer.credentialState(forUserID: user)
     }
 
-    /// Whether this module was built for debugging, together with the app that uses it.
+    /// Whether this module, and the app that uses it, were built for debugging.
     static var isDebugBuild: Bool {
         #if DEBUG
             true
@@ -40,8 +40,8 @@ public enum SignInWithApple {
         #endif
     }
 
-    /// Returns the object that signs users in with Apple, as `environment` demands: Understudy's stand-in or the
-    /// system's sheet.
+    /// Returns the object that signs users in with Apple: Understudy's stand-in if `environment` names a daemon, and
+    /// otherwise the system's sheet.
     static func authorizer(
         for environment: [String: String], bundleID: String? = Bundle.main.bundleIdentifier,
         mayStandIn: Bool = isDebugBuild
@@ -90,12 +90,12 @@ public protocol SignInWithAppleAuthorizing: Sendable {
     @MainActor
     func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential
 
-    /// Returns the state of a user's earlier sign-in with Apple.
+    /// Returns the state of a user's sign-in with Apple, such as authorized or revoked.
     func credentialState(forUserID user: String) async throws -> AppleIDCredential.State
 }
 
 /// Lets a test world of Understudy's daemon answer a sign-in with Apple, instead of the system. No person is asked: the
-/// test orders in advance who signs in and how it ends.
+/// test decides in advance who signs in and how the sign-in ends.
 public struct SignInWithAppleStandIn: SignInWithAppleAuthorizing, Hashable {
     /// The test world that answers the sign-in with Apple in place of the system.
     public let world: World
@@ -108,21 +108,21 @@ public struct SignInWithAppleStandIn: SignInWithAppleAuthorizing, Hashable {
         self.client = client
     }
 
-    /// Signs in with Apple as the test world decides, usually by an outcome that a test has ordered.
+    /// Signs in with Apple in the test world. A test can decide in advance how the sign-in ends.
     @MainActor
     public func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential {
         try await world.apple.authorize(
             client: client, nonce: request.nonce, scopes: request.requestedScopes, state: request.state)
     }
 
-    /// Returns the state of a user's earlier sign-in with Apple, as the test world knows it.
+    /// Asks the test world for the state of a user's sign-in with Apple, such as authorized or revoked.
     public func credentialState(forUserID user: String) async throws -> AppleIDCredential.State {
         try await world.apple.credentialState(client: client, user: user)
     }
 }
 
 #if !canImport(AuthenticationServices)
-    /// Refuses every sign-in, on systems that don't have Sign in with Apple, if the environment names no daemon.
+    /// Refuses every sign-in. It is used on systems without Sign in with Apple if no daemon stands in for Apple.
     private struct NoSignInWithApple: SignInWithAppleAuthorizing {
         func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential {
             throw AppleAuthorizationError(

@@ -16,7 +16,7 @@
             try await AppleIDSheet().credential(for: request)
         }
 
-        /// Returns the state of a user's earlier sign-in with Apple, as the operating system knows it.
+        /// Asks the operating system for the state of a user's sign-in with Apple, such as authorized or revoked.
         public func credentialState(forUserID user: String) async throws -> AppleIDCredential.State {
             let state = try await ASAuthorizationAppleIDProvider().credentialState(forUserID: user)
             return AppleIDCredential.State(rawValue: state.rawValue) ?? .notFound

@@ -1,4 +1,5 @@
-/// Any JSON, for data without a Swift type of its own, such as a seed or a claim. Literals make values:
+/// A JSON value, for data without a Swift type of its own, such as the claims of a token. Swift's literals make such
+/// values:
 ///
 ///     try await world.seed(["accounts": [["id": "max", "email": "max@example.org"]]])
 public enum JSONValue: Sendable, Hashable {

@@ -11,7 +11,7 @@ public struct NoncePair: Sendable, Hashable {
     /// ID token contains the digest.
     public let sha256: String
 
-    /// Makes a raw and hashed nonce of a raw text, by default of 32 random letters and digits.
+    /// Makes a nonce from its raw text, by default 32 random letters and digits.
     public init(raw: String = NoncePair.random()) {
         self.raw = raw
         sha256 = SHA256.hex(raw)
@@ -41,8 +41,8 @@ enum SHA256 {
         digest(Array(text.utf8)).map { ($0 < 0x10 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// Returns the message with the padding that SHA-256 prescribes: a one bit, zeros, and the message's length in
-    /// bits. The result is a multiple of 64 bytes.
+    /// Returns `bytes` with the padding that SHA-256 prescribes: a one bit, zeros, and the length of `bytes` in bits.
+    /// The result is a multiple of 64 bytes.
     private static func padded(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var message = Array(bytes) + [0x80]
         message += Array(repeating: 0, count: (120 - message.count % 64) % 64)

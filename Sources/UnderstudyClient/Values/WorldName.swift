@@ -5,7 +5,7 @@ extension Understudy {
     private static let labelLimit = 63
     private static let digestLength = 12
 
-    /// Makes a world's name of any text, such as a test's name: `worldName(from: "Sign in, twice")` begins with
+    /// Makes a test world's name of any text, such as a test's name: `worldName(from: "Sign in, twice")` begins with
     /// `sign-in-twice-`.
     ///
     /// The name has lower-case letters, digits and single hyphens, at most 63 characters, so the name works in a path,
@@ -17,7 +17,7 @@ extension Understudy {
         return worldName(readable, mark: String(SHA256.hex(text).prefix(digestLength)))
     }
 
-    /// Returns a new, unique name for a test world, which begins with the readable part of `text`. No other call
+    /// Returns a new, unique name for a test world, which begins with the letters and digits of `text`. No other call
     /// returns the name, in any process.
     package static func uniqueWorldName(from text: String) -> String {
         let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz")

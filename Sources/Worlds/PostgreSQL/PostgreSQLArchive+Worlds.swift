@@ -104,8 +104,8 @@ extension PostgreSQLArchive {
         return .changes(changes, isAll: result.count < PostgreSQLSchema.changeCount)
     }
 
-    /// Returns whether no change is missing: the first one follows `version`, and each later one follows the change
-    /// before it.
+    /// Returns whether the list of a test world's changes has no gap: the first change follows `version`, and each
+    /// later one follows the change before it.
     private static func follow(_ changes: [ArchivedChange], _ version: Int64) -> Bool {
         var version = version
         for change in changes {
@@ -156,7 +156,6 @@ extension PostgreSQLArchive {
     ) throws(StoreFailure) -> CommitOutcome {
         /// The version of the test world after the change; `nil` when nothing is written.
         var next: Int64?
-        /// The result of the commit when nothing is written.
         var unwritten = Result<CommitOutcome, StoreFailure>.success(.unchanged)
         let sent = try pool.useOnce { connection throws(PostgreSQLError) -> Void in
             let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
@@ -224,8 +223,8 @@ extension PostgreSQLArchive {
         return .conflict
     }
 
-    /// Returns whether a change was committed although its connection was lost. A transaction that may still be
-    /// committed holds a lock. This method waits for the lock, up to the database server's time limit.
+    /// Returns whether a change was committed although the connection to the database was lost. A transaction that may
+    /// still be committed holds a lock. This method waits for the lock, up to the database server's time limit.
     ///
     /// - Throws: `unknown` when it can't be determined whether the change was committed.
     private func hasCommitted(_ world: Int64, _ version: Int64) throws(StoreFailure) -> Bool {
@@ -262,14 +261,12 @@ extension PostgreSQLArchive {
 }
 
 extension PostgreSQLSchema {
-    /// Returns the SQL statement that writes a single value of a test world, such as its clock.
     fileprivate static func put(_ value: ArchivedValue, of world: Int64) -> PostgreSQLCall {
         putRow(
             .integer(world), .text(""), .bytes(Array(value.name.utf8)), .integer(0), .integer(valueKind),
             .bytes(Array(value.value.utf8)))
     }
 
-    /// Returns the SQL statement that writes or removes a row of a test world.
     fileprivate static func put(_ row: ArchivedRow, of world: Int64) -> PostgreSQLCall {
         let (id, table, key) = (
             PostgreSQLValue.integer(world), PostgreSQLValue.text(row.table), PostgreSQLValue.bytes(writtenKey(row.key))

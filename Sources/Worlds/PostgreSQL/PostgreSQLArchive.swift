@@ -4,11 +4,9 @@ import PostgreSQL
 import Synchronization
 import Time
 
-/// Keeps test worlds in a PostgreSQL database, for any number of daemons.
-///
-/// Each daemon holds a copy of the worlds that it serves in memory. Before each request, the daemon asks the database
-/// once for changes that other daemons have made. Queries are answered from memory, so they cost the same however many
-/// rows there are.
+/// Keeps test worlds in a PostgreSQL database, for any number of daemons. Each daemon has, in memory, a copy of the
+/// worlds that it serves, from which it answers queries. Before each request, the daemon asks the database once for the
+/// changes that other daemons have made.
 package final class PostgreSQLArchive: Archive {
     package let pool: PostgreSQLPool
     /// A random number that marks the changes in the database that this daemon has made. No two daemons have the same
@@ -31,7 +29,7 @@ package final class PostgreSQLArchive: Archive {
     ///
     /// - Parameter url: The database's URL, which libpq can read. If it ends with `#temporary`, all tables are in a
     ///   schema of their own, which is dropped when the archive is closed.
-    /// - Parameter tables: Statements that make further tables, which the archive itself doesn't use.
+    /// - Parameter tables: SQL statements that make additional tables, which the archive itself doesn't use.
     package init(_ url: String, with tables: [String] = []) throws(PostgreSQLStartFailure) {
         CertificateDigests.prepare()
         let suffix = "#temporary"
@@ -87,7 +85,7 @@ package final class PostgreSQLArchive: Archive {
         }
     }
 
-    /// Stores the digest of the seed (the initial data), or checks that it equals the digest that another daemon has
+    /// Stores the digest of the seed and the imported data, or checks that it equals the digest that another daemon has
     /// stored.
     package func begin(withSeed digest: String) throws(PostgreSQLStartFailure) {
         let known: String
@@ -96,13 +94,13 @@ package final class PostgreSQLArchive: Archive {
         }
         guard known != digest else { return }
         throw PostgreSQLStartFailure(
-            "\(pool.address.title): its worlds were made from the seed \(known), but this daemon has the seed "
-                + "\(digest): start all daemons with the same seed, or this one in another schema "
-                + "(?options=-csearch_path%3DNAME)")
+            "\(pool.address.title): its worlds were made from seed and import with the digest \(known), but those of "
+                + "this daemon have the digest \(digest): start all daemons with the same seed and import, or start "
+                + "this one in another schema (?options=-csearch_path%3DNAME)")
     }
 
-    /// Removes this daemon from the list of daemons that share the database, and closes the connections. It is called
-    /// when the server has stopped.
+    /// Removes this daemon from the list of daemons that share the database, and closes its connections. Call this
+    /// after the HTTP server has stopped.
     package func close() {
         guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         var calls = [PostgreSQLSchema.removeReplica(.integer(Int64(replica)), .integer(writer))]

@@ -4,7 +4,6 @@ import PostgreSQL
 /// Makes the database schema and the tables in which test worlds are kept. Several daemons may do this at once.
 struct PostgreSQLLayout {
     private let pool: PostgreSQLPool
-    /// The SQL statements that make the tables for test worlds.
     private let tables: [String]
 
     init(_ pool: PostgreSQLPool, tables: [String]) {
@@ -47,8 +46,8 @@ struct PostgreSQLLayout {
 
     private func call(_ sql: String) -> PostgreSQLCall { PostgreSQLStatement(sql, sql)() }
 
-    /// Makes the database tables that don't exist yet. Returns the layout version of tables that another version of
-    /// this program has made; otherwise `nil`.
+    /// Makes the database tables if they don't exist. If another version of this program has made them, returns the
+    /// version of their layout, otherwise `nil`.
     private func otherVersion(_ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Int? {
         let path = try run(connection, [call("SELECT current_schema(), current_setting('search_path')")])[0]
         if path.isNull(0, 0) {
@@ -71,7 +70,7 @@ struct PostgreSQLLayout {
         return nil
     }
 
-    /// Returns the first schema in a PostgreSQL search path, which may be in quotation marks:
+    /// Returns the first schema in a PostgreSQL search path. The schema's name may be in quotation marks:
     /// <https://www.postgresql.org/docs/current/ddl-schemas.html>
     static func firstSchema(_ path: String) -> String? {
         for part in path.split(separator: ",") {

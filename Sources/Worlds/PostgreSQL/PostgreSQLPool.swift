@@ -4,10 +4,10 @@ import PostgreSQL
 import Synchronization
 import Time
 
-/// A daemon's connections to the database that keeps its test worlds: few, and shared by all requests.
+/// A daemon's few connections to the database that keeps its test worlds. All requests share them.
 ///
-/// While the server can't be reached, requests are refused at once. Only one request at a time, after a pause, tries to
-/// connect.
+/// While the database server can't be reached, requests are refused at once. Only one request at a time, after a pause,
+/// tries to connect.
 package final class PostgreSQLPool: Sendable {
     /// A connection to the database. One thread uses the connection at a time.
     private struct Held: @unchecked Sendable {
@@ -22,8 +22,7 @@ package final class PostgreSQLPool: Sendable {
         var waiting: [DispatchSemaphore] = []
         var failure: StoreFailure?
         var failingSince: Instant?
-        /// The reason why the database server has no space for changes although it can be reached; `nil` when it has
-        /// space.
+        /// The failure of a database server that can be reached but has no space for changes; `nil` when it has space.
         var full: (failure: StoreFailure, since: Instant)?
         /// The time from which a request may try again to connect to the database.
         var retry = ContinuousClock.now
@@ -51,8 +50,8 @@ package final class PostgreSQLPool: Sendable {
         self.schema = schema
     }
 
-    /// The reason why the database can't be reached or takes no changes, and the time when this began; `nil` when it
-    /// works.
+    /// The reason why the database can't be reached or takes no changes, and the time when this failure began; `nil`
+    /// when the database works.
     var failure: (failure: StoreFailure, since: Instant)? {
         state.withLock { state in
             guard let failure = state.failure, let since = state.failingSince else { return state.full }
@@ -83,7 +82,6 @@ package final class PostgreSQLPool: Sendable {
         }
     }
 
-    /// Runs `body` with a database connection, once.
     package func useOnce<Value>(
         _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
     ) throws(StoreFailure) -> Result<Value, PostgreSQLError> {
@@ -148,7 +146,7 @@ package final class PostgreSQLPool: Sendable {
                 _ = semaphore.wait(timeout: .now() + max(0, left / .seconds(1)))
                 state.withLock { $0.waiting.removeAll { $0 === semaphore } }
                 guard ContinuousClock.now < deadline else {
-                    throw StoreFailure(.slow, "PostgreSQL: no connection was free in time")
+                    throw StoreFailure(.slow, "PostgreSQL: all connections were in use for too long")
                 }
             }
         }
@@ -211,7 +209,7 @@ package final class PostgreSQLPool: Sendable {
 
     // MARK: - Connecting
 
-    /// Returns a new database connection that isn't the pool's, with the store's time limits and schema.
+    /// Returns a new database connection that doesn't belong to the pool.
     func connect() throws(StoreFailure) -> PostgreSQLConnection {
         do throws(PostgreSQLError) {
             let deadline = ContinuousClock.now + PostgreSQLPool.connectLimit
@@ -221,8 +219,8 @@ package final class PostgreSQLPool: Sendable {
         } catch { throw StoreFailure(error) }
     }
 
-    /// Checks that the database has this program's table layout, which another program may have upgraded, and that the
-    /// database isn't read-only, as a standby server is.
+    /// Checks that the tables have this program's layout, and that the database isn't read-only, as a standby server
+    /// is. Another version of this program may have changed the layout.
     private func checked(_ connection: PostgreSQLConnection) throws(StoreFailure) -> PostgreSQLConnection {
         do throws(PostgreSQLError) {
             let results = try connection.run(

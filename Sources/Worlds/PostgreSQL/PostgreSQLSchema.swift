@@ -3,10 +3,10 @@ import PostgreSQL
 
 /// The tables and SQL statements with which test worlds are kept in a PostgreSQL database.
 ///
-/// The database keeps each world's version, which rises with each change. From the changes of the last two minutes,
-/// other daemons update their copies of the world in memory. From all rows, sorted by their places, a daemon loads the
-/// whole world. Single values of a world, such as its clock, are kept as rows whose table name is empty. Keys and
-/// values are bytes, because a PostgreSQL text can't hold U+0000.
+/// Each world has a version, which rises with each change. The changes of the last two minutes are kept, so that other
+/// daemons can apply them to their copies of the world. A daemon whose copy is older loads all rows of the world.
+/// Single values of a world, such as its clock, are kept as rows whose table name is empty. Keys and values are bytes,
+/// because a PostgreSQL text can't hold U+0000.
 enum PostgreSQLSchema {
     /// The version of the database tables in which test worlds are kept. New fields in the JSON of a row don't raise
     /// it.
@@ -128,8 +128,8 @@ enum PostgreSQLSchema {
             UPDATE understudy_worlds SET version = $3, used = now() WHERE id = $1 AND version = $2 RETURNING 1)
         SELECT 1 / count(*) FROM done
         """)
-    /// Sets the version $3 of a test world that is reset to its seed. If the world doesn't have the version $2, this
-    /// fails with a division by zero.
+    /// Sets a test world's version to $3 when the world is reset to its seed (the initial data). If the world doesn't
+    /// have the version $2, this fails with a division by zero.
     static let compareAndSetBeginning = statement(
         "compare_and_set_beginning",
         """
@@ -201,8 +201,8 @@ enum PostgreSQLSchema {
         "remove_replica", "DELETE FROM understudy_replicas WHERE number = $1 AND token = $2")
 
     /// Returns the key of a row as it is stored in the database. PostgreSQL's indexes take some 2,700 bytes at most, so
-    /// a key of more than 512 bytes is replaced by the byte 0xFF and the key's digest. UTF-8 never contains 0xFF, so no
-    /// other key is equal.
+    /// a key of more than 512 bytes is replaced by the byte 0xFF and the key's digest. UTF-8 never contains 0xFF, so
+    /// this never equals the key of another row.
     static func writtenKey(_ key: String) -> [UInt8] {
         key.utf8.count <= 512 ? Array(key.utf8) : [0xFF] + Digest.sha256(key)
     }

@@ -39,12 +39,13 @@ package final class SQLiteArchive: Archive {
         var template = Array("\(parent)/understudy-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             let reason = String(cString: strerror(errno))
-            throw SQLiteStartFailure(parent, "no folder can be made in this directory: \(reason): set TMPDIR")
+            throw SQLiteStartFailure(
+                parent, "no folder can be made in this directory: \(reason): set TMPDIR to another one")
         }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Stores the digest of the seed (the initial data) in the file, or checks that it equals the stored digest.
+    /// Stores the digest of the seed and the imported data in the file, or checks that it equals the stored digest.
     package func begin(withSeed digest: String) throws(SQLiteStartFailure) {
         let known: String
         do throws(StoreFailure) { known = try text("seed", orKeep: digest) } catch {
@@ -53,8 +54,8 @@ package final class SQLiteArchive: Archive {
         guard known != digest else { return }
         throw SQLiteStartFailure(
             path,
-            "the worlds in the file were made from seed and import \(known), but this daemon has \(digest): start with "
-                + "the same seed and import, or with another file")
+            "the worlds in the file were made from seed and import with the digest \(known), but those of this daemon "
+                + "have the digest \(digest): start with the same seed and import, or with another file")
     }
 
     package func close() {
@@ -91,14 +92,13 @@ package final class SQLiteArchive: Archive {
         return try result.value.get()
     }
 
-    /// The result of work on the SQLite file. Only one thread uses the result.
+    /// The result of reading or changing the SQLite file. Only one thread uses the result.
     private struct Outcome<Value>: @unchecked Sendable {
         let value: Result<Value, StoreFailure>
         init(_ value: Result<Value, StoreFailure>) { self.value = value }
     }
 
-    /// Runs `body`, which changes the SQLite file, in one transaction. For `health`, it is recorded whether the
-    /// transaction failed.
+    /// Runs `body` in one transaction of the SQLite file. `health` reports later whether the transaction failed.
     private func change<Value>(
         _ body: (SQLiteFile) throws(SQLiteError) -> Value
     ) throws(StoreFailure) -> Value {

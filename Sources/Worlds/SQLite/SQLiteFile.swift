@@ -3,8 +3,8 @@ import SQLite
 
 /// The SQLite file in which a daemon keeps all its test worlds. One thread uses the file at a time.
 ///
-/// Committed changes survive the end of the process, even a crash. The system writes the changes to the disk later: a
-/// machine that loses its power may lose the last seconds, but never a part of a change.
+/// Committed changes survive a crash of the process. The system writes them to the disk later, so a power failure may
+/// lose the changes of the last seconds, but it never leaves half of a change.
 /// <https://www.sqlite.org/pragma.html#pragma_synchronous>
 final class SQLiteFile {
     let path: String
@@ -60,14 +60,16 @@ final class SQLiteFile {
         }
     }
 
-    /// Returns the file's path without symbolic links, or the path itself if there is no file.
+    /// Returns the path of the SQLite file with symbolic links resolved. If the file doesn't exist, the path is
+    /// returned unchanged.
     private static func place(of path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// Returns the reason why the SQLite file isn't one that this program has written; `nil` when it is.
+    /// Returns the reason why the SQLite file can't be used, such as that another program has written it; `nil` if it
+    /// can be used.
     private static func checked(_ database: SQLiteDatabase) throws(SQLiteError) -> String? {
         let version = try pragma("user_version", database)
         let application = try pragma("application_id", database)
@@ -94,7 +96,6 @@ final class SQLiteFile {
         try database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").first { _ in true } == nil
     }
 
-    /// Makes the tables of an empty SQLite file, all or none.
     private static func lay(_ database: SQLiteDatabase) throws(SQLiteError) {
         try database.execute(
             """
@@ -214,8 +215,8 @@ enum SQLiteSchema {
     /// The application ID in SQLite's header that marks the files of this program: "UNDS".
     static let applicationID: Int64 = 0x554E_4453
 
-    /// The SQL that makes the tables for test worlds. Rows are sorted by their places. `value` is JSON, and empty where
-    /// a row of the seed (the initial data) was removed.
+    /// The SQL that makes the tables for test worlds. `place` is a row's number in the sequence in which rows were
+    /// added. `value` is JSON; it is empty where a row of the seed (the initial data) was removed.
     static let tables = """
         CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE worlds(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);

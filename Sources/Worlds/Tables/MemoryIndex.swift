@@ -1,17 +1,19 @@
 import Time
 
-/// An index of a table in memory: for each value, the rows that have the value, in the sequence in which they got the
-/// value. The index of a test world's table is only used while the world's lock is held. The index of the seed's rows
-/// never changes once it is made.
+/// An index of a table in memory. For each indexed value, it lists the rows that have the value, in the sequence in
+/// which they got it. The index of a test world's table is only used while the world's lock is held. The index of the
+/// seed's rows never changes once it is made.
 final class MemoryIndex: @unchecked Sendable {
-    /// An entry of an index: a row, by its slot in the table, in the linked list of all rows with the same value.
+    /// An entry of an index, for one row and one of the row's values. The entries of all rows with the same value are a
+    /// linked list.
     private struct Node {
         let value: String
         let slot: Int32
-        /// The positions of the entries before and after this one in the list of rows with the same value, or -1.
+        /// The position of the preceding entry in the list of rows with the same value; -1 if there is none.
         var previous: Int32
         var next: Int32
-        /// A row that has several values has an index entry for each: the position of the next one, or -1.
+        /// The position of the same row's next index entry, or -1. A row with several values has an entry for each
+        /// value.
         var sibling: Int32
     }
 
@@ -19,7 +21,7 @@ final class MemoryIndex: @unchecked Sendable {
     private var ends: [String: (first: Int32, last: Int32, count: Int)] = [:]
     private var nodes: ContiguousArray<Node?> = []
     private var free: [Int32] = []
-    /// The position of each row's first index entry, or -1.
+    /// The position of each row's first index entry; -1 if the row has none.
     private var firstNodes: ContiguousArray<Int32> = []
     /// The changes of the index since `begin`. They are undone in reverse, so that a row that gets a value back is at
     /// its former position.
@@ -28,7 +30,7 @@ final class MemoryIndex: @unchecked Sendable {
 
     private enum Step {
         case added(place: Int32, isNew: Bool)
-        /// An entry was removed from the index. `before` is the position of the same row's preceding entry, or -1.
+        /// An entry was removed from the index. `before` is the position of the preceding entry of the same row, or -1.
         case taken(place: Int32, Node, before: Int32)
     }
 
@@ -113,7 +115,6 @@ final class MemoryIndex: @unchecked Sendable {
         if last >= 0 { nodes[Int(last)]?.next = place }
     }
 
-    /// Appends an entry to the list of rows with a value, and returns the position of the entry before it, or -1.
     private func append(_ place: Int32, to end: inout (first: Int32, last: Int32, count: Int)) -> Int32 {
         defer { (end.last, end.count) = (place, end.count + 1) }
         return end.last
@@ -132,7 +133,6 @@ final class MemoryIndex: @unchecked Sendable {
         free.append(place)
     }
 
-    /// Removes an index entry from the list of rows with the same value.
     private func unlink(_ node: Node) {
         if node.previous >= 0 { nodes[Int(node.previous)]?.next = node.next }
         if node.next >= 0 { nodes[Int(node.next)]?.previous = node.previous }
@@ -206,7 +206,6 @@ final class SortedTexts {
     }
 
     private static let chunkSize = 512
-    /// The chunks of sorted texts, none of which is empty.
     private var chunks: [[Entry]]
 
     init(_ entries: [Entry]) {
@@ -271,12 +270,10 @@ final class SortedTexts {
         }
     }
 
-    /// Returns the position of the chunk of sorted texts to which `entry` belongs.
     private func chunk(of entry: Entry) -> Int {
         max(0, SortedTexts.firstPlace(chunks.count) { chunks[$0][0] > entry } - 1)
     }
 
-    /// Returns the position in a chunk of sorted texts at which `entry` is, or would be inserted.
     private static func place(of entry: Entry, in chunk: [Entry]) -> Int {
         firstPlace(chunk.count) { chunk[$0] >= entry }
     }
@@ -297,8 +294,8 @@ struct ExpiryQueue {
     struct Entry {
         let drop: Instant
         let slot: Int32
-        /// The generation of the row's slot when this entry was added. The generation rises when the slot gets another
-        /// row or expiry, which makes the entry obsolete.
+        /// The generation of the row's slot in the table when this entry of the expiry queue was added. If the slot's
+        /// generation is higher now, the slot has got another row or another expiry, and the entry is obsolete.
         let generation: UInt32
     }
 

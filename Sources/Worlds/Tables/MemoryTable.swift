@@ -12,14 +12,14 @@ final class MemoryTable {
         /// The slots of the rows before and after this row; -1 at the ends of the table.
         var previous: Int32 = -1
         var next: Int32 = -1
-        /// The slot of the seed's row that this row replaces, or -1.
+        /// The slot of the seed's row that this row replaces; -1 if it replaces none.
         var seeded: Int32 = -1
         /// The time from which the row may be removed; `nil` for never.
         var drop: Instant?
         var generation: UInt32 = 0
     }
 
-    /// The position of a row before a change, so that the change can be undone.
+    /// The position that a row had before a change. It is needed to undo the change.
     enum Place {
         case nowhere
         case seeded(Int32)
@@ -37,7 +37,8 @@ final class MemoryTable {
 
     let rules: StoredRowRules
     let base: MemoryTable?
-    /// The seed's rows that the test world has removed (-1) or replaced, each with the slot of the replacing row.
+    /// The seed's rows that the test world has replaced or removed, by their slots. The value is the slot of the
+    /// replacing row, or -1 for a removed row.
     var hidden: [Int32: Int32] = [:]
     /// The first slot of the seed's table whose row the test world may still have. The test world has removed the rows
     /// of all slots before it.
@@ -55,13 +56,13 @@ final class MemoryTable {
     /// The indexes of a table of the seed's rows. An index is made at its first use, because most of them are never
     /// used. The lock is needed because several test worlds use the indexes at the same time.
     private let seededIndexes = Mutex<[Int: MemoryIndex]>([:])
-    /// The sorted texts of the table's rows, made on first use, also for the seed's rows.
+    /// The texts by which the table's rows are sorted, made on first use.
     let sorted = Mutex<SortedTexts?>(nil)
     var expiries = ExpiryQueue()
     var changes: [Change] = []
     var keepsChanges = false
-    /// Whether the table is undoing changes. Its indexes undo their changes themselves, so the table mustn't change
-    /// them meanwhile.
+    /// Whether the table is undoing changes. Its indexes undo their changes by themselves, so the table mustn't change
+    /// the indexes meanwhile.
     var isUndoing = false
     let places: RowPlaces
 
@@ -90,7 +91,8 @@ final class MemoryTable {
 
     func row(_ slot: Int32) -> StoredRow? { slots[Int(slot)].row }
 
-    /// Returns the row at this position of the seed's table, as the test world has changed it.
+    /// Returns the test world's row for this slot of the seed's table: the seed's row, or the row that replaces it;
+    /// `nil` if the test world has removed the row.
     private func seededRow(_ slot: Int32) -> StoredRow? {
         guard let place = hidden[slot] else { return base?.row(slot) }
         return place < 0 ? nil : row(place)
@@ -218,7 +220,6 @@ final class MemoryTable {
         if let order = rules.order { _ = texts(order) }
     }
 
-    /// Returns the sorted texts of the table's rows, made on first use.
     func texts(_ order: (StoredRow) -> [String]) -> SortedTexts {
         sorted.withLock { sorted in
             if let sorted { return sorted }
@@ -252,7 +253,6 @@ final class MemoryTable {
         shrinkIfSparse()
     }
 
-    /// Undoes all changes of the table since `begin`.
     func undo() {
         isUndoing = true
         // A removed row gets its slot back, because slots are reused in the reverse of the order in which they became
@@ -315,7 +315,7 @@ extension MemoryTable {
         while hidden[firstSeeded] == -1 { firstSeeded += 1 }
     }
 
-    /// Removes expired rows from the table. The cost grows with the number of expired rows.
+    /// Removes expired rows from the table.
     private func purge(now: Instant) {
         while let due = expiries.first, due.drop <= now {
             expiries.removeFirst()
@@ -403,7 +403,6 @@ extension MemoryTable {
         size += (row.map(bytes) ?? 0) - (old.map(bytes) ?? 0)
     }
 
-    /// Updates the table's sorted texts after a row was changed.
     private func resort(_ old: StoredRow, by row: StoredRow, _ slot: Int32) {
         guard let order = rules.order else { return }
         sorted.withLock { sorted in
@@ -415,7 +414,6 @@ extension MemoryTable {
         }
     }
 
-    /// Calls `body` with each text by which the row is sorted, if the table has sorted texts already.
     private func sort(_ row: StoredRow, _ body: (SortedTexts, String) -> Void) {
         guard let order = rules.order else { return }
         sorted.withLock { sorted in
@@ -506,14 +504,16 @@ extension MemoryTable {
         }
     }
 
-    /// Returns the relation of the stored row with this key to the seed's rows; `nil` if the row isn't stored.
+    /// Returns whether the stored row with this key is a new row, or replaces or removes a row of the seed (the initial
+    /// data); `nil` if no row with this key is stored.
     private func kind(of key: String) -> ArchivedRow.Kind? {
         let seeded = base?.byKey[key]
         guard let slot = byKey[key] else { return seeded.flatMap { hidden[$0] == nil ? nil : .removed } }
         return slots[Int(slot)].seeded >= 0 ? .replacing : .own
     }
 
-    /// Puts a row from a file or database into the table. Rows must be put in the sequence of their places.
+    /// Puts a row from a file or database into the table. Rows must be put in the sequence in which they were added to
+    /// the test world.
     func apply(_ archived: ArchivedRow, _ coder: StoredCoder) throws(StoreFailure) {
         guard let kind = archived.kind, kind != .removed else {
             _ = remove(archived.key)

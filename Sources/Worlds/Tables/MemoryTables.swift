@@ -4,7 +4,7 @@ import Time
 /// The tables and single values of one test world, made on first use. The type is sendable because it is only used
 /// while the world's lock is held.
 package final class MemoryTables: @unchecked Sendable {
-    /// The source of the initial single values of a test world, such as its clock; usually the seed (the initial data).
+    /// The source of a test world's initial clock and other single values; usually the seed (the initial data).
     private var origin: any WorldOrigin
     /// The source of the rows that a test world's tables contain at the start, usually the seed (the initial data);
     /// `nil` means `origin`.
@@ -15,7 +15,7 @@ package final class MemoryTables: @unchecked Sendable {
     /// The test world's clock and random generator. Nearly every change uses them, so they have variables of their own.
     private var clock: Box<WorldClock>?
     private var randomSource: Box<RandomSource>?
-    /// Copies of the values that the transaction has changed, in their form before the transaction.
+    /// Copies of the values that the transaction has changed, made before the transaction changed them.
     private var restoring: [Restoring] = []
     /// The tables that the transaction has changed so far.
     private var changed: [MemoryTable] = []
@@ -26,8 +26,8 @@ package final class MemoryTables: @unchecked Sendable {
         rowOrigin = rows
     }
 
-    /// Replaces the source of initial values. First, all tables and values that the earlier source declares are made
-    /// with that source's data, whether they have been used or not.
+    /// Replaces the source of a test world's initial data. First, all tables and values are made from the earlier
+    /// source's data, even those that no request has used yet.
     func adopt(_ origin: any WorldOrigin) {
         for type in self.origin.storedTypes.rows.values { _ = table(type) }
         for type in self.origin.storedTypes.values.values { use(type) }
@@ -197,7 +197,6 @@ package final class MemoryTables: @unchecked Sendable {
         set { change(RandomSource.self) { $0.generator = newValue } }
     }
 
-    /// Keeps a copy of a value of the test world before it is changed.
     private func keep<V: WorldValue>(_ box: Box<V>) {
         guard keepsChanges, !restoring.contains(where: { $0.box === box }) else { return }
         restoring.append(Restoring(box: box, kept: KeptValue(box.value)))
@@ -208,18 +207,17 @@ package final class MemoryTables: @unchecked Sendable {
 
 extension MemoryTables {
     class AnyBox {
-        /// Whether the value is stored in the file or database, in its present form or in the form before the
+        /// Whether the file or database has this value of the test world, perhaps as it was before the present
         /// transaction.
         var isArchived = false
 
         func putBack(_ kept: Kept) {}
 
-        /// Returns the value in the form that is stored in a file or database; `nil` when it is stored already and
-        /// equal to `kept`.
+        /// Returns the test world's value in the form that is stored in a file or database. Returns `nil` if the value
+        /// is stored already and hasn't changed since the copy `kept` was made.
         func archived(unlike kept: Kept, _ coder: StoredCoder) throws(StoreFailure) -> ArchivedValue? { nil }
     }
 
-    /// A copy of a value of a test world.
     class Kept {}
 
     final class KeptValue<V: WorldValue>: Kept {

@@ -7,7 +7,6 @@ import Time
 package protocol Row: Codable, Sendable {
     associatedtype Key: TableKey
 
-    /// The declaration of the table that keeps rows of this type.
     static var table: Table<Self> { get }
     /// The key of the row. No other row of the table has the same key.
     var key: Key { get }
@@ -40,7 +39,6 @@ package struct Table<R: Row>: Sendable {
     }
 }
 
-/// An index of a table's rows, whatever the type of the indexed values.
 package class AnyIndex<R: Row>: @unchecked Sendable {
     /// The name of the index: a word for the value by which rows are found. It isn't stored.
     package let name: String
@@ -68,7 +66,8 @@ package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Send
 
 /// An index of rows sorted by a text. The rows can be read page by page, or searched by the beginning of the text.
 package final class SortedIndex<R: Row>: Sendable {
-    /// The name of the sorted index in messages, such as `email` for rows sorted by their addresses. It isn't stored.
+    /// The name of the sorted index in messages, such as `email` for rows sorted by their e-mail addresses. It isn't
+    /// stored.
     package let name: String
     package let texts: @Sendable (R) -> [String]
 
@@ -135,7 +134,6 @@ extension StoredRow {
 
 /// The declaration of a table, without the static type of its rows.
 struct StoredRowRules {
-    /// The way to get the indexed values of a row: one or several.
     enum Values {
         case one((StoredRow) -> String?)
         case many((StoredRow) -> [String])
@@ -143,12 +141,10 @@ struct StoredRowRules {
 
     let name: String
     let limit: Int
-    /// The declared indexes of the table, in the sequence of their declaration.
     let indexes: [(id: ObjectIdentifier, values: Values)]
     let order: ((StoredRow) -> [String])?
     let droppedAt: ((StoredRow) -> Instant?)?
     let size: ((StoredRow) -> Int)?
-    /// Encodes a row of the table as JSON.
     let encode: (StoredRow, StoredCoder) throws(StoreFailure) -> String
     let decode: (String, StoredCoder) throws(StoreFailure) -> StoredRow
 
@@ -165,7 +161,7 @@ struct StoredRowRules {
     }
 }
 
-/// A value by which table rows are found. It has a text form, which differs for every value.
+/// A value by which table rows are found. No two different values have the same text form.
 package protocol TableKey: Hashable, Codable, Sendable {
     var keyText: String { get }
 }
@@ -202,7 +198,7 @@ package final class SeededTable<R: Row>: @unchecked Sendable {
     }
 
     package var count: Int { table.count }
-    /// All rows of the table, in the seed's sequence.
+    /// All rows of the seed's table, in the sequence in which the seed lists them.
     package var rows: [R] { table.rows(after: nil, limit: .max).map { $0.row(R.self) } }
 
     /// Sorts the seed's rows for searches, so that the first search in a test world needn't do so while it holds the

@@ -26,7 +26,7 @@ extension TableReading where Self: ~Copyable {
     /// Returns the number of bytes of all rows of a table that don't come from the seed, as `Table.size` counts them.
     package func size<R: Row>(_ type: R.Type) -> Int { tables.size(type) }
 
-    /// Returns the row of a table that was added first.
+    /// Returns the oldest row of a table: the one that was added first.
     package func first<R: Row>(_ type: R.Type) -> R? { tables.rows(type, after: nil, limit: 1).first }
 
     /// Returns at most `limit` rows of a table, in the sequence in which they were added.
@@ -37,17 +37,17 @@ extension TableReading where Self: ~Copyable {
     /// Returns every row of a table. The cost grows with the table, so this is for calls that list all of it.
     package func all<R: Row>(_ type: R.Type) -> [R] { tables.rows(type, after: nil, limit: .max) }
 
-    /// Returns the oldest row that has this value in the index.
+    /// Returns the row that was the first to get this value in the index.
     package func first<R: Row, Value>(_ index: Index<R, Value>, _ value: Value) -> R? {
         tables.rows(index, value, limit: 1).first
     }
 
-    /// Returns the rows that have this value in the index, oldest first.
+    /// Returns the rows that have this value in the index, in the sequence in which they got the value.
     package func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int = .max) -> [R] {
         tables.rows(index, value, limit: limit)
     }
 
-    /// Returns at most `limit` rows that have this value in the index, newest first.
+    /// Returns at most `limit` rows that have this value in the index. The row that got the value last comes first.
     package func newest<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int) -> [R] {
         tables.newest(index, value, limit: limit)
     }
@@ -60,8 +60,8 @@ extension TableReading where Self: ~Copyable {
         tables.newest(index, value, limit: 1).first
     }
 
-    /// Returns at most `limit` rows, sorted by their texts. Each text begins with `prefix` and comes after the text
-    /// `after`.
+    /// Returns at most `limit` rows whose texts in the index begin with `prefix` and come after the text `after`,
+    /// sorted by these texts.
     package func rows<R: Row>(
         _ index: SortedIndex<R>, prefix: String = "", after: String? = nil, limit: Int
     ) -> [(text: String, row: R)] {
@@ -144,7 +144,7 @@ package struct RandomSource: WorldValue {
 
     package init(seed: String?) { generator = Randomness(seed: seed) }
 
-    /// Returns whether both values are the system's random generator, which has no state to store.
+    /// Returns whether this value and `other` are both the system's random generator, which has no state to store.
     package func isWritten(as other: RandomSource) -> Bool {
         generator.isSystem && other.generator.isSystem && generator.isUsed == other.generator.isUsed
     }

@@ -4,23 +4,23 @@ import Synchronization
 import Time
 import Worlds
 
-/// Whether the scenarios with which a world begins have been played, for a world that several daemons (replicas) share.
-/// One replica plays them, and the others wait until it has finished.
+/// Whether the start scenarios (prepared situations) of a test world that several daemons share have been run. One
+/// daemon runs them, and the others wait until it has finished.
 struct PreparedWorld: WorldValue {
     static let name = "scenarios.prepared"
 
     var isDone = false
-    /// The number of the replica that plays the world's scenarios; `nil` until one has begun.
+    /// The number of the daemon that runs the test world's start scenarios; `nil` until one has begun.
     fileprivate var replica: Int?
-    /// The heartbeat of the replica that plays a new world's scenarios: a counter that goes up as long as the replica
-    /// runs.
+    /// The heartbeat of the daemon that runs a test world's start scenarios: a counter that goes up as long as the
+    /// daemon runs.
     fileprivate var beat = 0
 
     init() {}
 }
 
 extension World {
-    /// Whether the scenarios with which this world begins have been played.
+    /// Whether the start scenarios (prepared situations) of this test world have been run.
     var isPrepared: Bool {
         guard state.isShared else { return preparation.isDone }
         let isDone = read { $0.value(PreparedWorld.self).isDone }
@@ -30,23 +30,23 @@ extension World {
     }
 }
 
-/// The work of one of several daemons (replicas) that prepare a world that they share.
+/// A daemon's part in preparing a test world that several daemons (replicas) share.
 struct SharedPreparation {
     enum Turn: Equatable {
         case done
         case mine
-        /// The replica has to wait, because another replica is playing the world's scenarios.
+        /// The daemon has to wait, because another daemon is running the test world's start scenarios.
         case wait
     }
 
-    /// The seconds between two heartbeats of the replica that plays a world's scenarios.
+    /// The seconds between two heartbeats of the daemon that runs a test world's start scenarios.
     private static let interval = 1
-    /// The seconds without a heartbeat after which another replica plays the world's scenarios.
+    /// The seconds without a heartbeat after which another daemon runs the test world's start scenarios.
     private static let patience = 10
 
     private let world: World
     private let replica: Int
-    /// The last heartbeat that was seen of another replica, with the time when it was seen, in seconds of the machine's
+    /// The last heartbeat that was seen of another daemon, with the time when it was seen, in seconds of the machine's
     /// monotonic clock.
     private var seen: (replica: Int, beat: Int, at: Int)?
 
@@ -55,8 +55,8 @@ struct SharedPreparation {
         self.replica = replica
     }
 
-    /// Returns whether this replica (one of several daemons) or another one plays the world's scenarios. If the other
-    /// replica's heartbeat has stopped, this one takes over. `now` is in seconds of the machine's monotonic clock.
+    /// Returns whether this daemon or another one runs the test world's start scenarios. If the other daemon's
+    /// heartbeat has stopped, this one takes over. `now` is in seconds of the machine's monotonic clock.
     mutating func next(at now: Int = MachineClock.uptime) throws(StoreFailure) -> Turn {
         let silent = seen.flatMap { now - $0.at >= SharedPreparation.patience ? $0 : nil }
         let replica = replica
@@ -78,8 +78,8 @@ struct SharedPreparation {
         return found.turn
     }
 
-    /// Notes in the store that the world's scenarios have been played. If the store fails, the next request plays them
-    /// again.
+    /// Notes in the store that the test world's start scenarios have been run. If the store fails, the next request
+    /// runs them again.
     func finish() throws(StoreFailure) {
         try world.update { tables in
             // The world may have been reset meanwhile.
@@ -87,8 +87,8 @@ struct SharedPreparation {
         }
     }
 
-    /// Begins this replica's heartbeat while it plays the world's scenarios. The heartbeat goes on until `stop` is
-    /// called on the result.
+    /// Begins this daemon's heartbeat while it runs the test world's start scenarios. The heartbeat goes on until
+    /// `stop` is called on the result.
     func begin() -> Pulse {
         let pulse = Pulse(world, replica)
         pulse.next()

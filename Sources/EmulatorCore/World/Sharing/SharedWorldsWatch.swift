@@ -1,15 +1,15 @@
 import Platform
 import Worlds
 
-/// A thread that watches the worlds which this daemon shares with other replicas (daemons with the same store). It
-/// reads the changes to worlds that have listeners, tells the replicas which worlds this daemon uses, and removes
-/// unused worlds.
+/// A thread that watches the test worlds which several daemons share. It reads the changes to worlds that have
+/// listeners, such as event streams. It also tells the other daemons which worlds this one uses, and removes unused
+/// worlds.
 struct SharedWorldsWatch {
-    /// The seconds between two reports to the store about the worlds that this daemon has used.
+    /// The seconds between two reports to the store about the test worlds that this daemon has used.
     private static let noteInterval = 30
-    /// The largest number of seconds by which the time of a world's last use may be out of date in the store.
+    /// The largest number of seconds by which the time of a test world's last use may be out of date in the store.
     static let delay = 3 * noteInterval
-    /// The microseconds between two refreshes of the worlds that have listeners.
+    /// The microseconds between two readings of the changes to test worlds that have listeners, such as event streams.
     private static let pause: UInt32 = 100_000
 
     private let began: Int
@@ -33,7 +33,8 @@ struct SharedWorldsWatch {
         }
     }
 
-    /// Does the work that is due now. Returns `false` when the watch must end, because the server has stopped.
+    /// Reads changes from the store, and every 30 seconds does the other regular work. Returns `false` when the watch
+    /// must end, because the server has stopped.
     private mutating func look(_ registry: WorldRegistry) -> Bool {
         guard !registry.state.withLock({ $0.sharing.hasEnded }) else { return false }
         do throws(StoreFailure) {
@@ -53,7 +54,7 @@ struct SharedWorldsWatch {
 }
 
 extension WorldRegistry {
-    /// Reads the changes that other replicas have made to the worlds that have listeners.
+    /// Reads the changes that other daemons have made to the test worlds that have listeners, such as event streams.
     func refreshListened() throws(StoreFailure) {
         guard budget.listeners.count > 0 else { return }
         for world in state.withLock({ Array($0.worlds.values) }) where world.isListenedTo {
@@ -61,8 +62,7 @@ extension WorldRegistry {
         }
     }
 
-    /// Tells the other replicas (daemons that share the store) which worlds this replica has used since it last told
-    /// them.
+    /// Tells the other daemons that share the store which test worlds this daemon has used since its last report.
     func noteUses() throws(StoreFailure) {
         guard let directory = archive?.directory else { return }
         let names = state.withLock { state in
@@ -75,7 +75,7 @@ extension WorldRegistry {
         }
     }
 
-    /// Counts all shared worlds, and removes from memory those that other replicas have deleted.
+    /// Counts all shared test worlds, and removes from memory those that other daemons have deleted.
     func compareWithAll() throws(StoreFailure) {
         guard let directory = archive?.directory else { return }
         let there = Set(try directory.list().map(\.name))
@@ -89,8 +89,8 @@ extension WorldRegistry {
         }
     }
 
-    /// Removes from memory the worlds that this daemon hasn't used for an hour. If `forAll` is true, also deletes from
-    /// the store the worlds that no replica has used for a little over an hour.
+    /// Removes from memory the test worlds that this daemon hasn't used for an hour. If `forAll` is true, also deletes
+    /// from the store the worlds that no daemon has used for a little over an hour.
     func letIdleGo(forAll: Bool) throws(StoreFailure) {
         let now = now()
         let gone = state.withLock { sweep(&$0, now) }

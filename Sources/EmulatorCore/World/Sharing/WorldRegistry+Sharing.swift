@@ -7,20 +7,20 @@ import Worlds
 // came, because the daemon's copy is refreshed first. Worlds that a daemon removes from its memory stay in the archive.
 
 extension WorldRegistry {
-    /// The state of a registry whose worlds are shared with other replicas, in addition to the worlds that it holds.
+    /// The part of a registry's state that only test worlds shared with other daemons need.
     struct Sharing {
-        /// The functions that check seeds and make their endpoints, for worlds that got a seed while a daemon was
-        /// running.
+        /// The functions that check a seed (initial data) and make its endpoints, for test worlds that got a seed while
+        /// a daemon was running.
         var seeds: RuntimeSeeds?
-        /// The names of the worlds that this daemon has used since it last told the other replicas.
+        /// The names of the test worlds whose use this daemon hasn't reported to the other daemons yet.
         var used: Set<String> = []
-        /// The number of all shared worlds when they were last counted.
+        /// The number of all shared test worlds when they were last counted.
         var count = 1
         var hasEnded = false
     }
 
-    /// A lock that is held while a shared world is loaded or its seed is replaced, so that two requests don't do so at
-    /// the same time. Several worlds have the same lock.
+    /// A lock that is held while a shared test world is loaded or its seed (initial data) is replaced, so that two
+    /// requests don't do so at the same time. Several worlds have the same lock.
     final class Turn: Sendable {
         static let count = 32
         let lock = Mutex(())
@@ -37,7 +37,7 @@ extension WorldRegistry {
         return try result.get()
     }
 
-    /// Begins to watch for changes that other replicas make to the shared worlds.
+    /// Begins to watch for changes that other daemons make to the shared test worlds.
     func share(_ seeds: RuntimeSeeds) {
         state.withLock { $0.sharing.seeds = seeds }
         if let world = held(unnamed) { listenToOthers(world) }
@@ -46,11 +46,12 @@ extension WorldRegistry {
 
     // MARK: - Asking for a world
 
-    /// How often this daemon tries to get a shared world, in case another replica deletes it at the same time.
+    /// The number of times that this daemon tries to get a shared test world, in case another daemon deletes it at the
+    /// same time.
     private static let attempts = 5
 
-    /// Returns the shared world of this name. If `refreshing` is true, the world includes all changes that other
-    /// replicas have committed so far.
+    /// Returns the shared test world of this name. If `refreshing` is true, the world includes all changes that other
+    /// daemons have committed so far.
     func shared(_ name: String, makes: Bool, refreshing: Bool) throws(StoreFailure) -> World? {
         for _ in 0..<WorldRegistry.attempts {
             var found = held(name)
@@ -67,8 +68,8 @@ extension WorldRegistry {
         throw StoreFailure(.slow, "the test world \(name) can't be loaded: other daemons keep deleting it")
     }
 
-    /// Loads a shared world that this daemon doesn't hold in memory. If no daemon has made the world, it is made if
-    /// `makes` is true.
+    /// Loads a shared test world that this daemon doesn't hold in memory. A world that no daemon has made yet is made
+    /// if `makes` is true; otherwise, this returns `nil`.
     private func takeUp(_ name: String, makes: Bool) throws(StoreFailure) -> World? {
         try turn(of: name) { () throws(StoreFailure) -> World? in
             if let world = held(name) { return world }
@@ -91,8 +92,8 @@ extension WorldRegistry {
         }
     }
 
-    /// Returns whether one more shared world can be made. If there are too many, it first deletes worlds that no
-    /// replica has used for a while.
+    /// Returns whether one more shared test world can be made. If there are too many, it first deletes worlds that no
+    /// daemon has used for a while.
     private func makeRoom(in directory: any WorldDirectory) throws(StoreFailure) -> Bool {
         // Other replicas may have made as many since the last count.
         guard state.withLock({ $0.sharing.count }) >= WorldRegistry.limit - WorldRegistry.limit / 8 else { return true }
@@ -112,7 +113,7 @@ extension WorldRegistry {
         return count < WorldRegistry.limit
     }
 
-    /// Counts deleted worlds under the reason `kind`, and clears their recordings of requests.
+    /// Counts deleted test worlds under the reason `kind`, and clears their recorded requests.
     func note(_ gone: [String], as kind: any WritableKeyPath<Counts, Int> & Sendable) throws(StoreFailure) {
         guard !gone.isEmpty else { return }
         state.withLock { $0.counts[keyPath: kind] += gone.count }
@@ -121,7 +122,7 @@ extension WorldRegistry {
 
     // MARK: - What others do
 
-    /// Notifies the listeners of a world when other replicas change the world.
+    /// Notifies the listeners of a test world when other daemons change the world.
     func listenToOthers(_ world: World) {
         let name = world.name
         world.state.store.whenOthersChange { [weak self, weak state = world.state] change in
@@ -130,10 +131,10 @@ extension WorldRegistry {
         }
     }
 
-    /// Returns the world with its present seed, which another replica may have replaced. Returns `nil` when the world
-    /// has been removed meanwhile.
+    /// Returns the test world with its present seed (initial data), which another daemon may have replaced. Returns
+    /// `nil` when the world has been removed meanwhile.
     ///
-    /// - Throws: The reason why this daemon can't use that seed.
+    /// - Throws: The reason why this daemon can't use the present seed.
     private func withItsSeed(_ world: World) throws(StoreFailure) -> World? {
         guard world.read({ $0.value(StoredSeed.self).digest }) != world.own?.digest else { return world }
         return try turn(of: world.name) { () throws(StoreFailure) -> World? in
@@ -169,7 +170,7 @@ extension WorldRegistry {
 
     // MARK: - Worlds that go
 
-    /// Removes a world from memory because another replica has deleted it.
+    /// Removes a test world from memory because another daemon has deleted it.
     func letGo(_ world: World) {
         let isHeld = state.withLock { state in
             guard let held = state.worlds[world.name], held.state === world.state else { return false }
@@ -179,7 +180,7 @@ extension WorldRegistry {
         if isHeld { end(world) }
     }
 
-    /// Deletes a shared world for all replicas. Returns `false` when there is no such world.
+    /// Deletes a shared test world for all daemons. Returns `false` when there is no such world.
     func dropShared(_ name: String) throws(StoreFailure) -> Bool {
         guard let world = try existing(name) else { return false }
         let isDeleted = try world.state.store.remove()
@@ -198,8 +199,8 @@ extension WorldRegistry {
         world.streams.endAll()
     }
 
-    /// Returns all worlds by name, with the seconds since each was last used. If several daemons share the worlds,
-    /// recordings may lack the latest requests to other daemons.
+    /// Returns all test worlds by name, with the seconds since each was last used. If several daemons share the worlds,
+    /// their recordings here may lack the latest requests to other daemons.
     package func list() throws(StoreFailure) -> [ListedWorld] {
         let here = all
         guard let directory = archive?.directory else {
@@ -217,18 +218,16 @@ extension WorldRegistry {
     }
 }
 
-/// A world in the list of all worlds.
 package struct ListedWorld: Sendable {
     package let name: String
-    /// The seconds since the world was last used.
+    /// The seconds since the test world was last used.
     package let idle: Int
-    /// The listed world; `nil` when this daemon doesn't hold it in memory.
+    /// The listed test world; `nil` when this daemon doesn't hold it in memory.
     package let held: World?
     package let recording: Recording
 }
 
 extension World {
-    /// Notifies the world's listeners that another replica has changed the world.
     fileprivate func othersHaveChanged(_ change: StoreChange) {
         noteChange()
         if change.isReset {
@@ -241,8 +240,8 @@ extension World {
         inboxListeners.tell()
     }
 
-    /// Whether the world must stay in this daemon's memory, because it has a listener or a port. Listeners and ports
-    /// aren't in the store.
+    /// Whether the test world must stay in this daemon's memory, because it has a listener or a port. Listeners and
+    /// ports aren't in the store.
     var isNeededHere: Bool {
         state.isShared && (isListenedTo || !state.openedPorts.withLock { $0.isEmpty })
     }

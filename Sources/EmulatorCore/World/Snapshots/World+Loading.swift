@@ -7,8 +7,9 @@ import Worlds
 #endif
 
 extension World {
-    /// Replaces everything in the world by the content of a snapshot, in one change. The world must already have the
-    /// snapshot's seed. The world's lock is held for a time that grows with the sizes of the world and the snapshot.
+    /// Replaces everything in the test world by the content of a snapshot, in one change. The world must already have
+    /// the snapshot's seed (initial data). The world's lock is held for a time that grows with the sizes of the world
+    /// and the snapshot.
     ///
     /// - Throws: The reason why the store didn't commit the change. In this case, nothing has changed.
     package func load(_ snapshot: WorldSnapshot) throws(StoreFailure) {

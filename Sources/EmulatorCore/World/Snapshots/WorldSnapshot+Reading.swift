@@ -36,7 +36,6 @@ extension CodingUserInfoKey {
     fileprivate static let storedTypes = CodingUserInfoKey(rawValue: "storedTypes")
 }
 
-/// The JSON document that contains a world's snapshot.
 private struct SnapshotDocument: Decodable {
     let seed: String
     let keys: [StoredKeys]
@@ -95,7 +94,7 @@ private struct SnapshotDocument: Decodable {
             guard owners.insert(owned.key).inserted else {
                 throw SnapshotIssue(
                     path: "$.keys[\(place)]",
-                    message: "an earlier element of \"keys\" already has the signing keys of this owner")
+                    message: "two elements of \"keys\" have the signing keys of the same owner")
             }
         }
     }

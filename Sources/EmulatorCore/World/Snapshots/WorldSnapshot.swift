@@ -3,9 +3,9 @@ import JSON
 import Time
 import Worlds
 
-/// The state of a world at one moment as JSON. It can be loaded into any kind of store, whichever kind it comes from.
-/// It has the world's seed, every table's rows in their order, values such as the clock and the random generator, and
-/// the signing keys. It doesn't have the recording of requests.
+/// The state of a test world at one moment as JSON. It can be loaded into any kind of store, whichever kind it comes
+/// from. It has the world's seed (initial data), every table's rows in their order, values such as the clock and the
+/// random generator, and the signing keys. It doesn't have the recorded requests.
 ///
 ///     {"snapshot": 1, "version": "0.1.0", "world": "default", "time": "2026-01-02T03:04:05Z", "seed": "{…}",
 ///      "keys": […], "values": {"clock": {…}, …}, "tables": {"people": […], …}}
@@ -21,11 +21,11 @@ package struct WorldSnapshot: Sendable {
     /// The largest number that a snapshot may contain. Counters continue from the numbers in a snapshot, and must not
     /// overflow 64 bits.
     static let numberLimit = 9_007_199_254_740_992.0
-    /// The names of values that only tell how a world is stored. Snapshots don't contain these values, and a world that
-    /// loads a snapshot keeps its own values.
+    /// The names of values that only tell how a test world is stored. Snapshots don't contain these values, and a world
+    /// that loads a snapshot keeps its own values.
     static let keptOut: Set<String> = [StoredSeed.name, PreparedWorld.name]
 
-    /// The world's whole seed, as the text of a single seed file.
+    /// The test world's whole seed (initial data), as the text of a single seed file.
     package let seed: String
     let keys: [StoredKeys]
     let values: [any WorldValue]
@@ -47,8 +47,8 @@ package struct SnapshotIssue: Error, Sendable {
 // MARK: - Taking one
 
 extension World {
-    /// Returns the world's present state as the JSON of a snapshot. `version` is the version of this program. The time
-    /// that this takes grows with the world's size. The world is locked for a part of this time.
+    /// Returns the test world's present state as the JSON of a snapshot. `version` is the version of this program. The
+    /// time that this takes grows with the world's size. The world is locked for a part of this time.
     ///
     /// - Throws: The reason why a table row can't be written.
     package func snapshot(version: String) throws(StoreFailure) -> [UInt8] {
@@ -94,7 +94,6 @@ extension World {
     private static func name<R: Row>(of type: R.Type) -> String { type.tableName }
 }
 
-/// Writes the JSON object of a snapshot, member by member.
 private struct SnapshotWriter {
     private var bytes: [UInt8] = Array("{".utf8)
     private var isFirst = true
@@ -141,7 +140,6 @@ private struct SnapshotWriter {
 }
 
 extension WorldSnapshot {
-    /// The number of rows in all tables of the snapshot.
     package var rowCount: Int64 { Int64(tables.reduce(0) { $0 + $1.rows.count }) }
 }
 
