@@ -26,6 +26,8 @@ struct AppleGrant: OAuthGrant {
         $0.sharesEmail ? nil : AppleIdentifiers.relayAddress(account: $0.account, team: $0.team)
     }
 
+    static func size(of details: CodeDetails) -> Int { details.nonce?.utf8.count ?? 0 }
+
     let account: String
     let team: String
     /// The primary App ID of the app group to which the person has consented.

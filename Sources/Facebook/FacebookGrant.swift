@@ -28,6 +28,12 @@ struct FacebookGrant: GrantToClient {
 
     static let tables = GrantTables<FacebookGrant>("facebook", rememberingTokens: .days(30))
 
+    static func size(of details: CodeDetails) -> Int {
+        (details.nonce?.utf8.count ?? 0) + (details.authNonce?.utf8.count ?? 0)
+    }
+
+    static func size(of details: TokenDetails) -> Int { details.authNonce?.utf8.count ?? 0 }
+
     let account: String
     let app: String
     /// The time at which the person first signed in to the app.

@@ -41,6 +41,15 @@ struct OpenIDGrant: OAuthGrant {
     /// The actor who acts for the person, the claim `act` (RFC 8693 section 4.1).
     var actor: JSONValue?
     let expires: Instant
+
+    var size: Int {
+        (nonce?.utf8.count ?? 0) + (acr?.utf8.count ?? 0) + claims.size
+            + (scopes + audience).reduce(0) { $0 + $1.utf8.count }
+    }
+
+    static func size(of details: TokenDetails) -> Int {
+        (details.scopes + details.audience).reduce(0) { $0 + $1.utf8.count }
+    }
 }
 
 extension Transaction {

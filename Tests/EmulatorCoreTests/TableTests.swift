@@ -12,8 +12,8 @@ import Understudy
 struct TableTests {
     struct Note: Row, Equatable {
         static let table = Table<Note>(
-            "test.note", limit: 100, indexes: [byTopic, byTag], sortedBy: names, droppedAt: { $0.drop },
-            size: { $0.key.utf8.count })
+            "test.note", limit: 100, byteLimit: 1_000, indexes: [byTopic, byTag], sortedBy: names,
+            droppedAt: { $0.drop }, size: { $0.key.utf8.count })
         static let byTopic = Index<Note, String>("topic") { $0.topic }
         static let byTag = Index<Note, String>("tag", each: { $0.tags })
         static let names = SortedIndex<Note>("names") { [$0.key] }
@@ -59,6 +59,21 @@ struct TableTests {
             #expect(tables.rows(Note.names, limit: 3).map(\.text) == ["a", "b", "c"])
             #expect(tables.rows(Note.names, after: "b", limit: 9).map(\.text) == ["c", "d"])
         }
+    }
+
+    @Test("above a table's number of bytes, the oldest rows go", arguments: TestedStore.allCases)
+    func byteLimit(kind: TestedStore) throws {
+        let store = try store(kind)
+        for letter in ["a", "b", "c"] {
+            try store.update { $0.put(Note(key: String(repeating: letter, count: 400), topic: "x")) }
+        }
+        store.read { tables in
+            #expect(tables.rows(Note.byTopic, "x").map(\.key.first) == ["b", "c"])
+            #expect(tables.size(Note.self) == 800)
+        }
+        try store.update { $0.put(Note(key: "d", topic: "x")) }
+        try store.update { $0.put(Note(key: String(repeating: "e", count: 1_001), topic: "x")) }
+        #expect(store.read { $0.all(Note.self) }.isEmpty)
     }
 
     @Test("a change moves a row in its indexes and leaves it in its place", arguments: TestedStore.allCases)

@@ -20,18 +20,21 @@ package struct ClaimsParameter: Codable, Sendable {
 
     package let idToken: [String: Wish]
     package let userInfo: [String: Wish]
+    /// The length of the parameter `claims`, in bytes.
+    package let size: Int
 
-    package init() { (idToken, userInfo) = ([:], [:]) }
+    package init() { (idToken, userInfo, size) = ([:], [:], 0) }
 
     /// Reads the request parameter `claims`. If `text` is `nil`, no individual claims are requested.
     package init(_ text: String?) throws(OAuthRefusal) {
         guard let text else {
-            (idToken, userInfo) = ([:], [:])
+            (idToken, userInfo, size) = ([:], [:], 0)
             return
         }
-        guard text.utf8.count <= ClaimsParameter.sizeLimit else {
+        size = text.utf8.count
+        guard size <= ClaimsParameter.sizeLimit else {
             throw ClaimsParameter.refusal(
-                "it has \(text.utf8.count) bytes; at most \(ClaimsParameter.sizeLimit) are read")
+                "it has \(size) bytes; at most \(ClaimsParameter.sizeLimit) are read")
         }
         guard let value = try? JSONValue(parsing: Array(text.utf8), limits: .control), value.object != nil else {
             throw ClaimsParameter.refusal("it must be an object of JSON")

@@ -13,10 +13,21 @@ package protocol OAuthGrant: Row where Key == String {
     /// The client to which the grant was given.
     var client: String { get }
     static var tables: GrantTables<Self> { get }
+
+    /// The number of bytes of the texts in the grant that requests chose freely, such as a nonce.
+    var size: Int { get }
+    /// Returns the number of bytes of the texts in a code's details that its authorization request chose freely.
+    static func size(of details: CodeDetails) -> Int
+    /// Returns the number of bytes of the texts in a token's details that requests chose freely.
+    static func size(of details: TokenDetails) -> Int
 }
 
 extension OAuthGrant {
     package static var table: Table<Self> { tables.grants }
+
+    package var size: Int { 0 }
+    package static func size(of details: CodeDetails) -> Int { 0 }
+    package static func size(of details: TokenDetails) -> Int { 0 }
 }
 
 /// The database tables of one provider's grants, codes and tokens.
@@ -39,14 +50,19 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
         tokenIndexes: [AnyIndex<Token<Grant>>] = [], grantsEnd: (@Sendable (Grant) -> Instant?)? = nil
     ) {
         byAccount = Index("account") { $0.account }
-        grants = Table("\(provider).grant", indexes: [byAccount] + indexes, droppedAt: grantsEnd)
+        let bytes = 256 << 20
+        grants = Table(
+            "\(provider).grant", byteLimit: bytes, indexes: [byAccount] + indexes, droppedAt: grantsEnd,
+            size: { $0.size })
         codesByGrant = Index("grant") { $0.grant }
-        codes = Table("\(provider).code", indexes: [codesByGrant]) { $0.expires + codeMemory }
+        codes = Table(
+            "\(provider).code", byteLimit: bytes, indexes: [codesByGrant], droppedAt: { $0.expires + codeMemory },
+            size: { ($0.redirectURI?.utf8.count ?? 0) + Grant.size(of: $0.details) })
         tokensByGrant = Index("grant") { $0.grant }
         ended = Table("\(provider).ended", limit: 1_000)
-        tokens = Table("\(provider).token", limit: 1 << 21, indexes: [tokensByGrant] + tokenIndexes) { token in
-            token.expires.map { $0 + tokenMemory }
-        }
+        tokens = Table(
+            "\(provider).token", limit: 1 << 21, byteLimit: bytes, indexes: [tokensByGrant] + tokenIndexes,
+            droppedAt: { token in token.expires.map { $0 + tokenMemory } }, size: { Grant.size(of: $0.details) })
     }
 }
 

@@ -287,7 +287,9 @@ extension MemoryTable {
         note(key, nil, .nowhere)
         link(occupy(row), after: last)
         purge(now: now)
-        while byKey.count > rules.limit, first >= 0, let oldest = self.row(first)?.key { _ = remove(oldest) }
+        while byKey.count > rules.limit || size > rules.byteLimit, first >= 0, let oldest = self.row(first)?.key {
+            _ = remove(oldest)
+        }
     }
 
     func remove(_ key: String) -> StoredRow? {

@@ -19,6 +19,8 @@ package struct Table<R: Row>: Sendable {
     package let name: String
     /// The number of rows in a table above which the oldest are removed. The default is enough for a million sign-ins.
     package let limit: Int
+    /// The number of bytes of all rows, as `size` counts them, above which the oldest rows are removed.
+    let byteLimit: Int
     let indexes: [AnyIndex<R>]
     let order: SortedIndex<R>?
     let droppedAt: (@Sendable (R) -> Instant?)?
@@ -27,11 +29,12 @@ package struct Table<R: Row>: Sendable {
     /// Declares a table. `droppedAt` returns the time from which the table may remove a row by itself; `nil` for never.
     /// `size` returns a row's number of bytes; only tables with a limited size need it.
     package init(
-        _ name: String, limit: Int = 1 << 20, indexes: [AnyIndex<R>] = [], sortedBy order: SortedIndex<R>? = nil,
-        droppedAt: (@Sendable (R) -> Instant?)? = nil, size: (@Sendable (R) -> Int)? = nil
+        _ name: String, limit: Int = 1 << 20, byteLimit: Int = .max, indexes: [AnyIndex<R>] = [],
+        sortedBy order: SortedIndex<R>? = nil, droppedAt: (@Sendable (R) -> Instant?)? = nil, size: (@Sendable (R) -> Int)? = nil
     ) {
         self.name = name
         self.limit = limit
+        self.byteLimit = byteLimit
         self.indexes = indexes
         self.order = order
         self.droppedAt = droppedAt
@@ -140,7 +143,7 @@ struct StoredRowRules {
     }
 
     let name: String
-    let limit: Int
+    let limit, byteLimit: Int
     let indexes: [(id: ObjectIdentifier, values: Values)]
     let order: ((StoredRow) -> [String])?
     let droppedAt: ((StoredRow) -> Instant?)?
@@ -151,7 +154,7 @@ struct StoredRowRules {
     init<R: Row>(_ type: R.Type) {
         let table = R.table
         name = table.name
-        limit = table.limit
+        (limit, byteLimit) = (table.limit, table.byteLimit)
         indexes = table.indexes.map { (id: ObjectIdentifier($0), values: $0.storedValues) }
         order = table.order.map { index in { index.texts($0.row(R.self)) } }
         droppedAt = table.droppedAt.map { droppedAt in { droppedAt($0.row(R.self)) } }
