@@ -125,7 +125,8 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         let diagnosis =
             methods.isEmpty
             ? Diagnosis(received: received, "nothing is served at this path")
-            : Diagnosis(received: received, expected: methods.joined(separator: " or "), "use this method")
+            : Diagnosis(
+                received: received, expected: methods.joined(separator: " or "), "use one of the expected HTTP methods")
         var response = Response(
             status: methods.isEmpty ? 404 : 405, contentType: "text/html",
             body: """

@@ -169,7 +169,7 @@ enum ReturnURL {
     enum Fault: Sendable {
         case notAURL
         case hasFragment
-        /// The return URL isn't https, or its host is localhost or an IP address.
+        /// The return URL isn't an https URL, or its host is localhost or an IP address.
         case insecure
     }
 

@@ -137,8 +137,8 @@ struct RelayedSender: Row {
 
     /// Makes the relay address that stands for a sender, as recipients see it:
     /// `noreply_at_example_com_dpdcnf87nu_918e97ce@privaterelay.appleid.com`. It is made of the sender's address, the
-    /// recipient's relay address and eight hexadecimal digits. Apple doesn't document how it makes such addresses and
-    /// shortens long ones.
+    /// recipient's relay address and eight hexadecimal digits. Apple documents neither how it makes such addresses nor
+    /// how it shortens long ones.
     init(_ sender: String, to relayAddress: String) {
         self.sender = sender
         self.relayAddress = relayAddress

@@ -95,7 +95,8 @@ struct AuthorityCommand: ParsableCommand {
 struct TrustHint: Sendable {
     let place: String
     let note: String
-    /// Returns the shell commands. The argument is the path of the authority's certificate.
+    /// A function that returns the shell commands for trusting the certificate authority. Its argument is the path of
+    /// the authority's certificate.
     let commands: @Sendable (String) -> [String]
 
     private init(_ place: String, _ note: String = "", _ commands: @escaping @Sendable (String) -> [String]) {
@@ -255,7 +256,7 @@ struct HostsCommand: ParsableCommand {
 
     @Option(
         name: .customLong("seed"),
-        help: ArgumentHelp("Seed files, to include the hosts of their Firebase projects.", valueName: "path"),
+        help: ArgumentHelp("Seed files. The hosts of their Firebase projects are listed, too.", valueName: "path"),
         completion: .file())
     var seeds: [String] = []
 

@@ -31,7 +31,7 @@ struct ChangesCommand: ParsableCommand {
         let from = try ChangesCommand.day(from, from: "--from")
         let to = try to.map { try ChangesCommand.day($0, from: "--to") } ?? .today
         guard from <= to else {
-            let end = self.to == nil ? "the last day that this version knows" : "the day of --to"
+            let end = self.to == nil ? "the latest day whose provider behaviour this version knows" : "the day of --to"
             throw ValidationError("--from: \(from) is after \(to), \(end).")
         }
         return (from, to)
@@ -58,7 +58,9 @@ struct ChangesCommand: ParsableCommand {
                     ])
                 ).indented())
         }
-        if found.isEmpty { Terminal.print("no known change of the providers' behaviour from \(from) to \(to)") }
+        if found.isEmpty {
+            Terminal.print("no known change of the providers' behaviour in the days from \(from) to \(to)")
+        }
         for (provider, changes) in found {
             Terminal.print(provider)
             for (change, steps) in changes {

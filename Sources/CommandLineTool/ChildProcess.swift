@@ -214,9 +214,8 @@ struct ControllingTerminal {
         guard descriptor >= 0 else { return nil }
     }
 
-    /// The descriptor of the terminal, with which the command begins in the foreground. It is `nil` in a pipeline,
-    /// where another process, such as a pager, may need the terminal. A command in a pipeline gets the terminal when it
-    /// asks for it.
+    /// The terminal's descriptor if the command is to begin in the terminal's foreground. `nil` in a pipeline, where
+    /// another process, such as a pager, may need the foreground; the command then gets it when it asks for it.
     var offeredDescriptor: Int32? {
         isOurs && (STDIN_FILENO...STDERR_FILENO).allSatisfy { isatty($0) == 1 } ? descriptor : nil
     }

@@ -93,7 +93,7 @@ struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("world"),
         help: ArgumentHelp(
-            "A separate port for a test world, NAME=PORT; 0 picks a free port. NAME without a port is the world that exec's command or mcp's tools use. May be repeated.",
+            "A separate port for a test world, NAME=PORT; 0 picks a free port. For exec and mcp, NAME alone chooses the test world that the command or the tools use. May be repeated.",
             valueName: "name"))
     var worlds: [String] = []
 

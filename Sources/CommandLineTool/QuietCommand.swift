@@ -44,9 +44,9 @@ struct Silence: CustomStringConvertible {
         case .proxy:
             "perhaps the command ignores HTTPS_PROXY: try --intercept"
         case .interception:
-            "the command may call hosts that Understudy doesn't impersonate (\"understudy hosts\" lists those that it "
-                + "does), resolve names without /etc/hosts (DNS over HTTPS, its own resolver), use a proxy from its "
-                + "environment (HTTPS_PROXY), or have rejected the certificate"
+            "perhaps the command calls hosts that Understudy doesn't impersonate (\"understudy hosts\" lists those "
+                + "that it does), resolves names without /etc/hosts (DNS over HTTPS, its own resolver), uses a proxy "
+                + "from its environment (HTTPS_PROXY), or has rejected the certificate"
         }
     }
 

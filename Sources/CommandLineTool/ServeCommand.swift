@@ -102,7 +102,7 @@ struct PortObstacle: CustomStringConvertible {
     var description: String {
         let reason =
             switch code {
-            case EACCES, EPERM: "this user may not listen on ports 80 and 443"
+            case EACCES, EPERM: "this process has no permission to listen on ports 80 and 443"
             case EADDRINUSE: "port 80 or 443 is already in use on every address"
             default: "can't listen on ports 80 and 443 (\(String(cString: strerror(code))))"
             }

@@ -6,8 +6,8 @@ extension ControlAPI {
     /// Returns the refusal of a request to the control API or the inspector; `nil` if the request is allowed. A request
     /// is refused if another site's page has sent it, or if it lacks the daemon's control token.
     ///
-    /// With `isControl` false, the request is for a provider's own endpoint for tests, which pages of any site may
-    /// call.
+    /// If `isControl` is false, the request is for a provider's endpoint for tests. Pages of any site may call such an
+    /// endpoint.
     package func refusal(of exchange: Exchange, isControl: Bool = true, allowsLinks: Bool = false) -> Response? {
         if isControl, let refusal = refusal(of: exchange.request, allowsLinks: allowsLinks) { return refusal }
         // A balancer that only asks whether the daemon is ready has no token. The answer tells it nothing else.

@@ -90,8 +90,8 @@ extension ControlAPI {
                 } + (mail.map { [$0] } ?? [])))
     }
 
-    /// The daemon's memory in bytes, for `GET health`. The counters `dropped` and `refused` begin with the daemon's
-    /// start.
+    /// The daemon's memory for `GET health`: sizes in bytes, and numbers of objects in memory. The counters `dropped`
+    /// and `refused` begin with the daemon's start.
     private var memory: JSONValue {
         let budget = worlds.budget
         let recordings = budget.recordings.usage
@@ -123,7 +123,7 @@ extension ControlAPI {
         ]
     }
 
-    /// The resident bytes of the daemon's process; `nil` if the system doesn't tell.
+    /// The resident memory of the daemon's process in bytes; `nil` if the operating system doesn't report it.
     private static var residentBytes: Int64? {
         let bytes = understudy_resident_bytes()
         return bytes < 0 ? nil : bytes
@@ -185,7 +185,7 @@ extension ControlAPI {
             "recording",
             .members([
                 .required("bytes", .count, "Bytes of recorded requests."),
-                .required("limit", .count, "The maximum bytes of all recorded requests."),
+                .required("limit", .count, "The byte limit for all recorded requests."),
                 .required("dropped", .count, "Dropped recorded requests."),
             ]), "The recordings."),
         .required(
@@ -205,7 +205,7 @@ extension ControlAPI {
                 .required("limit", .count, "The greatest number."),
                 .required("refused", .count, "The number of refusals."),
                 .required("bytes", .count, "Event-stream bytes that aren't read yet."),
-                .required("byteLimit", .count, "The maximum of unread stream bytes."),
+                .required("byteLimit", .count, "The limit of unread stream bytes."),
                 .required("dropped", .count, "Event streams that were closed because they weren't read."),
             ]), "Event streams."),
     ])

@@ -21,7 +21,7 @@ extension ControlAPI {
                                     of: .members([
                                         .required("name", .string, "The scenario's name."),
                                         .required("title", .string, "The scenario's title."),
-                                        .required("happens", .string, "What happens to the client."),
+                                        .required("happens", .string, "The client app's situation."),
                                         .required("played", .boolean, "Whether the scenario is active."),
                                     ])), "The list.")
                         ]))
@@ -45,7 +45,7 @@ extension ControlAPI {
                         .members([
                             .required("scenario", .string, "The scenario's name."),
                             .required("title", .string, "The scenario's title."),
-                            .required("happens", .string, "What happens to the client."),
+                            .required("happens", .string, "The client app's situation."),
                             .required("advice", .string, "What a correct client does."),
                         ])), gone, .refusal(409, "orderRefused", "This world refuses a step of the scenario."),
                 ]

@@ -57,7 +57,7 @@ extension ControlAPI {
             ?? ControlAnswer.ok(["world": .string(exchange.world.name), "seed": "merged"])
     }
 
-    /// Merges `addition` into a test world's seed. Returns the refusal, or `nil` if that succeeded.
+    /// Merges `addition` into a test world's seed. Returns the refusal, or `nil` if the merge succeeded.
     func extend(_ world: String, by addition: JSONObject) throws -> Response? {
         let body = JSONValue.object(addition)
         return try change(
@@ -65,8 +65,8 @@ extension ControlAPI {
     }
 
     private static let bodyName = "body"
-    /// The number of attempts to change a seed. A change is computed again if another request has changed the seed
-    /// meanwhile.
+    /// The greatest number of attempts to change a seed. A change is computed again if another request has changed the
+    /// seed meanwhile.
     private static let attempts = 5
 
     /// Replaces a test world's seed by `body`, or merges `body` into it like a further seed file. Returns the refusal

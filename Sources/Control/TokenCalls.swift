@@ -36,7 +36,7 @@ extension ControlAPI {
                         .members([
                             .required("provider", .string, "The token's issuing provider."),
                             .required("kind", .string, "The kind of token."),
-                            .required("client", .string, "The client that had the token."),
+                            .required("client", .string, "The client that got the token."),
                         ])),
                     .refusal(404, "noSuchToken", "The token was never issued here, or is no longer valid."),
                 ]

@@ -28,8 +28,8 @@ final class Waiter: Sendable {
     private let position = Mutex<Int?>(nil)
     private let state: Mutex<State>
 
-    /// Makes a waiter for recorded requests. `isThere` gets the requests that are new since its last call. Its first
-    /// call gets the requests that were recorded after the request `id`.
+    /// Makes a waiter for recorded requests, which stops waiting when `isThere` returns `true`. `isThere` first gets
+    /// the requests that were recorded after the request `id`, and in later calls those recorded since its last call.
     init(
         for world: World, _ lease: Allowance.Lease, after id: String?,
         until isThere: @escaping @Sendable ([KnownExchange]) -> Bool
@@ -48,8 +48,8 @@ final class Waiter: Sendable {
         state = Mutex(State(lease: lease))
     }
 
-    /// Makes a waiter for messages in an inbox. `isThere` gets each new message, beginning with the first one after the
-    /// message `number`.
+    /// Makes a waiter for messages in an inbox, which stops waiting when `isThere` returns `true`. `isThere` gets each
+    /// new message, beginning with the first one after the message `number`.
     init(
         inboxOf world: World, _ lease: Allowance.Lease, after number: Int,
         until isThere: @escaping @Sendable (InboxMessage) -> Bool

@@ -20,7 +20,7 @@ private struct WorldOrder: SchemaObject {
             .map { UInt16(clamping: $0) }
         asOf = fields.optional(
             "asOf", .text(.day),
-            "Providers in this world behave as on this day; if absent, nothing changes."
+            "The world's providers behave as on this day. Without it, their day stays."
         ).flatMap { Day($0) }
     }
 }
@@ -50,7 +50,7 @@ extension ControlAPI {
                 ]
             ) { try listWorlds($0) },
             .control(
-                "POST", "worlds", "Creates a test world unless it exists, on request with a port of its own.",
+                "POST", "worlds", "Creates a test world unless it exists. `listen` gives it its own port.",
                 reads: .body(WorldOrder.self),
                 answers: [
                     .json(201, "The world is made.", ControlAPI.reachedWorldSchema),

@@ -246,9 +246,9 @@ extension FacebookProvider {
 }
 
 extension JSONValue {
-    /// Returns a member of a JSON body as the text that a form would contain; `nil` for null, an object or an array.
-    /// Only the parameter `batch` may be an array, as <https://github.com/facebook/facebook-nodejs-business-sdk> posts
-    /// it.
+    /// Returns a member of a JSON body as the text that a form would contain; `nil` for null, an object or an array. An
+    /// array in the parameter `batch` is returned as JSON text, because
+    /// <https://github.com/facebook/facebook-nodejs-business-sdk> posts this parameter as an array.
     fileprivate func parameterText(of name: String) -> String? {
         switch self {
         case .string(let text): text.withoutEndlessMarks

@@ -51,7 +51,7 @@ struct FacebookGrant: GrantToClient {
     var client: String { app }
 
     /// Records the person's answer to a request for permissions. Of the permissions in `asked`, those in `approved` are
-    /// granted, and the rest is declined.
+    /// granted, and all others are declined.
     mutating func answer(_ asked: [String], approving approved: [String]) {
         for permission in asked where !granted.contains(permission) {
             guard approved.contains(permission) else {

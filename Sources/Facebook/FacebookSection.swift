@@ -151,8 +151,8 @@ struct FacebookProfile: AccountProfile {
         for friend in profiles.flatMap({ $0["friends"]?.items ?? [] }) { references.expectAccount(friend) }
     }
 
-    /// A member of a Facebook profile, such as the birthday, and the permission that an app needs to read it. The claim
-    /// in an ID token has the permission's name.
+    /// A member of a Facebook profile, such as `birthday`, and the permission that an app needs to read it, such as
+    /// `user_birthday`. In an ID token, the claim with the member's value has the permission's name.
     struct Detail {
         let field: String
         let permission: String

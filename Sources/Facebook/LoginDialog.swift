@@ -32,7 +32,7 @@ struct DialogRequest: CheckedAuthorization {
     var asksAgain: Bool { form["auth_type"]?.split(separator: ",").contains("rerequest") ?? false }
     var givesTokens: Bool { !responseTypes.isDisjoint(with: ["token", "id_token"]) }
 
-    /// The error in a request to the login dialog, which is shown on Facebook's own page and not sent to the app.
+    /// An error in a request to the login dialog. The error is shown on Facebook's own page and not sent to the app.
     struct Refusal: Error {
         let title: String
         let diagnosis: Diagnosis
@@ -92,7 +92,7 @@ struct DialogRequest: CheckedAuthorization {
         if responseTypes.contains("id_token"), nonce == nil {
             throw Refusal(
                 "Something went wrong",
-                Diagnosis("nonce is missing: response_type id_token requires one, as OpenID Connect does"))
+                Diagnosis("nonce is missing: response_type id_token requires a nonce, as in OpenID Connect"))
         }
     }
 

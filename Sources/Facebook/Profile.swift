@@ -344,11 +344,11 @@ struct ProfileField: Sendable {
     ])
 }
 
-/// The size and the members of a Facebook profile picture that a call requests.
+/// The size of a Facebook profile picture, and the members of the picture's JSON, that a call requests.
 struct Picture: Sendable {
     private let width: Int
     private let height: Int
-    /// The members of the picture's JSON that the call requests; `nil` if it requests all.
+    /// The members of the picture's JSON that the call requests; `nil` if the call requests all members.
     private var members: Set<String>?
 
     private static let sizes = ["album": 50, "small": 50, "square": 50, "normal": 100, "large": 200]

@@ -25,7 +25,8 @@ extension FirebaseProvider {
             + exportCalls
     }
 
-    /// The evidence for Identity Toolkit v3: the public code of Firebase's SDKs. Google doesn't document v3 any more.
+    /// The evidence for methods of Identity Toolkit v3: the public code of Firebase's SDKs. Google doesn't document v3
+    /// any more.
     static let inSDKs = Evidence.documented(
         "https://github.com/firebase/firebase-ios-sdk/tree/main/FirebaseAuth/Sources/Swift/Backend/RPC")
 
@@ -33,7 +34,8 @@ extension FirebaseProvider {
     static let inEmulator = Evidence.documented(
         "https://github.com/firebase/firebase-tools/blob/master/src/emulator/auth/handlers.ts")
 
-    /// Returns the evidence for a method: a page of Google's API reference, such as `v1/accounts/signUp`.
+    /// Returns a page of Google's API reference, such as `v1/accounts/signUp`, as the evidence that an API method
+    /// exists.
     private static func reference(_ page: String) -> Evidence {
         .documented("https://cloud.google.com/identity-platform/docs/reference/rest/\(page)")
     }
@@ -121,8 +123,8 @@ extension FirebaseProvider {
         Step(.service, "sign in by \(exchange.notes.request["providerid"] ?? "a provider's credential")")
     }
 
-    /// The two path prefixes of administrators' API methods. Production answers at both, and many public scripts use
-    /// `/admin/v2`. Recorded as `config/read#admin-get` and `#admin-get-v2-path` (https://github.com/t-k/fireemu,
+    /// The two path prefixes of administrators' API methods. Many public scripts use `/admin/v2`. Production answers at
+    /// both (recorded as `config/read#admin-get` and `#admin-get-v2-path`: https://github.com/t-k/fireemu,
     /// conformance/auth-config-sdk-production.json).
     static let adminVersions = ["/v2", "/admin/v2"]
 

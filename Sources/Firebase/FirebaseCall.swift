@@ -54,8 +54,8 @@ struct FirebaseCall: Sendable {
     var isInEmulatorMode: Bool { exchange.isInEmulatorMode }
 
     /// The prefix of a project's resource names. In production it contains the project's number, in emulator mode the
-    /// project's ID. Recorded as `tenant/manage#create-minimal` and `provider-config/oidc#create`
-    /// (https://github.com/t-k/fireemu, conformance).
+    /// project's ID. Production's names are recorded as `tenant/manage#create-minimal` and
+    /// `provider-config/oidc#create` (https://github.com/t-k/fireemu, conformance).
     var resourceName: String { "projects/\(isInEmulatorMode ? project.id : project.number)" }
 
     /// The URL of the page to which links in e-mails lead.
@@ -108,8 +108,8 @@ struct FirebaseCall: Sendable {
 extension FirebaseCall {
     func text(_ name: String) throws(FirebaseError) -> String? { try fields.text(name) }
     func given(_ name: String) throws(FirebaseError) -> String? { try fields.given(name) }
-    /// Returns the Boolean in a field of the request's body. At a real host, a text such as "yes" counts as a Boolean,
-    /// too, as in production (recorded as `tenant/manage#create-bad-type`). The Firebase emulator doesn't accept texts.
+    /// Returns the Boolean in a field of the request's body. In production, a text such as "yes" counts as a Boolean,
+    /// too (recorded as `tenant/manage#create-bad-type`). In emulator mode, a text isn't accepted.
     func flag(_ name: String) throws(FirebaseError) -> Bool? {
         guard !isInEmulatorMode, let text = fields.value(name)?.lowercased() else { return try fields.flag(name) }
         if ["true", "t", "yes", "y", "1"].contains(text) { return true }
@@ -241,8 +241,8 @@ struct MessageFields: Sendable {
         return MessageFields(object, at: "\(place(name)).")
     }
 
-    /// Refuses a message that has two members of a protobuf `oneof`, as Google's API does. The error names the second
-    /// member. Recorded as `interactions#start-both-kinds`.
+    /// Refuses a request that has two members of a protobuf `oneof`. The error names the second member, as production's
+    /// does (recorded as `interactions#start-both-kinds`).
     func checkOneOf(_ name: String, _ members: [String]) throws(FirebaseError) {
         let given = body.keys.filter { members.contains($0) && has($0) }
         guard given.count > 1 else { return }

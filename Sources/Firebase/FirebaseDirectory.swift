@@ -3,8 +3,8 @@ import JOSE
 import JSON
 import Time
 
-/// The users of a project or tenant for the inspector (the daemon's web pages), which shows and changes them. Changes
-/// use the API's own methods for administrators. They aren't recorded as requests, because no app has sent any.
+/// The users of a project or tenant, as the inspector (the daemon's web pages) shows and changes them. The inspector's
+/// changes use the API's methods for administrators, but aren't recorded as requests, because no app has sent any.
 struct FirebaseDirectory: UserDirectory {
     let provider: FirebaseProvider
     let exchange: Exchange
@@ -325,7 +325,8 @@ struct FirebaseUserFields: SchemaObject {
         ])
     }
 
-    /// Returns the fields of the inspector's form as the body of an API request. A field that is `null` is deleted.
+    /// Returns the fields of the inspector's form as the body of an API request. For a field that is `null`, the
+    /// request deletes the user's value.
     static func message(_ fields: JSONObject) -> JSONObject {
         var body = JSONObject()
         var (attributes, providers): ([JSONValue], [JSONValue]) = ([], [])
@@ -363,8 +364,8 @@ struct FirebaseUserFields: SchemaObject {
 }
 
 /// A search for those users of a project or tenant whose ID, e-mail address or phone number begins with a text. With an
-/// empty text it finds all users, ordered by ID. It only reads indexes, so it costs the same however many users there
-/// are.
+/// empty text, the search finds all users, sorted by ID. It reads only indexes, so that it takes the same time however
+/// many users there are.
 struct UserSearch: Sendable {
     private static let fields: [User.Field] = [.localId, .email, .providerEmail, .phoneNumber]
 
@@ -407,8 +408,8 @@ struct UserSearch: Sendable {
         }
     }
 
-    /// Whether the search lists the user at the sort key `place`. A user who matches in several fields is listed only
-    /// once.
+    /// Returns whether `place` is the first of the user's sort keys that match the search. A search finds a user once
+    /// for each matching key, and lists the user only for the first.
     private func isFirst(_ place: String, of user: User) -> Bool {
         let texts = User.order.texts(user)
         for field in UserSearch.fields {

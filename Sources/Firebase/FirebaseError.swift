@@ -23,7 +23,7 @@ struct FirebaseError: Error, Sendable {
     let reason: String
     /// Whether the error in the list of errors has the domain `global`, as the service's own errors do.
     var isGlobal = true
-    /// The item in the answer's list of errors; `nil` if it has the same message as the answer itself.
+    /// The only item in the error answer's list `errors`. If it is `nil`, the item repeats the answer's message.
     var listed: JSONValue?
     var details: [JSONValue] = []
     /// Whether the error answer has a list of errors in addition to the name of a status, as for some methods of
@@ -51,16 +51,16 @@ struct FirebaseError: Error, Sendable {
     /// The error code: the part of the message before the detail.
     var code: String { message.firstRange(of: " : ").map { String(message[..<$0.lowerBound]) } ?? message }
 
-    /// The evidence for the error answer. In the table of evidence, messages that aren't error codes have the name
-    /// `message`.
+    /// The evidence that production sends this error answer. In the file `evidence.tsv`, messages that aren't error
+    /// codes have the name `message`.
     private var evidence: Evidence? {
         let detail = message.firstRange(of: " : ").map { String(message[$0.upperBound...]) }
         return FirebaseProvider.evidence.ofError(code, detail)
             ?? FirebaseProvider.evidence.ofError("message", message)
     }
 
-    /// The error codes with which a test can make an endpoint fail, beside the documented ones: all codes in the table
-    /// of evidence.
+    /// The error codes that Google doesn't document, but for which `evidence.tsv` has evidence. A test can make an
+    /// endpoint fail with these and with the documented codes.
     private static let furtherCodes = FirebaseProvider.evidence.names(of: .error)
         .subtracting(documentedCodes + ["message"]).sorted()
     private static let documentedCodes = [
@@ -143,7 +143,7 @@ extension FirebaseError {
             because: "the Authorization header is invalid: administrators send Authorization: Bearer owner")
     }
 
-    /// The error for a request that names a project but has only an API key, if the API method accepts API keys.
+    /// The error for a request that has only an API key, but names a project, as only administrators may.
     static var foreignProject: FirebaseError {
         FirebaseError(
             "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.",

@@ -261,9 +261,9 @@ extension FirebaseProvider {
 }
 
 extension FirebaseProvider {
-    /// Makes the claims of an ID token that a test wants for a user. The user is found by user ID, by e-mail address,
-    /// or by the ID of the seed's person with the same address. If the test names no user, the project's oldest user is
-    /// taken.
+    /// Makes the claims of an ID token that a test wants for a user. The test names the user by user ID, by e-mail
+    /// address, or by the ID of a person in the seed who has the user's e-mail address. If the test names no user, the
+    /// project's oldest user is taken.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
         guard
             let project = projects.project(id: wanted.client) ?? projects.existing(wanted.client, in: exchange.world)

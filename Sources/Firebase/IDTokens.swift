@@ -82,8 +82,8 @@ extension FirebaseCall {
         return mfa.isOn ? user.factors : []
     }
 
-    /// Begins a session of the user. If only the profile was changed, which is no new sign-in, `authTime` is the time
-    /// of the last sign-in.
+    /// Begins a session of the user. `authTime` is `nil` for a new sign-in. If the session begins because the profile
+    /// was changed, `authTime` is the time of the user's last sign-in.
     func openSession(
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject = JSONObject(), attributes: CustomClaims = CustomClaims()
@@ -206,7 +206,7 @@ extension FirebaseCall {
         let authTime: Instant
         let provider: String
         let secondFactor: SecondFactorUse?
-        /// The non-standard claims of the identity provider that the ID token carries.
+        /// The claim `sign_in_attributes` of the ID token: the non-standard claims of the identity provider.
         let attributes: CustomClaims
 
         /// Returns the present state of the signed-in user. A transaction that changes the user calls this, because

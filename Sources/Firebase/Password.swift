@@ -65,7 +65,7 @@ struct Password: Codable, Equatable, Sendable {
 }
 
 extension FirebaseCall {
-    /// Returns a new password with a random salt.
+    /// Returns the hash of a password, with a new random salt.
     func hashed(_ password: String) throws -> Password {
         let (salt, now) = try update { tables in (Password.randomSalt(&tables.random), tables.now) }
         return Password(password, salt: salt, now: now)

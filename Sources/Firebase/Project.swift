@@ -8,7 +8,7 @@ import Worlds
 /// A Firebase project with its settings, and with the users and tenants that the seed gives to it.
 package struct Project: SchemaObject {
     enum IDTokenSignature: String, CaseIterable, Sendable {
-        /// ID tokens are signed with RS256 for requests to a real host, and unsigned for SDKs in emulator mode.
+        /// ID tokens are signed with RS256 for requests to Google's hosts, and unsigned for SDKs in emulator mode.
         case auto
         case rs256 = "RS256"
         case none

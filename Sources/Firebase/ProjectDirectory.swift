@@ -139,10 +139,10 @@ extension FirebaseProvider {
         world.read { $0.rows(TakenOnTrust.self, limit: TakenOnTrust.limit) }.map(\.text)
     }
 
-    /// Returns the Firebase project of an API key. If unknown keys are accepted, an unknown key belongs to the default
-    /// project.
+    /// Returns the Firebase project of an API key. If the seed accepts unknown keys, an unknown key belongs to the
+    /// default project.
     ///
-    /// - Throws: An error if there is no such project.
+    /// - Throws: An error if the key is unknown and unknown keys aren't accepted.
     func project(apiKey key: String, in exchange: Exchange) throws -> Project {
         if let project = projects.project(apiKey: key) { return try exchange.trusting(project) }
         guard let project = projects.trustedProject(forKey: key, at: exchange.address) else {
@@ -156,7 +156,7 @@ extension FirebaseProvider {
 
     /// Returns the Firebase project with this ID.
     ///
-    /// - Throws: An error if there is no such project, and unknown projects aren't accepted.
+    /// - Throws: An error if the ID is unknown and unknown projects aren't accepted.
     func project(id: String, in exchange: Exchange) throws -> Project {
         guard let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address) else {
             throw FirebaseError(
@@ -231,8 +231,8 @@ struct UnseededPool: Row {
     static let limit = 5_000
 
     let pool: UserPool
-    /// Whether the project or tenant may be empty. If so, it can be removed to make room for a new one. It is `false`
-    /// after a check that found contents, and `true` again when the last user is deleted.
+    /// Whether the project or tenant is possibly empty, so that it could be removed to make room for a new one. The
+    /// value becomes `false` when a check finds contents, and `true` again when the last user is deleted.
     var mayBeEmpty = true
 
     var key: UserPool { pool }
@@ -275,8 +275,8 @@ private struct SeededContents: Sendable {
         }
     }
 
-    /// Returns the seeded contents that an earlier version of the seed doesn't have. Tenants of the earlier version get
-    /// no further OpenID providers.
+    /// Returns the seeded contents without those of `earlier`, an earlier version of the seed. The OpenID providers of
+    /// a tenant that is in `earlier` are left out, too, even new ones.
     func without(_ earlier: SeededContents?) -> SeededContents {
         guard let earlier else { return self }
         let (pools, userKeys) = (Set(earlier.tenants.map(\.key)), Set(earlier.users.map(\.key)))

@@ -65,8 +65,9 @@ extension FirebaseProvider {
             if !known.isEmpty { body["verifiedProvider"] = .array(known) }
             body["pendingToken"] = .string(pendingToken)
             let diagnosis = Diagnosis(
-                "the e-mail address belongs to user \"\(owner.localId)\", and \(identity.providerId) doesn't prove its "
-                    + "ownership: sign in to that user and link the provider, or sign in with a trusted provider")
+                "the e-mail address belongs to user \"\(owner.localId)\", and \(identity.providerId) isn't trusted to "
+                    + "verify addresses: sign in as that user and link the provider, or sign in with a trusted provider"
+            )
             return FirebaseAnswer(body: body, diagnosis: diagnosis)
         case .done(let decided, let isNew, let pendingToken):
             let (user, claims) = (agreed?.user ?? decided, agreed?.claims ?? JSONObject())
@@ -94,8 +95,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Returns the members of the answer that are about the identity at the identity provider. Production adds
-    /// `emailVerified` even if there is no e-mail address (`accounts/new#without-email`).
+    /// Returns the members of the answer that describe the person at the identity provider. In production,
+    /// `emailVerified` is there even if the person has no e-mail address (recording `accounts/new#without-email`).
     private func document(of identity: FederatedIdentity, _ call: FirebaseCall) -> JSONObject {
         var body = identity.document
         if body["emailVerified"] == nil, !call.isInEmulatorMode { body["emailVerified"] = false }

@@ -24,8 +24,8 @@ struct User: Codable, Sendable {
     /// back (`RECOVER_EMAIL`).
     var initialEmail: String?
     var emailVerified = false
-    /// Whether answers contain `emailVerified` even while the user has no address, because a request has set it or the
-    /// user once had an address.
+    /// Whether answers contain `emailVerified` even while the user has no e-mail address. The value is true after a
+    /// request has set `emailVerified`, or has deleted the user's address.
     var statesEmailVerified: Bool?
     var displayName: String?
     var photoUrl: String?
@@ -303,8 +303,8 @@ extension User: PoolRow {
         case provider
     }
 
-    /// Returns the common prefix of the sort keys of all users of a project or tenant who have `value` in a field. If
-    /// `value` is `nil`, they are the users who have any value in the field.
+    /// Returns the common prefix of the sort keys of all users of a project or tenant who have `value` in a field.
+    /// `nil` stands for any value.
     static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
         value.map { "\(place(field, pool, beginningWith: $0))\0\u{1}" } ?? place(field, pool, beginningWith: "")
     }

@@ -235,8 +235,8 @@ package enum GitHubToken {
         case installation = "ghs_"
         case refresh = "ghr_"
 
-        /// The number of random characters in a GitHub token, which are followed by a checksum of six characters. A
-        /// refresh token thus has 76 characters after its prefix.
+        /// The number of random characters in a GitHub token. A prefix stands in front of them, and a checksum of six
+        /// characters follows.
         package var length: Int { self == .refresh ? 70 : 30 }
 
         /// The kind of the GitHub token, in words that can follow "it is".

@@ -16,7 +16,8 @@ struct AuthorizationRequest: CheckedAuthorization {
     /// The claims about the person's session that the ID token gets: those that the parameter `claims` requests and
     /// that the client may have. Everything else in `claims` is ignored, even invalid JSON.
     let sessionClaims: Set<String>
-    /// The unchanged form of the authorization request. The sign-in page sends it again with the person's answer.
+    /// The fields of the authorization request, unchanged. The sign-in page sends these fields again with the person's
+    /// answer.
     let form: Form
     /// Whether a sign-in page has sent the authorization request, together with the person's answer.
     let isAnswer: Bool
@@ -215,7 +216,8 @@ extension GoogleClient {
             ))
     }
 
-    /// Returns Google's error for a redirect URI that isn't a web address and can't be used; `nil` if it can be used.
+    /// Returns Google's error if the client may not use the redirect URI's scheme. Web addresses are checked elsewhere:
+    /// for them, the result is `nil`.
     private func schemeRefusal(_ uri: String) -> GoogleError? {
         let scheme = GoogleClient.scheme(of: uri)
         let received = "redirect_uri \(Diagnosis.quote(uri))"

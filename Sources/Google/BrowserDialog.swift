@@ -198,8 +198,8 @@ extension GoogleProvider {
         return response
     }
 
-    /// Returns the form of a browser's request (FedCM), with the header `Origin` as a field, and with the nonce.
-    /// Browsers send the nonce as a field of its own, or within the JSON of the field `params`.
+    /// Returns the fields of a browser's request (FedCM). The header `Origin` becomes the field `origin`. The field
+    /// `nonce` is the one that the browser sends, or comes from the JSON in the browser's field `params`.
     private static func dialogForm(_ exchange: Exchange) -> Form {
         let sent = exchange.request.bodyForm
         var fields = ["client_id", "account_id", "account_hint"].compactMap { sent.field($0) }

@@ -121,7 +121,7 @@ extension GoogleProvider {
                 "no user with this e-mail address or sub has signed in to client \(Diagnosis.quote(client.id))"))
     }
 
-    /// Returns the request's header `Origin`, which the browser sets, as a form field.
+    /// Returns the form field `origin` with the value of the header `Origin`, which the browser sets.
     private static func originField(_ exchange: Exchange) -> [Form.Field] {
         exchange.request.header("Origin").map { [Form.Field(name: "origin", value: $0)] } ?? []
     }

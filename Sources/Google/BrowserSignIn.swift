@@ -24,7 +24,8 @@ struct BrowserSignIn: CheckedAuthorization {
     let client: GoogleClient
     let origin: JavaScriptOrigin
     let mode: Mode
-    /// The unchanged form of the sign-in request. The sign-in page sends it again with the person's answer.
+    /// The fields of the sign-in request, unchanged. The sign-in page sends these fields again with the person's
+    /// answer.
     let form: Form
 
     init(_ form: Form, _ provider: GoogleProvider) throws(GoogleError) {

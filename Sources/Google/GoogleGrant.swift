@@ -37,7 +37,7 @@ struct GoogleGrant: GrantToClient {
     static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
     /// The greatest number of refresh tokens of a Google grant. One token more revokes the oldest.
     static let refreshTokenLimit = 100
-    /// The lifetime of a grant to an app in testing: seven days from the consent, which Google gives as 604799 seconds.
+    /// The lifetime of a grant to an app in testing: seven days from the consent. Google writes 604799 seconds for it.
     /// A grant with only the scopes of sign-in doesn't expire.
     static let testingLifetime = TimeSpan.seconds(604_799)
     /// The greatest number of scopes in a person's grant. If there are more, only those of the latest consent are kept.

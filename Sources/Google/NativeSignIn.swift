@@ -100,8 +100,8 @@ extension GoogleProvider {
 }
 
 extension Transaction {
-    /// Makes an authorization code for the backend `server`, which the native app `app` has requested. The code yields
-    /// a refresh token if the person hasn't granted the backend these scopes before.
+    /// Makes the authorization code that the native app `app` has requested for its backend `server`. The backend gets
+    /// a refresh token for the code if the person hasn't granted the backend these scopes before.
     mutating func makeServerCode(
         _ account: Account, for server: GoogleClient, by app: GoogleClient, _ scopes: GoogleScopes, lifetime: TimeSpan,
         usedBy: String?

@@ -47,8 +47,8 @@ final class ClientSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Returns the host name to look up in the DNS. Names below `localhost` always mean this machine.
-    /// <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>
+    /// Returns the host name to look up in the DNS: `localhost` for every name below `localhost`, because such names
+    /// always mean this machine. <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>
     private static func lookupName(_ host: String) -> String {
         host.lowercased().hasSuffix(".localhost") ? "localhost" : host
     }

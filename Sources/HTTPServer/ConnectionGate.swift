@@ -70,8 +70,8 @@ final class ConnectionGate: Sendable {
 
     // MARK: - A connection's life
 
-    /// Admits or refuses a new connection, and may close an older one in its favour. If `isAdopted` is true, `address`
-    /// isn't the address of the connection's client.
+    /// Admits or refuses a new connection. An older connection may be closed to make room for the new one. `isAdopted`
+    /// is true for a connection made within the process; `address` is then only a placeholder.
     func admit(
         _ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, label: String? = nil, isAdopted: Bool = false
     ) -> Admission {

@@ -144,14 +144,14 @@ package final class Completion: Sendable {
         if isAbandoned { action() }
     }
 
-    /// Returns a completion that changes its answer by `change`, and passes it on to this completion. If this
-    /// completion's client disconnects, the returned completion reports it, too.
+    /// Returns another completion. It changes the answer that it gets by `change`, and passes the result to this
+    /// completion. If the client disconnects, both completions report it.
     package func through(_ change: @escaping @Sendable (Response) -> Response) -> Completion {
         then { [self] in self(change($0)) }
     }
 
-    /// Returns a completion that passes its answer to `deliver`. If this completion's client disconnects, the returned
-    /// completion reports it, too.
+    /// Returns another completion, which passes the answer that it gets to `deliver`. If the client disconnects, both
+    /// completions report it.
     package func then(_ deliver: @escaping @Sendable (Response) -> Void) -> Completion {
         let inner = Completion(deliver)
         whenAbandoned { [weak inner] in inner?.abandon() }

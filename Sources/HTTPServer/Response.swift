@@ -7,7 +7,7 @@ package struct Response: Sendable {
         case dropped
         /// The response's header announces the whole body, but the connection is closed in the middle of it.
         case cut
-        /// The response's body is the content of the stream, until the stream ends.
+        /// The response's body is the content of the stream. The body ends when the stream ends.
         case stream(EventStream)
     }
 
@@ -46,7 +46,7 @@ package enum Reply: Sendable {
     /// The response is made later by this closure, which gets a completion and calls it with the response.
     case later(@Sendable (Completion) -> Void)
 
-    /// Returns this reply to a request with its response changed by `change`, whether the response exists now or later.
+    /// Returns a reply whose response is this reply's response, changed by `change`.
     package func map(_ change: @escaping @Sendable (Response) -> Response) -> Reply {
         switch self {
         case .now(let response): .now(change(response))

@@ -26,7 +26,7 @@ package final class Server: Sendable {
         /// The number of threads that serve connections, by default one for each processor core.
         package var workers = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         package var bodyLimitBytes = 1 << 20
-        /// Returns the most bytes of the body of a request with this method and target, or `nil` if `bodyLimitBytes`
+        /// Returns the limit in bytes for the body of a request with this method and target; `nil` if `bodyLimitBytes`
         /// applies.
         package var bodyLimitBytesOf: @Sendable (_ method: String, _ target: String) -> Int? = { _, _ in nil }
         /// The most bytes that the bodies of all requests together may take in memory.
@@ -51,8 +51,8 @@ package final class Server: Sendable {
         package var polls = false
         /// The time that `stop` waits for requests that are still being answered.
         package var stopGrace = Duration.milliseconds(1000)
-        /// Makes the responses of the server itself, for requests that it refuses without its handler. The closure gets
-        /// the status, the reason, and the request target if it is known.
+        /// Makes the response to a request that the server refuses without calling its handler. The closure gets the
+        /// status, the reason, and the request target if it is known.
         package var refusal: @Sendable (_ status: Int, _ reason: String, _ target: String?) -> Response = {
             (status, reason, _) in Response(status: status, contentType: "text/plain", body: "\(reason)\n")
         }
@@ -75,14 +75,14 @@ package final class Server: Sendable {
 
     package var port: UInt16 { workers.port }
 
-    /// Makes the server listen on a further port at the same host; 0 chooses a free port. All requests to that port get
-    /// the label.
+    /// Makes the server listen on a further port at the same host; 0 chooses a free port. Each request to the further
+    /// port carries `label`.
     package func listen(on port: UInt16, label: String) throws(ListenError) -> LabelledPort {
         try workers.listen(on: port, label: label)
     }
 
-    /// Serves a connection made within the process, and owns its descriptor. All requests of the connection get the
-    /// label. Returns `false` and closes the descriptor if the server accepts no more connections.
+    /// Serves a connection made within the process, and owns its descriptor. Each request of the connection carries
+    /// `label`. Returns `false` and closes the descriptor if the server accepts no more connections.
     package func adopt(_ descriptor: Int32, label: String) -> Bool { workers.adopt(descriptor, label: label) }
 
     /// The counters of the server's connections since its start: open, refused, closed early.

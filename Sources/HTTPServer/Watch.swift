@@ -45,7 +45,7 @@ final class Watch: Sendable {
 
     /// The most milliseconds between two calls of `tick`.
     private static let pause: Int32 = 200
-    /// The largest serial number of a watched connection.
+    /// The largest serial number that a watched connection can get.
     private static let lastSerial = UInt32.max >> 1
 
     /// Prepares to accept connections from the listening sockets, and owns their descriptors from now on.

@@ -105,8 +105,8 @@ final class Workers: Sendable {
         }
     }
 
-    /// Starts watching each client whose connection was suspended at the previous call of this method and still is, to
-    /// notice when the client disconnects. Shorter waits aren't watched, because watching costs as much as suspending.
+    /// Starts watching the clients of suspended connections, to notice when they disconnect. Watching costs as much as
+    /// suspending, so a client is watched only if the previous call of this method found its connection suspended, too.
     private func watchSuspended() {
         let now = ContinuousClock.now
         let isDue = lastLook.withLock { last in

@@ -251,7 +251,7 @@ package struct FormToken: Sendable {
     private static let name = "formToken"
     private var text: String
 
-    /// Makes a new form token for this daemon alone.
+    /// Makes a new form token, which no other daemon has.
     package init() {
         // This isn't the world's randomness: opening a page must not change the world's next code.
         var randomness = Randomness(seed: nil)
@@ -266,8 +266,8 @@ package struct FormToken: Sendable {
         text = try archive.text(FormToken.name, orKeep: text)
     }
 
-    /// An ID that changes when the daemon restarts. Daemons that share their test worlds have the same ID. It is a
-    /// digest of the secret form token, which doesn't reveal the token.
+    /// An ID that changes when the daemon restarts. Daemons that share their test worlds are an exception: all of them
+    /// have one ID, which stays. The ID is a digest of the secret form token, and doesn't reveal the token.
     var run: String { String(Hex.encode(Digest.sha256(text)).prefix(12)) }
 
     var field: HTML { .hidden(FormToken.name, text) }

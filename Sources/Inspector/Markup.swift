@@ -21,7 +21,6 @@ struct Attributes: ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// Returns the attributes `first`, followed by these attributes.
     func after(_ first: Attributes) -> Attributes {
         var sum = first
         sum.all += all
@@ -164,7 +163,7 @@ extension HTML: ExpressibleByStringInterpolation {
             ), .of("span", .text(label)))
     }
 
-    /// Returns an HTML button. `spoken` is added to its text for screen readers.
+    /// Returns an HTML button. Screen readers read the button's text and then `spoken`.
     static func button(_ text: String, spoken: String? = nil, _ kind: String = "", _ more: Attributes = [:]) -> HTML {
         .of("button.\(kind)", more, .text(text), spoken.map { .spoken(" \($0)") })
     }

@@ -91,7 +91,7 @@ package final class Key: @unchecked Sendable {
     }
 
     private static func whatInstead(of text: String) -> String {
-        guard let start = text.firstRange(of: "-----BEGIN ") else { return "no PEM block in it" }
+        guard let start = text.firstRange(of: "-----BEGIN ") else { return "no PEM block in the text" }
         let label = text[start.upperBound...].prefix { $0 != "-" }
         return "a PEM block labelled \"\(label)\", where \"PRIVATE KEY\" (PKCS#8) or \"PUBLIC KEY\" (SPKI) is expected"
     }

@@ -33,8 +33,8 @@ enum OpenSSL {
         return true
     }()
 
-    /// Adds SHA-256 to the table in which OpenSSL looks up the digests of certificates. `prepare` leaves this table
-    /// empty. The value is `false` if SHA-256 couldn't be added.
+    /// Whether SHA-256 could be added to the table in which OpenSSL looks up the digests of certificates. The first use
+    /// of this property adds it, because `prepare` leaves the table empty.
     static let knowsDigestOfCertificates: Bool = {
         prepare()
         return EVP_add_digest(EVP_sha256()) == 1

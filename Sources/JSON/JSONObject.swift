@@ -12,8 +12,8 @@ package struct JSONObject: Sendable {
     private static let searched = 8
 
     private var entries: [Entry] = []
-    /// The positions of the object's members by name. If there are only a few members, this dictionary is empty, and
-    /// `entries` contains no removed members.
+    /// The positions of the object's members by name. While the object has only a few members, the dictionary is empty,
+    /// and a removed member leaves no gap in `entries`.
     private var places: [String: Int] = [:]
 
     package init(_ members: [(String, JSONValue)] = []) {
@@ -49,7 +49,7 @@ package struct JSONObject: Sendable {
         }
     }
 
-    /// Sets all members of the object `other` in this object.
+    /// Copies all members of `other` into this object. They replace members with the same names.
     package mutating func merge(_ other: JSONObject) {
         other.forEach { self[$0] = $1 }
     }

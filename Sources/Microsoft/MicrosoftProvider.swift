@@ -178,7 +178,7 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
             expected: "one for the client's signInAudience, \(client.audience.rawValue)")
     }
 
-    /// Checks that a person's account may sign in to a client with this tenant in the path.
+    /// Checks that an account may sign in to a client. `realm` is the tenant in the path of the request's URL.
     func check(_ account: Account, _ client: MicrosoftClient, at realm: MicrosoftRealm) throws(MicrosoftError) {
         let profile = account.microsoft
         let isAdmitted =

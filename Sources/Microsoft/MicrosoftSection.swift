@@ -136,8 +136,8 @@ struct MicrosoftSection: SeedSection {
     /// The Microsoft tenants of the seed, by ID and by each of their domains.
     let tenants: [String: MicrosoftTenant]
     let clients: RegisteredClients<MicrosoftClient>
-    /// The clients of the seed, by the application ID URI and by the client ID. If a client is an API, the API's scopes
-    /// begin with one of these two.
+    /// The clients of the seed, each by its application ID URI and by its client ID. An API is a client, too; the
+    /// scopes of the API begin with its URI or its ID.
     let apis: [String: MicrosoftClient]
 
     init(_ fields: inout Fields) {

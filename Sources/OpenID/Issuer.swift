@@ -144,7 +144,8 @@ extension Issuer: PersonPagesFlow {
     /// the first.
     var paths: [String] { [path] + furtherPaths }
 
-    /// Returns the issuer's `iss` for the answers to a request.
+    /// Returns the issuer's `iss`: the URL in the seed or, if `followsRequest` is true, the URL by which the request
+    /// has reached the issuer.
     func identifier(_ exchange: Exchange) -> String {
         followsRequest ? url(url.hasSuffix("/") ? "/" : "", exchange) : url
     }

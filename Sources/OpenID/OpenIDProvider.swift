@@ -109,8 +109,8 @@ extension Issuer {
         return (policy.paths.all + discovery).flatMap { addresses(of: $0) }.map { host + $0 }
     }
 
-    /// Returns the issuer's endpoints. `issuer` returns the issuer for a request: this one, or an issuer outside the
-    /// seed that the request's path names.
+    /// Returns the endpoints of this issuer, or of all issuers outside the seed. `issuer` returns the issuer to which a
+    /// request was sent.
     func endpoints(
         of issuer: @escaping @Sendable (Exchange) throws -> Issuer
     ) -> [Endpoint] {

@@ -170,7 +170,7 @@ struct ResourcePolicy: SchemaObject {
         enum Metadata: String, CaseIterable, Sendable {
             /// The challenge names the standard URL of the metadata, which clients can also compute.
             case path
-            /// The challenge names a URL of the metadata that clients can't guess.
+            /// The challenge names a URL of the metadata that isn't the standard one. Clients can't compute this URL.
             case elsewhere
             case none
         }

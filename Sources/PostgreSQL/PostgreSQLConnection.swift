@@ -190,8 +190,8 @@ package final class PostgreSQLConnection {
 
     // MARK: - Results
 
-    /// Reads the results of the statements that were sent. `expected` has an element for each result: the name of a
-    /// statement that was prepared, or `nil` for a statement that was run.
+    /// Reads the results of the statements that were sent. `expected` has an element for each result: the statement's
+    /// name if the statement was only prepared, or `nil` if it was run.
     private func results(
         _ expected: [String?], until deadline: ContinuousClock.Instant
     ) throws(PostgreSQLError) -> [PostgreSQLResult] {

@@ -48,8 +48,8 @@ package struct PostgreSQLAddress: Sendable {
         title = (host ?? "localhost") + (port.map { ":\($0)" } ?? "") + (database.map { "/\($0)" } ?? "")
     }
 
-    /// Whether the user name or the password in the database's URL has a character that should be escaped, `/` or `@`.
-    /// libpq would read a part of such a password as host, port or database, and show it in messages.
+    /// Whether the user name or the password in the database's URL contains an unescaped `/` or `@`. libpq would read a
+    /// part of such a name or password as host, port or database, and show that part in messages.
     private static func hasBareCharacters(_ url: String) -> Bool {
         let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
         let beforeOptions = rest.prefix { $0 != "?" }

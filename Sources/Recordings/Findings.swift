@@ -15,8 +15,8 @@ extension RecordedExchange {
     /// The named values of a recorded request: fields of the query, the form or the JSON body, and bearer tokens.
     package var requestFindings: [Finding] { requestFindings(Finder(), request.jsonBody) }
 
-    /// Returns the values in a recorded request that have one of these names, without their places. `json` is the
-    /// request's body, parsed.
+    /// Returns the values of the fields of a recorded request that have one of these names. The `place` of the results
+    /// isn't exact. `json` is the request's body, parsed.
     func requestFindings(named names: Set<String>, _ json: JSONValue?) -> [Finding] {
         requestFindings(Finder(only: names), json)
     }
@@ -51,7 +51,8 @@ extension RecordedExchange {
     /// form of an HTML page.
     package var responseFindings: [Finding] { responseFindings(Finder()) }
 
-    /// Returns the values in a recorded answer that have one of these names, without their places.
+    /// Returns the values of the fields of a recorded answer that have one of these names. The `place` of the results
+    /// isn't exact.
     func responseFindings(named names: Set<String>) -> [Finding] { responseFindings(Finder(only: names)) }
 
     private func responseFindings(_ finder: Finder) -> [Finding] {

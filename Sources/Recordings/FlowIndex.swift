@@ -50,7 +50,7 @@ struct FlowIndex: Sendable {
     private var owners: [Int: Holder] = [:]
     private var states: [Int: StateHolder] = [:]
     /// The sign-ins whose last answer was a redirect, each by the hash of the redirect's destination. After a request
-    /// for the destination, the sign-in isn't listed any more.
+    /// for the destination, the sign-in is removed from this list.
     private var onward: [Int: String] = [:]
     private var flows: [String: Flow] = [:]
     /// Recorded requests that the daemon sent to itself while it handled another request, their parent. They are listed
@@ -114,8 +114,8 @@ struct FlowIndex: Sendable {
         return parent
     }
 
-    /// Moves recorded requests to the sign-in of their parent, which has just been recorded. The parent is the request
-    /// during which the daemon sent these requests to itself.
+    /// Moves into a request's sign-in all requests that the daemon sent to itself because of that request. They were
+    /// recorded earlier than the request, which is `parent`.
     private mutating func adopt(by parent: String, into flow: String) {
         guard flow != parent, let children = orphans.removeValue(forKey: parent) else { return }
         for child in children {

@@ -126,7 +126,8 @@ package final class Recording: Sendable {
 
     // MARK: - Listening
 
-    /// An event about a recorded request, which several event streams share while one of them sends it.
+    /// An event about a recorded request. While one event stream is sending it, other streams use the same event
+    /// object.
     private struct Shared {
         let flow: String
         let client: String?

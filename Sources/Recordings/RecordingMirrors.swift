@@ -5,14 +5,14 @@ import Worlds
 /// Copies recorded requests of all daemons from the shared database into this process's memory, for test worlds whose
 /// recording is being read or listened to. Concurrent calls share one read of the database.
 final class RecordingMirrors: Sendable {
-    /// The time between two reads of the shared database for listeners to recordings.
+    /// The interval at which the shared database is read while a test world's recording is listened to.
     private static let poll = DispatchTimeInterval.milliseconds(100)
 
     /// A task for the shared database: to copy, count or empty recordings of test worlds.
     enum Question: Sendable {
         case worlds([String])
-        /// Copies the recordings of all test worlds, and the refused requests of worlds that no longer exist. `make`
-        /// makes the recording of a world that has none in this process.
+        /// Copies the recordings of all test worlds, and the refused requests of worlds that no longer exist, from the
+        /// database into this process's memory. `make` makes an empty recording for a world that has none in memory.
         case all(make: @Sendable (String) -> Recording)
         /// Counts the recorded requests of each test world.
         case counts
@@ -86,7 +86,7 @@ final class RecordingMirrors: Sendable {
 
     // MARK: - Asking
 
-    /// Waits until the recordings are copied, counted or emptied as `question` says, and returns the failure, if any.
+    /// Copies, counts or empties recordings, as `question` says, and waits for the result. Returns the failure, if any.
     func wait(_ question: Question) -> StoreFailure? {
         let answered = DispatchSemaphore(value: 0)
         let failure = Mutex<StoreFailure?>(nil)
@@ -98,7 +98,7 @@ final class RecordingMirrors: Sendable {
         return failure.withLock { $0 }
     }
 
-    /// Calls `done` when the recordings are copied, counted or emptied as `question` says, or when that has failed.
+    /// Starts to copy, count or empty recordings, as `question` says. Calls `done` after success or failure.
     func ask(_ question: Question, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isFirst = state.withLock { state in
             state.asked.append(Asked(question: question, done: done))
@@ -235,7 +235,8 @@ final class RecordingMirrors: Sendable {
         }
     }
 
-    /// Ends listening to the shared database, and releases the recordings that were made for reading all test worlds.
+    /// Stops reading new recorded requests from the shared database, and releases the recordings that this object
+    /// holds.
     func close() {
         let all = state.withLock { state in
             defer { state.all = [] }

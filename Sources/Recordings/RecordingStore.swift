@@ -105,7 +105,7 @@ package final class RecordingStore: Sendable {
     let keepsRefusals: Bool
     private let notices: Notices
     private let ledger = Mutex(Ledger())
-    /// The recordings shared with other daemons; `nil` if they aren't shared. The logs are copies of shared recordings.
+    /// The recordings that this daemon shares with others through a database; `nil` if it shares none.
     let shared: SharedRecordings?
     /// The queue on which listeners to recordings are called and recordings are searched, so that the server's worker
     /// threads needn't do it.

@@ -19,8 +19,8 @@ final class SharedRecordings: Sendable {
         mirrors = RecordingMirrors(keeper, notices: notices)
     }
 
-    /// The number of bytes of all recorded requests, and the number of requests dropped because of the limit, when the
-    /// last request was recorded.
+    /// The size of all recorded requests in bytes, and the number of requests that were dropped because of the size
+    /// limit. Both are as of this daemon's last recorded request.
     var usage: (bytes: Int, dropped: Int) { known.withLock { $0 } }
 
     /// Adds a request and its answer to the shared recording. This may wait for the database. A failure is logged.
@@ -143,8 +143,8 @@ package protocol RecordingKeeper: Sendable {
     /// Returns a summary of the recording of each test world that has recorded exchanges.
     func summaries() throws(StoreFailure) -> [RecordingSummary]
 
-    /// Empties the recordings of test worlds. If `keepingRefusals` is true, their last refused requests stay in the
-    /// list of refusals of worlds that no longer exist. The list has the limits of one world's recording.
+    /// Empties the recordings of test worlds. If `keepingRefusals` is true, the worlds' last refused requests move to a
+    /// list for removed worlds, which has the limits of one world's recording.
     func clear(_ worlds: [String], keepingRefusals: Bool) throws(StoreFailure)
 
     /// Returns the numbers of all refused requests of test worlds that no longer exist, the lowest first. Also returns

@@ -5,8 +5,8 @@ package protocol MailReceiver: Sendable {
     func open(_ label: String?) -> any MailConversation
 }
 
-/// Decides about the mails of one SMTP client. Only the connection's own thread calls these functions, and they may
-/// block it.
+/// Decides which commands and mails of one SMTP client are accepted. Only the thread of the client's connection calls
+/// these functions, so they may block.
 package protocol MailConversation: AnyObject {
     /// Decides about an SMTP command before it is carried out.
     func decide(_ question: MailQuestion, _ session: SMTPSession) -> MailDecision

@@ -73,8 +73,8 @@ package final class SMTPServer: Sendable {
             end(descriptor)
         }
 
-        /// Closes a connection's descriptor while the set of connections is locked, so that no other thread shuts down
-        /// a new connection that has got the same number.
+        /// Closes a connection's descriptor while the set of connections is locked. Otherwise, another thread could
+        /// shut down a new connection that has got the closed descriptor's number.
         private func end(_ descriptor: Int32) {
             connections.withLock { connections in
                 connections.remove(descriptor)

@@ -122,7 +122,7 @@ package struct SMTPSession: Sendable {
             return .reply(250, "2.0.0", "ok")
         case .noop: return .reply(250, "2.0.0", "ok")
         // Section 3.5.3 allows a server not to tell whether an address exists.
-        case .vrfy: return .reply(252, "2.5.0", "addresses aren't verified: send a message")
+        case .vrfy: return .reply(252, "2.5.0", "VRFY doesn't tell whether an address exists: send a mail to it")
         case .help: return .reply(214, "2.0.0", "see RFC 5321; every message is saved in the inbox")
         case .quit: return Turn(.close(SMTPReply(221, "2.0.0", "\(host) closes the connection")))
         case .malformed(let verb, let form):

@@ -85,7 +85,7 @@ package struct SQLiteError: Error, CustomStringConvertible, Sendable {
         self.sql = sql
     }
 
-    /// The result code of an SQLite error, without its extension.
+    /// The primary result code of an SQLite error: the extended result code without its additional bits.
     package var primaryCode: Int32 { code & 0xFF }
 
     package var description: String { sql.isEmpty ? message : "\(message) at \(sql)" }

@@ -23,8 +23,8 @@ extension String {
 
     private static let markLimit = 30
 
-    /// The text with each very long run of combining marks cut to its first 30 marks, for texts that must be shown in
-    /// any case.
+    /// The text with each very long run of combining marks cut to its first 30 marks. This is for texts that must be
+    /// shown even if they contain such runs.
     package var withoutEndlessMarks: String {
         guard hasEndlessMarks else { return self }
         var kept = String.UnicodeScalarView()

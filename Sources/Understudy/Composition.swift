@@ -7,7 +7,7 @@ import Worlds
 
 /// Combines the providers' endpoints, the control API and the web pages into a server.
 package enum Composition {
-    /// Returns the endpoints, and the steps of an SMTP conversation, at which tests can order faults (errors or
+    /// Returns the endpoints, and the steps of an SMTP conversation, at which tests can inject faults (errors or
     /// delays).
     package static func catalog(for seed: Seed) -> EndpointCatalog {
         EndpointCatalog(providers: Providers.playing(seed))

@@ -45,8 +45,8 @@ package enum Providers {
 
     static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
 
-    /// Returns `seed` with the data added that a provider's own tools, such as `firebase emulators:export`, have
-    /// exported to a directory.
+    /// Returns `seed` together with the data in `directory`, which a provider's own tools have exported (for example,
+    /// `firebase emulators:export`).
     static func importing(_ directory: String, to seed: Seed) throws(StartError) -> Seed {
         do throws(Issues) {
             var data: [any ExportedData] = []

@@ -23,7 +23,7 @@ public enum SeedInput: Sendable {
         .json(Providers.seed(functionsEmulator: address).text)
     }
 
-    /// Returns a seed (test data) that only sets the day whose behaviour the providers have.
+    /// Returns a seed (test data) that only sets a date: the providers behave as they did on that day.
     static func json(asOf day: String) -> SeedInput {
         .json(JSONValue.object(JSONObject([("asOf", .string(day))])).text)
     }

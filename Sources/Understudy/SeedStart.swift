@@ -7,7 +7,7 @@ package struct SeedStart: Sendable {
     package typealias File = StartingSeed.File
 
     package let files: [File]
-    /// Whether the files of the first seed contain secrets of the app.
+    /// Whether the new seed's files contain secrets of the app.
     package let hasSecrets: Bool
 
     /// Makes a project's first seed (its test data) from an app's configuration.
@@ -64,8 +64,8 @@ package struct SeedStart: Sendable {
         return files + start.files
     }
 
-    /// Checks the first seed. A value of the app's configuration may be invalid in a seed: for example, a Team ID of
-    /// the wrong length.
+    /// Checks the new seed. The app's configuration may contain a value that no seed can have: for example, a Team ID
+    /// of the wrong length.
     private func check() throws {
         let sources = files.filter { $0.path.hasSuffix(".json") && $0.path != "schema.json" }
         let texts = Dictionary(files.map { ($0.path, $0.text) }, uniquingKeysWith: { first, _ in first })
@@ -91,7 +91,7 @@ package struct SeedStart: Sendable {
         return present.isEmpty || present.hasSuffix("\n") ? present + line : "\(present)\n\(line)"
     }
 
-    /// Writes all files of the first seed into a directory, which is created if necessary.
+    /// Writes all files of the new seed into a directory, which is created if necessary.
     ///
     /// - Throws: ``StartError`` if `replacing` is false and one of the files already exists.
     package func write(to directory: String, replacing: Bool) throws(StartError) {

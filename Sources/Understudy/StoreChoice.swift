@@ -6,7 +6,7 @@ import Worlds
 /// The kind of store in which a server keeps its test worlds: memory, a file or a database.
 enum StoreChoice {
     case memory
-    /// Test worlds are kept in memory. Each change is written and read back as in a file or a database; for tests.
+    /// Test worlds are kept in memory. For tests, each change is encoded and decoded as for a file or a database.
     case checked
 
     /// Test worlds are kept in an SQLite file at this path. If the path is empty, the file is temporary and is removed
@@ -33,7 +33,7 @@ enum StoreChoice {
     }
 
     /// The reason why this store can't contain test worlds from an earlier run, or `nil` if it can. Without this check,
-    /// a command would open the store and find a new world in it that only has the seed's data.
+    /// a command would open the store and find a new world that only has the seed's data.
     var reasonForNoWorlds: String? {
         switch self {
         case .memory, .checked: "test worlds in memory are deleted when their daemon stops, so none are left to read"

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A test world: an isolated environment in Understudy's daemon, with its own users, codes, tokens and clock, its own
-/// faults and sign-in results that tests order, and its own recorded requests.
+/// A test world: an isolated environment in Understudy's daemon. It has its own users, codes, tokens and clock, its own
+/// faults and sign-in results that tests set in advance, and its own recorded requests.
 ///
 /// This value is only a name and an address. The daemon creates the world at its first use.
 ///
@@ -49,8 +49,8 @@ public struct World: Sendable, Hashable {
         return variables
     }
 
-    /// Resets the test world to its seed (the test data at its start). Users, clock, ordered sign-in results and faults
-    /// are reset, recorded requests are deleted, and all codes and tokens stop working.
+    /// Resets the test world to its seed (the test data at its start). Users, clock, injected faults and preset sign-in
+    /// results are reset, recorded requests are deleted, and all codes and tokens stop working.
     ///
     /// - Throws: ``UnderstudyError``.
     public func reset() async throws { try await send("POST", "reset") }
@@ -151,8 +151,8 @@ extension World {
     /// - Throws: ``UnderstudyError``, with the path of the part of the seed that is wrong.
     public func replaceSeed(_ seed: JSONValue) async throws { try await send("PUT", "seed", seed) }
 
-    /// Returns the whole test world as JSON: the seed (test data), users, grants, codes, tokens, ordered sign-in
-    /// results and faults, clock, keys and inbox. The JSON contains every secret of the world.
+    /// Returns the whole test world as JSON: the seed (test data), users, grants, codes, tokens, injected faults,
+    /// preset sign-in results, clock, keys and inbox. The JSON contains every secret of the world.
     ///
     /// - Throws: ``UnderstudyError``, with the code `tooLarge` if the world is larger than 32 MB.
     public func snapshot() async throws -> Data { try await send("GET", "snapshot") }

@@ -15,8 +15,8 @@ extension DaemonSource {
         }
     }()
 
-    /// Makes a source whose daemon runs in this process: `start` starts the daemon for the first test. Keep the source:
-    /// each source starts its own daemon, which runs as long as the source exists.
+    /// Makes a source of daemons whose daemon runs in this process: `start` starts the daemon for the first test. Keep
+    /// the source: each source starts its own daemon, which runs as long as the source exists.
     ///
     ///     let shop = DaemonSource.process { try RunningServer.start(seeds: [.path("Tests/seed.json")]) }
     ///
@@ -35,7 +35,7 @@ extension DaemonSource {
 private final class StartedOnce: @unchecked Sendable {
     private let lock = NSLock()
     private let start: @Sendable () throws -> RunningServer
-    /// The running daemon, or `nil` before the first call; accessed under the lock only.
+    /// The running daemon; `nil` until it has started. Accessed under the lock only.
     private var server: RunningServer?
 
     init(_ start: @escaping @Sendable () throws -> RunningServer) { self.start = start }

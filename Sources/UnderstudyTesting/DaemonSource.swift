@@ -13,13 +13,13 @@ public struct DaemonSource: Sendable {
     /// The daemon of Understudy at `UNDERSTUDY_URL`, or at `http://localhost:9099` if that isn't set.
     public static let environment = DaemonSource { Understudy() }
 
-    /// Makes a source whose daemon is at the address `url`.
+    /// Makes a source of daemons that always returns the daemon at the address `url`.
     public static func url(_ url: String, controlToken: String? = nil) -> DaemonSource {
         DaemonSource { Understudy(url: url, controlToken: controlToken) }
     }
 
-    /// Returns the daemon of Understudy for tests. If the source has a daemon of its own, the first call starts the
-    /// daemon.
+    /// Returns the daemon of Understudy to use for a test. If the daemon runs in the tests' own process, the first call
+    /// of this function starts the daemon.
     ///
     /// - Throws: An error if the daemon can't be started.
     public func daemon() throws -> Understudy { try find() }

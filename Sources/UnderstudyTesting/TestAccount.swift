@@ -5,13 +5,13 @@ import UnderstudyClient
 /// A report on the requests in the test environment of a failed test.
 struct TestAccount: Sendable {
     /// A report with a line for each refused request, with the reason. If no request was refused, all requests are
-    /// listed. At the end are the faults and sign-in results that the test ordered but that no request used.
+    /// listed. At the end are the faults and sign-in results that the test set in advance but that no request used.
     let text: String
     /// The recorded requests and answers as an HTTP archive (HAR); `nil` if they aren't available.
     let archive: Data?
 
-    /// The most lines about requests in a failed test's report, and the most lines about unused faults and sign-in
-    /// results.
+    /// The most lines about requests in a failed test's report. The report may have as many lines again about unused
+    /// faults and sign-in results.
     private static let limit = 20
 
     init(of world: World) async {
@@ -34,8 +34,8 @@ struct TestAccount: Sendable {
         return ([heading(world, requests.count, refusals.count)] + lines.map { "  \($0)" }).joined(separator: "\n")
     }
 
-    /// Describes the faults and sign-in results that the test ordered and that no request used, a line each. Often the
-    /// test has ordered them wrongly, and the code under test is right.
+    /// Describes the faults and sign-in results that the test set in advance and that no request used, a line each.
+    /// Often the test has set them wrongly, and the code under test is right.
     private static func unmetOrders(in world: World) async -> [String] {
         let faults = ((try? await world.faults()) ?? []).filter { $0.seen == 0 }.map { fault in
             "\(fault.id) met no request that matches \(fault.match.map { json($0) } ?? "{}")"

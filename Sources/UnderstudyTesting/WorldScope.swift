@@ -1,12 +1,13 @@
 import UnderstudyClient
 
-/// The combined settings of the traits that give a test its test world, from the suite's trait to the test's own.
+/// The settings of the traits that give a test its test world: the traits of its suites and the test's own trait,
+/// combined.
 struct WorldScope: Sendable {
     /// The way to find the daemon that has the world of the test.
     let source: DaemonSource
     /// The seeds (test data) of the traits, which are merged into the daemon's seed in this sequence.
     let seeds: [JSONValue]
-    /// Whether the test uses the test world of an inner trait, and not this trait's test world.
+    /// Whether a trait closer to the test gives the test its world, so that this trait's world isn't used.
     let isReplaced = Flag()
 
     @TaskLocal static var current: WorldScope?

@@ -20,8 +20,8 @@
 
         private var made: Result<World, any Error>?
 
-        /// The test world of the running test. If the test's daemon can't be started, the test has already failed in
-        /// `setUp`, and this is a world of the daemon at `UNDERSTUDY_URL` or at `http://localhost:9099`.
+        /// The test world of the running test. If `setUp` couldn't start the test's daemon, the test has failed, but
+        /// this property still returns a world: one of the daemon at `UNDERSTUDY_URL` or at `http://localhost:9099`.
         public var world: World { (try? made?.get()) ?? Understudy.world(Understudy.uniqueWorldName(from: name)) }
 
         /// Gives the test a new test world, which the daemon makes at its first use. An override must call `super`.

@@ -47,7 +47,7 @@ package protocol Archive: SharedTexts, AnyObject {
     /// daemon always has all worlds loaded.
     var directory: (any WorldDirectory)? { get }
 
-    /// Checks whether an archive of test worlds that failed earlier can be used now.
+    /// Checks whether the archive of test worlds can be used again after a failure.
     func tryAgain()
 
     /// Closes the archive of test worlds. Calls after that throw an error.
@@ -79,8 +79,8 @@ package struct ArchivedRow: Codable, Sendable {
 
     package let table: String
     package let key: String
-    /// Whether the stored row is a new row, or replaces or removes a row of the seed (the initial data); `nil` in a
-    /// change that removes the stored row.
+    /// The relation of the stored row to the rows of the seed (the initial data); `nil` in a change that deletes the
+    /// stored row.
     package let kind: Kind?
     /// The number of the row in the sequence in which the rows of a test world were added.
     package let place: Int64
@@ -145,7 +145,7 @@ package struct ArchivedWorld: Sendable {
 /// The changes that other daemons have made in a test world.
 package enum ArchiveNews: Sendable {
     case none
-    /// Changes of the test world by other daemons, in order. If `isAll` is false, there may be further changes.
+    /// Changes of the test world by other daemons, the oldest first. If `isAll` is false, there may be further changes.
     case changes([ArchivedChange], isAll: Bool)
     /// The changes of the test world aren't stored any more, so the whole world must be loaded again.
     case forgotten

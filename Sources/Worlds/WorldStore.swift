@@ -227,8 +227,8 @@ package final class WorldStore: Sendable {
         }
     }
 
-    /// Resets the test world to the initial data of `origin`, as one change together with the changes that `putting`
-    /// makes. `also` runs before any other request can read the reset world.
+    /// Resets the test world to the initial data of `origin`. The changes that `putting` makes belong to the same
+    /// commit as the reset. The closure `also` runs before any other request can read the reset world.
     package func reset(
         to origin: any WorldOrigin, putting: (inout Transaction) -> Void = { _ in }, also: () -> Void = {}
     ) throws(StoreFailure) {

@@ -17,7 +17,8 @@ struct ChangesTests {
     @Test("\"next\" has what is announced, which today doesn't")
     func next() throws {
         let today = try Tool.run("changes", "--from", "2026-11-28")
-        #expect(today.output == "no known change of the providers' behaviour from 2026-11-28 to 2026-11-28\n")
+        #expect(
+            today.output == "no known change of the providers' behaviour in the days from 2026-11-28 to 2026-11-28\n")
         let next = try Tool.run("changes", "--from", "2026-11-28", "--to", "next", "--json")
         let json = try JSONSerialization.jsonObject(with: Data(next.output.utf8)) as? [String: Any]
         let change = (json?["changes"] as? [[String: Any]])?.first

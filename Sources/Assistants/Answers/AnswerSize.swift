@@ -95,8 +95,7 @@ struct AnswerCutting {
         places.append("\(place) has \(count) \(what), the first \(countLimit) of which are here")
     }
 
-    /// Returns the one of the schema's alternatives that the value fits. A schema without alternatives is returned
-    /// itself.
+    /// Returns the schema's alternative that the value fits, or the schema itself if it has no alternatives.
     private static func alternative(_ schema: Schema, for value: JSONValue) -> Schema {
         switch schema {
         case .nullable(let schema): return alternative(schema, for: value)

@@ -59,7 +59,7 @@ struct DeclaredCall: Sendable {
         names.compactMap { name in fields.first { $0.name == name } }
     }
 
-    /// The HTTP statuses of all answers with JSON that the call declares, including some refusals.
+    /// The HTTP statuses with which the call can answer in JSON. Some of them are refusals.
     var statuses: Set<Int> { Set(described.map(\.status)) }
 
     /// The schema of the answer to a successful call of the control API.

@@ -10,7 +10,7 @@ extension Schema {
     /// makes a call in a test world.
     static func withWorld(_ fields: [Field]) -> Schema { arguments(fields, WorldChoice.schema.fields) }
 
-    /// Returns the schema of a tool's answer with these members. Any of them may be cut because the answer is too long.
+    /// Returns the schema of a tool's answer with these members. Each of them can be cut if the answer is too long.
     static func answer(_ fields: [Field]...) -> Schema { Schema.object(Members(fields.flatMap { $0 })).answered }
 
     /// The schema of a control call's answer as a tool passes it on, with parts cut if the answer is too long.

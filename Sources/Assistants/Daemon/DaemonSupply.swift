@@ -41,7 +41,7 @@ package final class DaemonSupply: Sendable {
     }
 
     /// Stops the daemon that this process has started, then calls `body`, which may still read the daemon's data. Does
-    /// nothing if none was started.
+    /// nothing if this process has started no daemon.
     package func end(_ body: (RunningServer) -> Void = { _ in }) {
         let server = started.withLock { server in
             defer { server = nil }

@@ -21,7 +21,7 @@ enum Manual {
 
     // MARK: - Errors
 
-    /// The greatest number of table rows that an answer about errors contains.
+    /// The greatest number of documented errors that one answer lists.
     private static let rowLimit = 12
 
     /// Returns the rows of the documentation's error tables that contain `text`, in upper or lower case.

@@ -30,8 +30,8 @@ struct Interception {
     let isIsolated: Bool
     /// The reason why the command has a network of its own although the option `--isolate` wasn't given.
     let portObstacle: PortObstacle?
-    /// Makes sockets in the machine's network for a command with a network of its own; `nil` if no port of the machine
-    /// is shared with the command.
+    /// Makes sockets in the machine's network, outside the command's isolated network. `nil` if the command isn't
+    /// isolated, or if it shares no port with the machine.
     let outside: NetworkSockets?
 
     /// Moves this process into new namespaces. It must have only one thread, because other threads would stay outside.

@@ -145,7 +145,7 @@ struct ClaimWords {
             return [
                 .init(
                     holds: provider != nil,
-                    words ?? "aud isn't the issuer of a provider here, as it must be in a client secret")
+                    words ?? "a client secret's aud must be a provider's issuer; no provider here has this issuer")
             ]
         }
         if kind == .idToken, let client = surroundings.client, !audiences.contains(client.text) {
@@ -244,7 +244,7 @@ enum ClaimMeanings {
     /// The consequences if a token lacks a claim, by the claim's name.
     static let advice = [
         "iss": "the issuer of the token is unknown", "sub": "the user of the token is unknown",
-        "aud": "the receiver of the token is unknown", "exp": "the token would be valid forever",
+        "aud": "the token doesn't name its audience", "exp": "the token would be valid forever",
         "iat": "the age of the token is unknown",
         "events": "the event that the token reports is unknown",
     ]

@@ -12,7 +12,7 @@ package struct PastedValue: Sendable {
     /// The parsed token, if the pasted value is a JSON Web Token.
     package let token: ReadToken?
 
-    /// Whether the explanation of a pasted value contains no finding that something is wrong.
+    /// Whether no finding says that something is wrong with the pasted value.
     package var isSound: Bool { parts.allSatisfy { $0.findings.allSatisfy { $0.holds ?? true } } }
 
     init(_ kind: String, _ parts: [ExplainedPart], token: ReadToken? = nil) {
@@ -48,8 +48,8 @@ extension ValueReader {
         return seeded(text) ?? explain(nonce: text, search)
     }
 
-    /// Explains an e-mail address; `nil` if `address` isn't one. Call this before the recording is searched for codes
-    /// and tokens, because the recording contains addresses, too.
+    /// Explains an e-mail address; `nil` if `address` isn't one. Call this before a search for codes and tokens:
+    /// recorded requests contain e-mail addresses, too, which the search would take for codes or tokens.
     private func explain(address: String) -> PastedValue? {
         guard TextRule.email.holds(address) else { return nil }
         let kind = providers.explainers.lazy.compactMap { $0.kind(ofEmail: address.lowercased()) }.first

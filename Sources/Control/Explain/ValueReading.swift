@@ -91,8 +91,8 @@ package struct ValueReader: Sendable {
     /// All providers with their host names, computed once because that takes time.
     private let hosts: [(provider: any Provider, names: Set<String>)]
 
-    /// Makes a reader of values. If `moment`, the time of the request with these values, is given, a token that has
-    /// expired since then counts as valid. Without `moment`, times are judged by the test world's clock.
+    /// Makes a reader that explains values, such as tokens. `moment` is the time of the request that contained the
+    /// values: a token that was valid then counts as valid. Without `moment`, the test world's clock decides.
     package init(_ world: World, by control: ControlAPI, at moment: Instant? = nil) {
         let providers = control.providers
         finder = control.finder.value

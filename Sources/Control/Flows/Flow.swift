@@ -166,7 +166,7 @@ package struct Flow: Sendable {
         return waiting
     }
 
-    /// The position in the recording of the sign-in's most recent request. A greater number is more recent.
+    /// The position of the sign-in's most recent request in the recording. A later request has a greater position.
     package var order: Int { steps.last?.exchange.order ?? 0 }
 
     // MARK: - Next step
@@ -286,7 +286,8 @@ package enum Party: Hashable, Sendable {
     case browser
     /// The server of the client (the app under test).
     case backend
-    /// An identity provider, or a service such as Firebase that asks other providers, by its name in the seed.
+    /// An identity provider, or a service that asks other providers, such as Firebase. The first value is the
+    /// provider's or service's name in the seed.
     case provider(String, title: String, isService: Bool)
     /// The daemon itself: it receives requests for hosts that it doesn't impersonate, and sends messages that no
     /// request caused.

@@ -121,7 +121,7 @@ struct SentCode: Sendable {
         }
         return begin
             + "If the callback ran but found no session: the form post comes from another site, and browsers send no "
-            + "SameSite=Lax cookies with it, which is the default. Set the cookie with the session or the state with "
-            + "SameSite=None; Secure."
+            + "SameSite=Lax cookies with it. Cookies are SameSite=Lax by default. Set the cookie with the session or "
+            + "the state with SameSite=None; Secure."
     }
 }

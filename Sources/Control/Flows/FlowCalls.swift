@@ -17,10 +17,10 @@ extension ControlAPI {
         init(_ fields: inout Fields) {
             filter = FlowFilter(&fields)
             after = fields.optional(
-                "after", .text(Query.id), "The ID of a request: lists only sign-ins with a later request.")
+                "after", .text(Query.id), "List sign-ins with a request after the one with this ID.")
             limit = fields.optional(
                 "limit", .integer(1...Recording.countLimit),
-                "The maximum number of sign-ins: the latest, or with `after` the next sign-ins.")
+                "The maximum number of sign-ins. Without `after`, the latest are listed.")
             wait = fields.optional("wait", .wait, "The time to wait for further sign-ins.")
             count = fields(
                 "count", .integer(1...Recording.countLimit), default: 1, "The number of sign-ins to wait for.")

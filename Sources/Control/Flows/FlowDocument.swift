@@ -87,7 +87,7 @@ struct FlowDocument {
             .required("durationMilliseconds", .number(0...1e15), "The time from first request to last response."),
             .required(
                 "waitingMilliseconds", .number(0...1e15),
-                "The time with no request in progress."),
+                "The total time between the requests."),
             .required("steps", .sequence(of: stepSchema), "The requests, by time of response."),
             .optional("remarks", .sequence(of: remarkSchema), "Remarks on a sign-in without a refused request."),
         ])
@@ -99,7 +99,7 @@ struct FlowDocument {
 
     private static let stepSchema = Schema.members([
         .required("id", .string, "The request's ID, for `GET requests/ID`."),
-        .optional("parent", .string, "The request that caused this request, or \"scenario\"."),
+        .optional("parent", .string, "The cause: a request's ID, or \"scenario\" for a scenario."),
         .required("time", .time, "The time of the request, by the world's clock."),
         .required("durationMilliseconds", .number(0...1e15), "The response time."),
         .required("from", .string, "The sender: \"app\", \"browser\", \"backend\", \"scenario\", or a provider."),
@@ -115,7 +115,7 @@ struct FlowDocument {
 
     private static let remarkSchema = Schema.members([
         .required("text", .string, "The remark."), .required("request", .string, "The remark's request."),
-        .required("problem", .boolean, "true: the likely reason for an unfinished sign-in."),
+        .required("problem", .boolean, "Whether the remark says why the sign-in stopped."),
     ])
 
     static let listSchema = Schema.members(
@@ -123,6 +123,6 @@ struct FlowDocument {
         [
             .required("flows", .sequence(of: schema), "The sign-ins, the most recently active last."),
             .optional("last", .string, "The last listed request's ID, for `after`."),
-            .optional("more", .boolean, "Whether later sign-ins exist, or with `limit` alone, earlier ones."),
+            .optional("more", .boolean, "Whether more sign-ins match than are listed."),
         ])
 }

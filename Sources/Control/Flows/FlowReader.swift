@@ -107,7 +107,8 @@ package struct FlowReader: Sendable {
 
     private func account(_ id: String) -> Account? { world.read { $0.account(id) } }
 
-    /// Returns the ID of the account to which a provider of this sign-in has issued one of these codes or tokens.
+    /// Returns the ID of the account for which one of the codes or tokens was issued. Only the providers of the sign-in
+    /// are asked.
     private func behind(_ credentials: [String], _ flow: Flow) -> String? {
         let names = Set(flow.providerNames)
         for case let provider as any KeepsGrants in control.providers where names.contains(provider.name) {
@@ -136,10 +137,10 @@ package struct FlowFilter: Sendable {
     package var provider: String?
     /// A text that must occur in the sign-in's `client_id`.
     package var client: String?
-    /// Whether the sign-in must have been refused, cancelled, or made to fail by a fault. With `false`, it mustn't;
-    /// with `nil`, it doesn't matter.
+    /// With `true`, a refusal, the user or a fault must have stopped the sign-in. With `false`, none of them may have
+    /// stopped it. With `nil`, both are allowed.
     package var isRefused: Bool?
-    /// Whether the sign-in must be unfinished; `nil` if that doesn't matter.
+    /// With `true`, the sign-in must be unfinished. With `false`, it must have ended. With `nil`, both are allowed.
     package var isUnfinished: Bool?
     /// A text that must occur in the sign-in's summary. Upper and lower case don't matter.
     package var text: String?
@@ -150,8 +151,8 @@ package struct FlowFilter: Sendable {
 
     init(_ fields: inout Fields) {
         isRefused = fields.optional(
-            "refused", .boolean, "Whether a refusal, the user or an injected fault stopped the sign-in.")
-        isUnfinished = fields.optional("unfinished", .boolean, "Whether it is unfinished.")
+            "refused", .boolean, "true: only sign-ins that a refusal, the user or a fault stopped.")
+        isUnfinished = fields.optional("unfinished", .boolean, "true: only unfinished sign-ins.")
         provider = fields.optional(
             "provider", .text(.nonEmpty), "The name of a provider, as in the seed: \"apple\".")
         client = fields.optional("client", .text(.nonEmpty), "A part of the client ID.")
@@ -172,7 +173,7 @@ package struct FlowFilter: Sendable {
         return texts(of: flow, reader).contains { wanted.isFound(in: $0) }
     }
 
-    /// Returns the texts of a sign-in in which a search looks for its words.
+    /// Returns the texts of a sign-in that are searched.
     private func texts(of flow: Flow, _ reader: FlowReader) -> [String] {
         var texts = flow.steps.map(\.exchange.id) + flow.providers.map(\.title) + [flow.name, flow.ending.title]
         texts += [flow.client, flow.failure.flatMap { reader.control.shownDiagnosis(of: $0.known) }].compactMap { $0 }

@@ -13,7 +13,7 @@ extension ControlAPI {
         return [
             .control(
                 "GET", "mail",
-                "Lists e-mails and text messages sent to users: filtered, waited for, or as an event stream for clients that accept text/event-stream.",
+                "Lists e-mails and text messages sent to users, or waits for them. Clients that accept text/event-stream get an event stream.",
                 reads: .query(
                     MailQuery.Parameters.self,
                     headers: [

@@ -194,8 +194,8 @@ extension ControlAPI {
         return ShownMessage(row: masked, content: masked.content(in: world), isMasked: true)
     }
 
-    /// Returns a message for a list without parsing it. Its header is left out, and so are the text and HTML of a mail
-    /// that came by SMTP.
+    /// Returns a message for display in a list. Mail isn't parsed for a list: its header is missing and, if it came by
+    /// SMTP, its text and HTML, too.
     package func summary(_ row: InboxMessage) -> InboxMessage {
         guard masksSecrets else { return row }
         var row = row

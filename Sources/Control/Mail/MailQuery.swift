@@ -40,7 +40,7 @@ struct MailQuery: Sendable {
             after = fields.optional("after", .text(MailQuery.id), "List messages after the one with this ID.")
             limit = fields.optional(
                 "limit", .integer(1...Inbox.countLimit),
-                "The maximum number of messages: the latest, or with `after` the next messages.")
+                "The maximum number of messages. Without `after`, the latest are listed.")
             wait = fields.optional("wait", .wait, "How long to wait for a message.")
         }
     }

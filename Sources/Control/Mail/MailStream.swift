@@ -78,7 +78,8 @@ private final class MailReader: Sendable {
         advance()
     }
 
-    /// Sends messages on the event stream until no more match, or enough bytes wait for the client.
+    /// Sends the messages that match the query on the event stream. Stops when all have been sent, or when the client
+    /// has many unread bytes.
     private func advance() {
         guard let stream = link.withLock({ $0.stream }), noteDeletions(stream) else { return }
         while stream.backlog < MailReader.ahead {

@@ -13,7 +13,7 @@ struct Criteria: SchemaObject {
     let status: String?
     let flow: String?
     let isRefused: Bool?
-    /// The fields of the request's query, form or JSON body that must have these values.
+    /// The fields of the request's query, form or JSON body, with the values that they must have.
     let fields: [(name: String, value: String)]
 
     init(_ fields: inout Fields) {

@@ -183,7 +183,7 @@ extension ExchangeDocument {
         [
             .required("id", .string, "The request's ID in answers, diagnoses and the log."),
             .required("flow", .string, "The sign-in's first request."),
-            .optional("parent", .string, "The request that caused this request, or \"scenario\"."),
+            .optional("parent", .string, "The cause: a request's ID, or \"scenario\" for a scenario."),
             .required("time", .time, "The world's time."),
             .required("durationMilliseconds", .number(0...1e15), "The response time."),
             .optional("host", .string, "The provider's host; if absent, the daemon's own address."),
@@ -208,7 +208,7 @@ extension ExchangeDocument {
             "How the behaviour is known: from documentation, a specification, a recording, a report, or not at all."
         ),
         .required("source", .string, "Source URL, or why the behaviour was chosen."),
-        .optional("date", .string, "The year, month or day of the source."),
+        .optional("date", .string, "The source's date, such as \"2024-05\"."),
     ])
 
     private static let mailSchema = Schema.members([
@@ -270,7 +270,7 @@ extension ExchangeDocument {
                 .members([
                     .required("version", .choice(["1.2"]), "The format's version."),
                     .required("creator", .map(of: .string), "The HAR file's creator."),
-                    .optional("pages", .sequence(of: .any), "The HAR pages: one for each of several worlds."),
+                    .optional("pages", .sequence(of: .any), "One HAR page per world, if there are several."),
                     .optional("_mail", .sequence(of: schema), "Mail, which isn't HTTP's."),
                     .required("entries", .sequence(of: .any), "The exchanges."),
                     .optional("comment", .string, "The value of `after` for the next page, if there is one."),

@@ -17,8 +17,8 @@ package struct Mask: Sendable {
     ]
     private static let headers: Set<String> = ["authorization", "proxy-authorization", "cookie", "set-cookie"]
     private static let shortest = 4
-    /// The greatest number of secrets in a request and its response, which is more than any sign-in has. If there are
-    /// more, none of the texts are shown.
+    /// The greatest number of secrets that are masked one by one in a request and its response. No sign-in has so many.
+    /// If there are more, every text is masked as a whole.
     private static let limit = 100
 
     /// The number of levels at which values nested in other values are searched for secrets, such as a token in a URL
@@ -29,8 +29,8 @@ package struct Mask: Sendable {
     private struct Secret: Sendable {
         let bytes: [UInt8]
         let mark: [UInt8]
-        /// The failure table of the Knuth–Morris–Pratt search. It makes the time of a search independent of the
-        /// secret's length.
+        /// The failure table of the Knuth–Morris–Pratt search for the secret. It makes the time of a search independent
+        /// of the secret's length.
         private var borders: [Int]
 
         init(_ text: String, mark: String) {
@@ -40,7 +40,8 @@ package struct Mask: Sendable {
             for byte in bytes.dropFirst() { borders.append(matched(borders[borders.count - 1], then: byte)) }
         }
 
-        /// Returns how many bytes of the secret match after `byte`, if `count` bytes matched before.
+        /// Returns how many bytes of the secret's beginning stand at the end of the text read so far, of which `byte`
+        /// is the last. `count` is this number before `byte` was read.
         private func matched(_ count: Int, then byte: UInt8) -> Int {
             var count = count
             while count > 0, bytes[count] != byte { count = borders[count] }

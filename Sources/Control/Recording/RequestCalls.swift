@@ -47,13 +47,13 @@ extension ControlAPI {
             after = fields.optional("after", .text(Query.id), "List requests after the one with this ID.")
             limit = fields.optional(
                 "limit", .integer(1...Recording.countLimit),
-                "The maximum number of requests: the latest, or with `after` the next requests.")
+                "The maximum number of requests. Without `after`, the latest are listed.")
             wait = fields.optional("wait", .wait, "How long to wait for more requests.")
             count = fields(
                 "count", .integer(1...Recording.countLimit), default: 1, "The number of requests to wait for.")
             isHAR = fields("format", .choice(RecordingFormat.self), default: .json, RecordingFormat.about) == .har
             worlds = fields.optional(
-                "world", .text(.pattern), "Requests of all worlds of this name; \"*\" matches any characters."
+                "world", .text(.pattern), "Requests of worlds with such a name; \"*\" matches any characters."
             ).map { Glob($0) }
         }
 
@@ -94,7 +94,7 @@ extension ControlAPI {
 
         init(_ fields: inout Fields) {
             worlds = fields.optional(
-                "world", .text(.pattern), "The recordings of all worlds of this name; \"*\" matches any characters."
+                "world", .text(.pattern), "Recordings of worlds with such a name; \"*\" matches any characters."
             ).map { Glob($0) }
         }
     }
@@ -103,7 +103,7 @@ extension ControlAPI {
         [
             .control(
                 "GET", "requests",
-                "Lists recorded requests: filtered, waited for, or as an event stream for clients that accept text/event-stream.",
+                "Lists recorded requests, or waits for them. Clients that accept text/event-stream get a stream.",
                 reads: .query(
                     Query.self,
                     headers: [

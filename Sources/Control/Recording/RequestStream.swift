@@ -82,8 +82,8 @@ private final class RecordingReader: Sendable {
         advance()
     }
 
-    /// Sends recorded requests and their responses on the event stream until no more match, or enough bytes wait for
-    /// the client.
+    /// Sends the recorded requests that match the query, with their responses, on the event stream. Stops when all have
+    /// been sent, or when the client has many unread bytes.
     private func advance() {
         guard let stream = link.withLock({ $0.stream }) else { return }
         while stream.backlog < RecordingReader.ahead {

@@ -62,12 +62,11 @@ package final class Allowance: Sendable {
     package init(limit: Int) { self.limit = limit }
 
     package var count: Int { taken.load(ordering: .relaxed) }
-    /// The number of times that a place under the limit was refused, because the limit was reached or for another
-    /// reason.
+    /// The number of refusals, because the limit was reached or for another reason.
     package var refused: Int { refusals.load(ordering: .relaxed) }
 
-    /// Takes a place under a limit on things that exist at once. Returns a lease that holds the place until the last
-    /// reference to the lease is released; `nil` when the limit is reached.
+    /// Takes one of the places of this limit. Returns a lease that holds the place until the last reference to the
+    /// lease is released; `nil` when no place is free.
     package func take() -> Lease? {
         guard taken.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
             taken.wrappingSubtract(1, ordering: .relaxed)
@@ -77,11 +76,11 @@ package final class Allowance: Sendable {
         return Lease(of: self)
     }
 
-    /// Counts that a place under the limit was refused for another reason than that the limit was reached.
+    /// Counts a refusal that has another reason than a reached limit.
     package func noteRefusal() { refusals.wrappingAdd(1, ordering: .relaxed) }
 
-    /// A place under a limit on things that exist at once. The place is taken until the last reference to this object
-    /// is released.
+    /// The right to have one of a limited number of things, such as open event streams. It ends when the last reference
+    /// to this object is released.
     package final class Lease: Sendable {
         private let allowance: Allowance
 

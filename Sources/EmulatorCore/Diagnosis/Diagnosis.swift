@@ -93,7 +93,8 @@ package struct Note: Sendable, Equatable {
 }
 
 extension Response {
-    /// Returns the same response with `note` in the header `Understudy-Note`. Several notes are joined into one line.
+    /// Returns a copy of the response with `note` in the header `Understudy-Note`. Several notes are joined into one
+    /// line.
     package func noted(_ note: Note) -> Response {
         var response = self
         guard let place = response.headers.firstIndex(where: { $0.name == Note.headerName }) else {
@@ -104,8 +105,8 @@ extension Response {
         return response
     }
 
-    /// Returns the same response with `text` added to the header `Understudy-Diagnosis`. A response without this header
-    /// stays unchanged.
+    /// Returns a copy of the response with `text` added to the header `Understudy-Diagnosis`. A response without this
+    /// header stays unchanged.
     func diagnosed(adding text: String) -> Response {
         guard !text.isEmpty, let place = headers.firstIndex(where: { $0.name == Diagnosis.headerName }) else {
             return self
@@ -179,8 +180,8 @@ package struct DiagnosisParts: Sendable, Equatable {
 
     // MARK: - The difference
 
-    /// Splits the received and the expected text of a diagnosis into pieces. The most similar values of both texts are
-    /// compared, and the piece in which they differ is marked.
+    /// Marks where the received and the expected text of a diagnosis differ. Of the quoted values and the URLs in both
+    /// texts, it finds the two that are most similar, and marks the characters in which these two differ.
     private static func marked(_ received: String, _ expected: String) -> ([Piece], [Piece]) {
         func whole(_ text: String) -> [Piece] { text.isEmpty ? [] : [Piece(text: text, isMarked: false)] }
         var best: (left: Range<String.Index>, right: Range<String.Index>, alike: Int)?

@@ -45,7 +45,7 @@ package struct Evidence: Sendable, Equatable {
     package static func chosen(_ reason: String) -> Evidence { Evidence(.chosen, reason) }
 
     package static let ownPage = chosen("the page is Understudy's own: the provider's pages aren't copied")
-    static let unserved = chosen("the provider's answer to a request that isn't emulated isn't public")
+    static let unserved = chosen("Understudy doesn't emulate this request, and no public source has its answer")
     static let preflight = specified("https://fetch.spec.whatwg.org/#http-cors-protocol")
     package static let ownPicture = chosen("the picture is Understudy's own: real users' pictures aren't copied")
 
@@ -66,8 +66,8 @@ package struct Evidence: Sendable, Equatable {
 }
 
 extension Response {
-    /// Returns the same response with `evidence` in the header `Understudy-Evidence`. With `nil`, the header says that
-    /// no source is on record.
+    /// Returns a copy of the response with `evidence` in the header `Understudy-Evidence`. If `evidence` is `nil`, the
+    /// header says that no source is on record.
     package func known(by evidence: Evidence?) -> Response {
         var response = self
         response.headers.append((name: Evidence.headerName, value: evidence?.line ?? Evidence.none))
@@ -83,8 +83,8 @@ extension Response {
 /// behaves so.
 package struct EvidenceTable: Sendable {
     package enum Subject: String, CaseIterable, Sendable {
-        /// An endpoint of a provider, with its method, path and hosts. The table of sources gets endpoints from their
-        /// declarations in Swift, not from the file `evidence.tsv`.
+        /// An endpoint of a provider, with its method, path and hosts. The sources for endpoints stand in the
+        /// declarations of the endpoints in Swift, not in the file `evidence.tsv`.
         case endpoint
         /// An error of a provider, with its code or HTTP status and its text.
         case error
@@ -143,8 +143,7 @@ package struct EvidenceTable: Sendable {
         return errors[name]?.first { EvidenceTable.matches(text, rows[$0].text) }.map { rows[$0].evidence }
     }
 
-    /// Returns the names of all rows of the kind `subject` in the table of public sources, such as the names of all
-    /// claims.
+    /// Returns all names that the table of public sources lists for one kind of thing, such as the names of all claims.
     package func names(of subject: Subject) -> Set<String> {
         Set(rows.filter { $0.subject == subject }.map(\.name))
     }

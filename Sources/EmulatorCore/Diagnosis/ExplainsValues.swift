@@ -63,8 +63,7 @@ package struct ExplainedPart: Sendable {
         package let holds: Bool?
         /// The sentence about the explained value, such as a token, without a full stop.
         package let text: String
-        /// The ID of the recorded request to which the sentence about the explained value refers; `nil` if there is
-        /// none.
+        /// The ID of the recorded request that the sentence is about; `nil` if it isn't about a request.
         package let exchange: String?
 
         package init(holds: Bool?, _ text: String, exchange: String? = nil) {

@@ -23,8 +23,8 @@ package enum NonceComparison: Equatable, Sendable {
     /// A mistake with the nonce of an ID token: the app hashed it twice, and sent the SHA-256 of the hexadecimal hash
     /// to the provider.
     case hashOfHash
-    /// The nonce of the ID token isn't made from the raw nonce, not even by a known mistake. Most likely the app made a
-    /// new nonce after the authorization request.
+    /// The nonce of the ID token has nothing to do with the raw nonce. Most likely the app made a new nonce after the
+    /// authorization request.
     case unrelated
 
     package init(tokenNonce: String?, rawNonce: String?) {

@@ -194,15 +194,15 @@ package enum HostName {
     }
 }
 
-/// A short address, such as `/oidc/corp`, for a provider's `host` or a part of it. At the daemon, a path below `prefix`
-/// stands for a path below `path` at the host.
+/// A short address of a provider at the daemon. A path that begins with `prefix` stands for the path at the provider's
+/// `host` that begins with `path` instead: `/oidc/corp/token` stands for `/token` at `login.corp.example`.
 package struct HostAlias: Sendable, Equatable {
     /// The beginning of a short address, such as `/oidc/corp`. If it is empty, the short address covers the paths that
     /// the daemon itself doesn't serve.
     package let prefix: String
     package let host: String
-    /// The path at a provider's host for which a short address stands, without a slash at its end; empty for the whole
-    /// host.
+    /// The beginning of the paths at the provider's host for which a short address stands, without a slash at its end.
+    /// It is empty if the short address stands for the whole host.
     package let path: String
 
     package init(prefix: String, host: String, path: String) {
@@ -211,8 +211,8 @@ package struct HostAlias: Sendable, Equatable {
         self.path = path
     }
 
-    /// Returns the end of a provider's `path`, without the beginning for which this short address stands; `nil` when
-    /// the short address doesn't cover `path` at `host`.
+    /// Returns the part of `path`, a path at a provider's host, that comes after the beginning which the short address
+    /// replaces; `nil` when the short address doesn't cover `path` at `host`.
     package func rest(of path: String, at host: String) -> Substring? {
         guard host == self.host, path.hasPrefix(self.path) else { return nil }
         let rest = path.dropFirst(self.path.count)
@@ -228,7 +228,7 @@ package struct HostAlias: Sendable, Equatable {
 /// can have thousands of issuers, each with a short address.
 struct HostAliases {
     private var places: [String: [String: [HostAlias]]] = [:]
-    /// The greatest number of slashes in a path for which a short address stands.
+    /// The greatest number of slashes in the `path` of a short address.
     private var depth = 0
 
     init(_ aliases: [HostAlias] = []) { for alias in aliases { add(alias) } }
@@ -238,7 +238,7 @@ struct HostAliases {
         depth = max(depth, alias.path.utf8.count { $0 == UInt8(ascii: "/") })
     }
 
-    /// Returns the short forms of a path at a provider's `host`: `/oidc/corp/token` for `/token` at
+    /// Returns the daemon's paths that stand for a path at a provider's host: `/oidc/corp/token` for `/token` at
     /// `login.corp.example`.
     func shortPaths(of path: String, at host: String) -> [String] {
         guard let places = places[host] else { return [] }

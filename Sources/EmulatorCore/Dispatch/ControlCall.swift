@@ -171,7 +171,8 @@ package struct CallAnswer: Sendable {
         CallAnswer(200, about, types.map { .other(type: $0) })
     }
 
-    /// Returns the description of a refusal by a control API call, with the HTTP status and the error's code.
+    /// Returns the description of a control API call's error response: the HTTP status, the error's code, and its
+    /// meaning.
     package static func refusal(_ status: Int, _ code: String, _ about: String) -> CallAnswer {
         CallAnswer(status, about, codes: [code])
     }
@@ -310,7 +311,7 @@ extension Endpoint {
     /// Whether a client must be allowed to control the daemon before it may call the endpoint.
     var isGuarded: Bool { isControl || isManagement }
 
-    /// Returns the same endpoint with a handler that asks `refusal` first. If `refusal` returns a response, that is the
+    /// Returns a copy of the endpoint whose handler calls `refusal` first. If `refusal` returns a response, that is the
     /// answer, and the original handler doesn't run.
     func guarded(by refusal: @escaping ControlRefusal.Check) -> Endpoint {
         var guarded = self

@@ -65,7 +65,7 @@ extension Dispatcher {
     }
 
     /// Returns what the private mail relay of a provider, such as Apple, does with a mail. Returns `nil` when the
-    /// recipient's address belongs to no relay. `title` is the relay's name for people.
+    /// recipient's address belongs to no relay. `title` names the relay for display, such as "Apple's relay".
     package func relay(_ mail: MailInTransit) throws -> (title: String, verdict: RelayVerdict)? {
         for provider in providers(of: mail.world) {
             guard let verdict = try (provider as? any RelaysMail)?.relay(mail) else { continue }

@@ -31,8 +31,8 @@ extension Dispatcher {
         return response
     }
 
-    /// Names the headers `Understudy-…` in `Access-Control-Expose-Headers`. So a script of another origin that may read
-    /// the response may read these headers, too.
+    /// Names the headers `Understudy-…` in `Access-Control-Expose-Headers`, so that scripts of other origins that may
+    /// read the response may also read these headers.
     static func expose(in response: inout Response) {
         guard response.header("Access-Control-Allow-Origin") != nil else { return }
         let own = "\(Diagnosis.headerName), \(Evidence.headerName), \(Note.headerName), \(requestHeader)"

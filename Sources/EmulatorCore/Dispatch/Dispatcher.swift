@@ -43,8 +43,8 @@ package final class Dispatcher: Sendable {
         self.logger = logger
     }
 
-    /// Makes a dispatcher of requests that uses the providers of `played`, a seed (initial data) with its providers, in
-    /// every test world without a seed of its own.
+    /// Makes a dispatcher of requests. In every test world without a seed of its own, it uses the providers of the seed
+    /// `played`. A seed is the initial data of a test world.
     package init(
         _ played: PlayedSeed, worlds: WorldRegistry, scenarios: [ChosenScenario] = [],
         controlToken: ControlToken? = nil, logger: Logger
@@ -292,7 +292,8 @@ package final class Dispatcher: Sendable {
         return nil
     }
 
-    /// The methods whose requests change nothing, unless they issue a code or token.
+    /// The HTTP methods of requests that change nothing in a test world. Requests that issue a code or token are the
+    /// exception.
     private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS"]
 }
 
@@ -399,8 +400,8 @@ extension Dispatcher {
     /// provider at this host name.
     package func plays(_ host: String) -> Bool { endpoints.serves(host) }
 
-    /// Returns the provider's name for the endpoint that answers a request at a provider's host, and whether it is an
-    /// authorization endpoint. Returns `nil` if nothing is served at the address.
+    /// Returns the name of the provider whose endpoint answers a request with this method, host and path, and whether
+    /// the endpoint is an authorization endpoint. Returns `nil` if nothing is served at the address.
     package func endpoint(_ method: String, _ host: String, _ path: String) -> (provider: String?, authorizes: Bool)? {
         guard case .found(let entry, _) = endpoints.match(method, host: host, path: path) else { return nil }
         return (entry.provider?.name, entry.endpoint.traits?.authorizes ?? false)

@@ -41,11 +41,12 @@ struct EndpointTable: Sendable {
     /// Returns the page that answers a refused request for one of the daemon's own pages; `nil` where a refusal in JSON
     /// is right. Such requests aren't recorded, since they belong to no sign-in.
     let refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)?
-    /// The short addresses of providers' hosts at the daemon, by the beginning of their path, such as `/oidc/corp`.
+    /// The short addresses that stand for providers' hosts. The keys are the beginnings of the daemon's paths, such as
+    /// `/oidc/corp`.
     private var aliases: [String: HostAlias] = [:]
-    /// The greatest number of path segments with which a short address begins, such as 2 for `/oidc/corp`.
+    /// The greatest number of path segments in a short address, such as 2 for `/oidc/corp`.
     private var aliasDepth = 0
-    /// The short addresses of providers' hosts, found by the provider's host and path.
+    /// An index of the short addresses by the providers' hosts and paths for which they stand.
     private var hostAliases = HostAliases()
 
     /// Makes the table of endpoints. `own` are the endpoints that belong to no provider. An endpoint that controls the
@@ -106,8 +107,7 @@ struct EndpointTable: Sendable {
         return alias
     }
 
-    /// Returns the short paths at the daemon's own host name, such as `/oidc/corp/token`, that stand for a path at a
-    /// provider's host.
+    /// Returns the daemon's paths that stand for a path at a provider's host, such as `/oidc/corp/token`.
     func shortPaths(of path: String, at host: String?) -> [String] {
         guard let host else { return [] }
         return hostAliases.shortPaths(of: path, at: host)
@@ -135,9 +135,9 @@ struct EndpointTable: Sendable {
         return nil
     }
 
-    /// Returns the served path that may be meant by a path at which nothing is served; `nil` when none is similar. The
-    /// served path differs in one segment, in slashes or, at the daemon's own host name, in the spelling of the
-    /// provider's host.
+    /// Returns the served path that is probably meant by a path at which nothing is served; `nil` when no served path
+    /// is similar. Similar paths differ in one segment or in slashes. A path at the daemon's own host name is also
+    /// similar if only the spelling of the provider's host differs.
     func nearest(to path: String, at host: String?) -> String? {
         guard path.utf8.count <= EndpointTable.longestMisspelling else { return nil }
         if let near = nearest(to: path, in: router(of: host)) { return near }

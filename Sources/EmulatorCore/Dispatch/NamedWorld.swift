@@ -75,9 +75,10 @@ package struct NamedWorld: Sendable, Equatable {
         isBelowLocalhost = false
     }
 
-    /// Splits a request's path into the name of the test world and the rest: `/~w1/a` into `w1` and `/a`. Clients put
-    /// the path of an issuer or a resource behind a well-known path, so `/.well-known/openid-configuration/~w1/a` has
-    /// the world `w1` and the rest `/.well-known/openid-configuration/a`.
+    /// Splits a request's path into the name of the test world and the remaining path: `/~w1/a` into `w1` and `/a`.
+    /// Clients put the path of an issuer or a resource behind a well-known path, so
+    /// `/.well-known/openid-configuration/~w1/a` has the world `w1` and the remaining path
+    /// `/.well-known/openid-configuration/a`.
     private static func split(_ path: String) -> (world: String?, path: String) {
         let wellKnown = "/.well-known/"
         if path.hasPrefix(wellKnown), let place = path.firstRange(of: "/~") {
@@ -110,9 +111,9 @@ package struct NamedWorld: Sendable, Equatable {
 /// The source of the numbers in the IDs of recorded requests.
 ///
 /// If test worlds are only in memory, the daemon counts from 1. If they are kept in a store, a number must also be
-/// unique among all daemons that have used the store. It then consists of the time since 2026 in tenths of
-/// milliseconds, and the daemon's own number in four digits. A daemon that needs more than ten thousand numbers per
-/// second takes numbers of the near future.
+/// unique among all daemons that have used the store. Such a number consists of the time since 2026, in tenths of
+/// milliseconds, followed by the daemon's own number in four digits. If the daemon needs more than ten thousand numbers
+/// per second, it uses times that lie a little in the future.
 final class ExchangeNumbers: Sendable {
     /// The time 2026-01-01, from which numbers in the IDs of requests count, in microseconds since 1970.
     private static let beginning: Int64 = 1_767_225_600_000_000

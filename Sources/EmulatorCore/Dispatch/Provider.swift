@@ -190,8 +190,8 @@ package protocol TakesUnseeded: Provider {
 
 /// A provider that keeps directories of the users of apps, as Firebase does.
 package protocol HasUserDirectories: Provider {
-    /// Returns at most `limit` directories of an app's users. `cursor` comes from an earlier page; `nil` asks for the
-    /// first page.
+    /// Returns at most `limit` user directories, such as those of Firebase's projects. `cursor` comes from the previous
+    /// page of the list; `nil` asks for the first page.
     func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) throws -> UserDirectoryPage
     func userDirectory(_ id: String, in exchange: Exchange) throws -> (any UserDirectory)?
 }

@@ -3,8 +3,8 @@ import HTTPServer
 import Synchronization
 
 extension Reply {
-    /// Makes a reply by running `body`, on the calling thread for as long as `body` doesn't wait. `body` is cancelled
-    /// when nobody waits for its response any more.
+    /// Makes a reply by running `body`. Until `body` first waits for something, it runs on the calling thread. It is
+    /// cancelled when nobody waits for the reply any more.
     static func running(_ body: @escaping @Sendable () async -> Response) -> Reply {
         let pending = PendingResponse()
         let task = Task.atOnce(executorPreference: OperationExecutor.shared) { pending.settle(await body()) }
@@ -42,7 +42,7 @@ extension Task where Success == Void, Failure == Never {
     }
 }
 
-/// Runs tasks on threads of the Dispatch library after they have waited. Swift's own thread pool is small, and a
+/// Continues tasks, after they have waited, on threads of the Dispatch library. Swift's own thread pool is small, and a
 /// program that embeds the server may keep it busy with tasks that block.
 final class OperationExecutor: TaskExecutor {
     static let shared = OperationExecutor()

@@ -51,8 +51,8 @@ package struct SetUpPlace: Sendable {
 package struct SetUpGuide: Sendable {
     /// A step of a set-up guide, or the configuration of a library.
     package struct Step: Sendable {
-        /// The instruction of a set-up guide's step, in one or more sentences. For a library's configuration, this is
-        /// the library's name.
+        /// The instruction of a set-up guide's step, in one or more sentences. If the step shows the configuration of a
+        /// library, the text is only the library's name.
         package fileprivate(set) var text: String
         /// The text to copy in a step of a set-up guide, such as a command; `nil` for a step without such a text.
         package fileprivate(set) var code: String?
@@ -78,8 +78,9 @@ package struct SetUpGuide: Sendable {
     /// hosts and paths to which such clients send requests. Without a list, every request counts.
     package let isArrival: Arrival
 
-    /// Reads the set-up guides of a Markdown file. `arrivals` has a function for each guide's ID that recognizes
-    /// requests of the guide's clients. Without such a function, the guide's list of hosts and paths decides.
+    /// Reads the set-up guides of a Markdown file. `arrivals` contains functions that recognize requests of a guide's
+    /// clients. Their keys are the IDs of the guides. For a guide without such a function, requests are recognized by
+    /// the guide's list of hosts and paths.
     package static func read(
         _ text: StaticString, at place: SetUpPlace, _ values: [String: String?] = [:],
         arrivals: [String: Arrival] = [:]
@@ -217,7 +218,7 @@ package enum PersonalChoice: Sendable {
 
 /// Quotes texts as words of a POSIX shell's command line.
 package enum ShellWord {
-    /// Returns the text in single quotes, as one word of a shell's command.
+    /// Returns the text with single quotes around it, so that a shell reads it as one word.
     package static func quoted(_ text: String) -> String { "'\(inner(text))'" }
 
     /// Returns a text escaped so that it can stand between single quotes of a shell's command.

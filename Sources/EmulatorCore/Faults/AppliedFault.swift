@@ -77,8 +77,8 @@ extension Exchange {
         }
     }
 
-    /// The ID of the request that is being answered, if a fault makes this request issue an authorization code that
-    /// counts as used already; `nil` otherwise.
+    /// The ID of the request that is being answered, if a fault marks the authorization code of the response as used;
+    /// `nil` otherwise.
     package var spentBy: String? {
         guard let appliedFault, appliedFault.fault.effect.isCodeUsed else { return nil }
         appliedFault.use()
@@ -241,8 +241,8 @@ extension AppliedFault {
         return object
     }
 
-    /// Returns the JSON value with the members of each object reordered, if the fault asks for this. They are reversed,
-    /// and rotated by one place more in each further response.
+    /// Returns the JSON value. If the fault asks for it, the members of each object are in another order: reversed in
+    /// the fault's first response, and rotated by one more place in each further response.
     private func shuffled(_ value: JSONValue) -> JSONValue {
         guard fault.effect.shufflesMembers else { return value }
         switch value {

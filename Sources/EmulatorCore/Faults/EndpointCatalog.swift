@@ -2,8 +2,8 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The list of all endpoints to which faults (error responses, delays and the like) can apply. It checks whether a
-/// fault that a test requests is possible.
+/// All endpoints to which faults (error responses, delays and the like) can apply. A fault that a test requests is
+/// checked against them.
 package struct EndpointCatalog: Sendable {
     package final class Entry: Sendable {
         /// The host that an endpoint is served at, or a pattern of hosts; `nil` for the daemon's own address.
@@ -60,8 +60,8 @@ package struct EndpointCatalog: Sendable {
     }
 
     package let entries: [Entry]
-    /// The total length in bytes of all endpoints' paths that have parameters. Each path is compared byte by byte with
-    /// the path pattern of a fault.
+    /// The total length in bytes of all endpoints' path patterns. Each pattern is compared byte by byte with the path
+    /// pattern of a fault.
     private let patternBytes: Int
     /// The short addresses of all endpoints (paths without the provider's host, such as `/oidc/corp/token`), by the
     /// first segment, such as `oidc`.
@@ -265,8 +265,7 @@ package struct EndpointCatalog: Sendable {
         return segment == ".well-known" ? near.filter { $0 == path.text } : near
     }
 
-    /// Returns the endpoints, leaving out each endpoint at which exactly the same faults are possible as at an earlier
-    /// one.
+    /// Returns the first endpoint for each different set of possible faults.
     private static func different(_ entries: [Entry]) -> [Entry] {
         var known: Set<Int> = []
         return entries.filter { known.insert($0.effects).inserted }

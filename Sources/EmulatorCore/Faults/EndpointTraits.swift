@@ -64,14 +64,13 @@ package struct EndpointTraits: Sendable {
     /// Whether the endpoint's JSON response has a certificate for each key ID, so that clients read every member as a
     /// certificate.
     package var answersCertificates = false
-    /// A path whose faults apply to this endpoint, too, such as the path of a sign-in page if this endpoint is the
-    /// target of the page's form; `nil` if there is none.
+    /// The path of another endpoint whose faults apply to this endpoint, too; `nil` if there is none. For example, a
+    /// sign-in page's faults also apply to the target of its form.
     package var partOf: String?
 
     package static let api = EndpointTraits()
     package static let page = EndpointTraits(answersJSON: false)
-    /// Returns the faults that are possible at an HTML page through which a client gets tokens signed with keys of
-    /// `owner`.
+    /// Returns the possible faults of an HTML page. `owner` has the keys that sign the tokens of a sign-in at the page.
     package static func page(mints owner: KeyOwner) -> EndpointTraits {
         EndpointTraits(mints: owner, answersJSON: false)
     }

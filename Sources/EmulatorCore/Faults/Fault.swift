@@ -104,7 +104,7 @@ extension Fault: Codable {
 }
 
 extension Fault {
-    /// Returns a number of requests from a fault's JSON, limited so that counting can't overflow.
+    /// Reads one of the counts of requests in a fault's JSON, limited so that counting can't overflow.
     private static func count(_ value: JSONValue?) -> Int {
         value?.integer.map { Int(clamping: min(max($0, 0), 1 << 53)) } ?? 0
     }

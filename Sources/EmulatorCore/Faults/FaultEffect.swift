@@ -93,7 +93,7 @@ package struct FaultEffect: SchemaObject {
         rotation = FaultEffect.choice(
             fields.optional(
                 "rotateKeys", .either(.boolean, .choice(Rotation.self)),
-                "Sign with a new key from now on; keep publishing the last two old keys (`true`), or drop all old keys."
+                "Sign with a new key. true or \"keep\": the last two old keys stay published. \"drop\": none does."
             ),
             whenTrue: .keep)
         keySet = fields.optional(

@@ -9,8 +9,8 @@ package struct FaultMatch: SchemaObject {
     package let path: Glob?
     package let method: String?
     package let client: String?
-    /// The provider or issuer with whose keys an endpoint must sign tokens for the fault to apply; `nil` if the fault
-    /// applies to all endpoints.
+    /// The provider or issuer whose keys an endpoint uses to sign tokens. The fault applies only to such endpoints.
+    /// With `nil`, it applies to all endpoints.
     package let tokensOf: String?
     /// The fields of a request's query, form or JSON body, with the values that they must have for the fault to apply.
     package let fields: [(name: String, value: String)]
@@ -28,7 +28,7 @@ package struct FaultMatch: SchemaObject {
             .map { Glob($0.lowercased()) }
         path = fields.optional(
             "path", .text(FaultMatch.path),
-            "The path at `host`, or without `host` a path such as \"/oidc/corp/token\"; \"*\" stands for any characters."
+            "The path. For a short address, such as \"/oidc/corp/token\", omit `host`. \"*\" stands for any characters."
         ).map { Glob($0) }
         method = fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased()
         client = fields.optional("client", .text(.nonEmpty), "The client ID, or the Firebase project.")
@@ -40,13 +40,14 @@ package struct FaultMatch: SchemaObject {
                 "fields", .map(of: .text(.any)), "Fields of the query, form or JSON body, such as \"grant_type\".")
             ?? []
         smtp = fields.optional(
-            "smtp", .choice(SMTPStep.self), "Match mail, not requests: the SMTP command, or the end of a message.")
+            "smtp", .choice(SMTPStep.self), "Match an SMTP step, not HTTP: a command, or \"MESSAGE\" for a whole mail.")
         from = fields.optional(
             "from", .text(FaultMatch.address),
-            "With \"smtp\": the mail's envelope sender; \"*\" stands for any characters."
+            "If `smtp` is given: the mail's envelope sender; \"*\" stands for any characters."
         ).map { Glob($0.lowercased()) }
         to = fields.optional(
-            "to", .text(FaultMatch.address), "With \"smtp\": a recipient of the mail; \"*\" stands for any characters."
+            "to", .text(FaultMatch.address),
+            "If `smtp` is given: a recipient of the mail; \"*\" stands for any characters."
         ).map { Glob($0.lowercased()) }
     }
 
@@ -72,7 +73,7 @@ package struct FaultMatch: SchemaObject {
         !$0.isEmpty && $0.utf8.count <= 253 && TextRule.hasFewStars($0)
     }
 
-    /// Returns whether the fault can apply to endpoints at the host `known`. This may be a pattern such as
+    /// Returns whether the fault can apply to endpoints at the host `known`, which may be a pattern such as
     /// `*.firebaseapp.com`, or `nil` for the daemon's own address.
     package func takes(host known: Glob?) -> Bool {
         guard let host else { return true }

@@ -34,18 +34,19 @@ package struct FolderUpdate {
     private let isReplaced: (String) -> Bool
     /// The file mode of the folder that is replaced; `nil` when the folder doesn't exist yet.
     private let mode: mode_t?
-    /// The temporary folder in which the new contents are written.
+    /// The temporary folder in which the new files are written before they replace the old ones.
     private let holder: String
 
     private var place: String { "\(directory)/\(folder)" }
     private var draft: String { "\(holder)/\(folder)" }
 
-    /// Prepares the update of a folder and of the file that describes it. Nothing is changed yet.
+    /// Prepares the update of a folder and of the file that describes the folder. Nothing is changed yet.
     ///
     /// - Parameters:
     ///   - folder: The folder's name in the directory.
-    ///   - note: The name of the file in the same directory that describes the folder.
-    ///   - isReplaced: A function that returns whether the update may delete the file of this name in the folder.
+    ///   - note: The name of the file, also in the directory, that describes the folder.
+    ///   - isReplaced: A function that gets the name of a file in the folder, and returns whether the update may delete
+    ///     this file.
     ///
     /// - Throws: A failure if something is in the way, such as a file in the folder's place.
     package init(
@@ -90,8 +91,8 @@ package struct FolderUpdate {
         try removeDraft()
     }
 
-    /// Finishes the replacement of the old folder by the new one. Moves files of other programs into the new folder,
-    /// and moves the file that describes the folder into place. Undoes everything if this fails.
+    /// Moves the files of other programs from the old folder into the new one, and replaces the file that describes the
+    /// folder. If this fails, restores the old folder.
     private func complete() throws(File.Failure) {
         var kept: [String] = []
         do throws(File.Failure) {

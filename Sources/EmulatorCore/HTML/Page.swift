@@ -36,8 +36,8 @@ package enum Page {
 
     // MARK: - Refusals
 
-    /// The placeholders in an HTML page for the inspector's address and the request's ID, which aren't known when the
-    /// page is made.
+    /// Two placeholders in HTML pages, which are replaced by the inspector's address and the request's ID when a page
+    /// is sent.
     private static let (inspectorMark, requestMark) = ("understudy-inspector:", "understudy-request")
 
     /// Returns the part of an error page that explains why a request was refused, with a link to the request in the

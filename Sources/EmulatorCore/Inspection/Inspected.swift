@@ -22,7 +22,8 @@ package struct InspectedSection: Sendable {
         self.more = max(0, more)
     }
 
-    /// The largest number of items of a section, and of tokens of an item, that an inspector page lists.
+    /// The largest number of items that an inspector page lists in a section. The same limit applies to the tokens of
+    /// an item.
     package static let limit = 20
 }
 
@@ -224,9 +225,9 @@ extension World {
     }
 }
 
-/// A text to search for in other texts, byte by byte in UTF-8. A search takes time in proportion to the sum of both
-/// lengths, by the algorithm of Knuth, Morris and Pratt; `String.contains` takes time in proportion to their product if
-/// one isn't ASCII.
+/// A text to search for in other texts, byte by byte in UTF-8. By the algorithm of Knuth, Morris and Pratt, a search
+/// takes time in proportion to the sum of both texts' lengths. `String.contains` takes time in proportion to the
+/// product of the lengths if a text has characters beyond ASCII.
 package struct TextSearch: Sendable {
     private let wanted: [UInt8]
     /// The table of the algorithm of Knuth, Morris and Pratt: for each index `i`, the length of the longest proper

@@ -125,7 +125,7 @@ private struct AddressReader {
         return (text + EncodedWords.decode(run)).withoutEndlessMarks
     }
 
-    /// Takes the rest of a quoted text whose opening quotation mark was taken already.
+    /// Takes a quoted text up to its closing quotation mark. The opening one was taken already.
     private mutating func quoted() -> [UInt8] {
         var content: [UInt8] = []
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
@@ -138,7 +138,7 @@ private struct AddressReader {
         return content
     }
 
-    /// Takes the rest of a comment whose opening bracket was taken already.
+    /// Takes a comment up to its closing bracket. The opening one was taken already.
     private mutating func closed(by end: UInt8, nesting begin: UInt8) -> [UInt8] {
         var content: [UInt8] = []
         var depth = 1

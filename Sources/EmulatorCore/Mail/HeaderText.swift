@@ -64,7 +64,8 @@ extension Mailbox {
     ]
 
     /// Returns the e-mail address for a header field. The part before the `@` is in quotes if its characters need them.
-    /// Unicode scalars are compared, because a `Character` may join a quotation mark with a combining mark.
+    /// The function looks for these characters among the Unicode scalars, because a `Character` may join a quotation
+    /// mark with a combining mark.
     private static func headerAddress(_ address: String) -> String {
         let scalars = HeaderText.withoutControls(address).unicodeScalars
         guard let mark = scalars.lastIndex(of: "@") else {
@@ -104,9 +105,9 @@ extension Instant {
 
 /// Replaces header fields of a mail and leaves the mail's body unchanged, byte for byte.
 package enum HeaderRewriting {
-    /// Returns the mail with `fields`, whose values aren't encoded yet, in place of its header fields of the same
-    /// names. Each of `fields` stands where the mail's first field of its name stood, or at the end of the header if
-    /// there was none.
+    /// Returns the mail with its header fields replaced by those of `fields` that have the same names. The values in
+    /// `fields` aren't encoded yet. A new field stands where the mail's first field of this name stood, or at the end
+    /// of the header if the mail had no such field.
     package static func replace(_ raw: [UInt8], with fields: [InboxMessage.HeaderField]) -> [UInt8] {
         guard !fields.isEmpty else { return raw }
         var output: [UInt8] = []

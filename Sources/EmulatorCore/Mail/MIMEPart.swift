@@ -162,8 +162,8 @@ private struct DividedValue {
     private var pieces: [(place: Int, bytes: [UInt8])] = []
     private var charset = ""
 
-    /// Adds a piece of a divided parameter value, such as `utf-8'en'%E2%82%AC%20rates`. Pieces after the first don't
-    /// name a character set.
+    /// Adds one piece to a parameter value that is divided into pieces. Only the first piece names a character set,
+    /// such as `utf-8'en'%E2%82%AC%20rates`.
     mutating func add(_ content: String, at place: Int, isEncoded: Bool) {
         guard isEncoded else { return pieces.append((place, Array(content.utf8))) }
         let parts = content.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)

@@ -29,7 +29,7 @@ enum MailCodes {
         line.contains { (0x30...0x39).contains($0) || $0 == 0x2D }
     }
 
-    /// Finds the nearest line with words above a given line. Each line is read at most once.
+    /// Looks above a line of a mail for the nearest line that has words. Each line is read at most once.
     private struct WordsBefore {
         private let lines: [Substring.UTF8View.SubSequence]
         private var known = 0
@@ -37,8 +37,8 @@ enum MailCodes {
 
         init(_ lines: [Substring.UTF8View.SubSequence]) { self.lines = lines }
 
-        /// Returns whether the nearest line with words above the line `place` has a word such as "code". Call this for
-        /// each line, in the order of the lines.
+        /// Looks above the line with the index `place` for the nearest line that has words, and returns whether the
+        /// line that it finds has a word such as "code". Call this with ascending indexes.
         mutating func announce(_ place: Int) -> Bool {
             for other in (known..<place).reversed() {
                 let line = Line(lines[other])
@@ -60,7 +60,8 @@ enum MailCodes {
             "code", "codes", "passcode", "pin", "otp", "tan", "código", "codigo", "codice", "kode", "kód", "kod", "код",
             "コード", "验证码", "驗證碼", "코드", "인증번호",
         ]
-        /// Words for "code" or "password" that are also found within longer words, and in languages without spaces.
+        /// Texts for "code" or "password" that count anywhere in a word. A word may be compound or, in a language
+        /// without spaces, a whole sentence.
         private static let parts = ["code", "码", "碼", "コード", "코드", "인증번호", "passwor", "passwort", "kennwort"]
 
         init(_ bytes: Substring.UTF8View.SubSequence) {

@@ -26,8 +26,7 @@ package struct ReceivedContent: Sendable {
     /// The bytes of a mail, with CR LF at the ends of lines.
     package let raw: [UInt8]
     package let read: ReadMail
-    /// The mail's subject, which is stored with the inbox message of each recipient. It is found once for all
-    /// recipients.
+    /// The mail's subject, as it is stored with the inbox message of each recipient.
     package let subject: String?
     package let links: [String]
     package let codes: [String]
@@ -135,7 +134,7 @@ package struct SubmittedMail: Sendable {
     package let messages: [InboxMessage]
     /// The recipients who don't get the submitted mail, each with the reason.
     package let refusals: [(recipient: String, refusal: MailRefusal)]
-    /// The time by which the reply to the mail's sender is delayed.
+    /// The length of time by which the SMTP reply to the mail is delayed.
     package var delay = TimeSpan.zero
 
     package init(_ messages: [InboxMessage], refusals: [(recipient: String, refusal: MailRefusal)] = []) {

@@ -17,8 +17,8 @@ extension InboxMessage {
         }
     }
 
-    /// The decoded header fields of a mail that the daemon itself writes, as mail programs show them; empty for a text
-    /// message. For the header fields of any mail, see `content`.
+    /// The decoded header fields of a mail that the daemon itself writes, as mail programs show them; empty if the
+    /// message is an SMS. For the header fields of received mails, too, see `content`.
     package var headers: [HeaderField] {
         guard message.kind == .mail else { return [] }
         if let fields = message.fields {
@@ -48,7 +48,7 @@ extension InboxMessage {
     /// The mail's Message-ID, made from the message's number in the inbox and its time.
     private var messageID: String { "<\(number).\(time.milliseconds)@\(message.from.domain ?? "localhost")>" }
 
-    /// The mail's bytes in the Internet Message Format, before any changes by a relay; empty for a text message.
+    /// The mail's bytes in the Internet Message Format, before any changes by a relay; empty if the message is an SMS.
     package var raw: [UInt8] {
         guard message.kind == .mail else { return [] }
         if let received = message.received { return received.raw }

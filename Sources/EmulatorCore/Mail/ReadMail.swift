@@ -34,9 +34,9 @@ package struct ReadMail: Sendable {
     package let replyTo: [Mailbox]
     package let to: [Mailbox]
     package let cc: [Mailbox]
-    /// The content of the mail's first part of plain text, with line feeds at the ends of lines.
+    /// The content of the mail's first MIME part that is plain text, with line feeds at the ends of lines.
     package private(set) var text: String?
-    /// The content of the mail's first part of HTML.
+    /// The content of the mail's first MIME part that is HTML.
     package private(set) var html: String?
     package private(set) var attachments: [Attachment] = []
     /// Remarks for the mail's reader about how the mail is shown, for example that parts of it were left out.
@@ -193,7 +193,7 @@ package final class ReadMails: Sendable {
     private struct State {
         var entries: [Key: Entry] = [:]
         var size = 0
-        /// A counter of all uses of cached mails, by which the least recently used one is found.
+        /// A counter of all uses of cached mails, by which the least recently used mail is found.
         var uses = 0
     }
 

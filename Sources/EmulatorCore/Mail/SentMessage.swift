@@ -217,8 +217,8 @@ package final class MailBudget: Sendable {
 
     package var bytes: Int { held.load(ordering: .relaxed) }
 
-    /// The largest number of bytes that an inbox may have when it gets a message. It is much smaller while all inboxes
-    /// together exceed `limit`.
+    /// The largest number of bytes that an inbox may have after a message is added. This number is much smaller while
+    /// all inboxes together have more than `limit` bytes.
     fileprivate var limitOfInbox: Int { bytes > limit ? MailBudget.leastOfInbox : Inbox.sizeLimit }
 
     /// The number of bytes that an inbox keeps even if all inboxes together have too many bytes.

@@ -14,7 +14,7 @@ package struct OutgoingMessage: Sendable {
     package let url: String
     package let contentType: String
     package let body: [UInt8]
-    /// The largest number of bytes that are read of the response of the client's server.
+    /// The largest number of bytes that the daemon reads of the response, including the response's header.
     let limit: Int
     /// Whether the daemon verifies the TLS certificate of the client's server.
     let isVerified: Bool

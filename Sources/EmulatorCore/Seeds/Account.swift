@@ -150,7 +150,7 @@ extension Account: Codable {
         guard let types = known as? [any AccountProfile.Type] else {
             let context = DecodingError.Context(
                 codingPath: decoder.codingPath,
-                debugDescription: "the account can't be decoded: the decoder's userInfo lacks the types of profiles")
+                debugDescription: "the account can't be decoded: set accountProfiles in the decoder's userInfo")
             throw DecodingError.dataCorrupted(context)
         }
         id = try container.decode(String.self, forKey: Member("id"))
@@ -195,7 +195,7 @@ extension CodingUserInfoKey {
 package protocol AccountProfile: Codable, Equatable, Sendable {
     /// The name of the account's member that contains the profile, which is the provider's name.
     static var name: String { get }
-    /// A sentence about a provider's profile of a person, for the reference of seed files.
+    /// A sentence that describes the provider's profile of a person in the documentation of seed files.
     static var about: String { get }
     /// The identifiers by which the provider knows the person and the person's groups. Each has a kind, a colon, and
     /// the provider's own identifier, such as `example.login:ada`.

@@ -52,10 +52,10 @@ package struct Change: Sendable {
     /// The reason why the dates of the provider's change are uncertain; `nil` if they are published.
     package let caveat: String?
 
-    /// Makes a change in a provider's behaviour.
+    /// Declares a behaviour that a provider has only in certain periods.
     ///
-    /// - Parameter periods: The periods in which the behaviour is in force, with dates such as `("2026-04-09",
-    ///   "2026-04-11")`. A date that is `nil` means no bound.
+    /// - Parameter periods: The first day of each period and the day of its end, such as `("2026-04-09",
+    ///   "2026-04-11")`. A period with `nil` in place of a day has no such bound.
     package init(
         _ name: String, _ periods: (from: String?, until: String?)..., summary: String, caveat: String? = nil,
         evidence: String
@@ -84,8 +84,7 @@ extension Seed {
     /// seed names none, from the daemon's settings. By default, it is the latest date that this version knows.
     package var day: Day { asOf ?? daemonDay }
 
-    /// Returns whether the provider's behaviour `change` is in force on the date whose behaviour the test world
-    /// imitates.
+    /// Returns whether a test world with this seed imitates the provider's behaviour that `change` declares.
     package func plays(_ change: Change) -> Bool { change.isInForce(on: day) }
 }
 

@@ -23,8 +23,8 @@ struct KeyFiles {
         LocatedJSON(visit(json, in: nil) ?? json.value, at: json.location)
     }
 
-    /// Returns the part `json` of a seed file with the texts of keys in place of file names; `nil` when nothing has to
-    /// be replaced. `list` is the name of the list that has `json` as an element.
+    /// Returns `json`, a value in a seed file, with each name of a key file replaced by the file's text; `nil` when
+    /// nothing has to be replaced. If `json` is an element of a list, `list` is the list's name.
     private mutating func visit(_ json: LocatedJSON, in list: String?, of member: String? = nil) -> JSONValue? {
         switch json.value {
         case .array(var items):

@@ -139,9 +139,10 @@ struct SeedContents: Sendable {
 package protocol SeedSection: SchemaObject {
     /// The name of the seed's section, which is the provider's name.
     static var name: String { get }
-    /// A sentence about the provider's section, for the reference of seed files.
+    /// A sentence that describes the provider's section in the documentation of seed files.
     static var about: String { get }
-    /// The signing keys in the seed's section, for each issuer whose tokens they sign. Empty if there are none.
+    /// The signing keys in the provider's section of the seed, grouped by the issuer that signs with them. Empty if the
+    /// provider signs no tokens.
     var keys: [SeededKeys] { get }
     /// The clients that the seed's section registers, for lists and searches.
     var seededClients: [SeededClient] { get }

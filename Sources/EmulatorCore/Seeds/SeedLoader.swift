@@ -94,7 +94,8 @@ package struct SeedSource: Sendable {
         namesFiles = false
     }
 
-    /// Returns a copy of the seed file that reads each file to which it refers only once.
+    /// Returns a copy of the seed file that keeps the contents of the files to which it refers. Each of these files is
+    /// read only once.
     func keepingFiles() -> SeedSource {
         guard namesFiles else { return self }
         let kept = KeptFiles()

@@ -10,7 +10,7 @@ package struct SeedReferences {
     /// The private and public keys in the seed, by their PEM text.
     let keys: [String: Key]
     package private(set) var issues: [Issue] = []
-    /// The host names and path segments that a seed can't use. They are collected when a seed first names hosts.
+    /// The host names and path segments that a seed can't use.
     private(set) lazy var reserved = format.reservedNames
     private let format: SeedFormat
 

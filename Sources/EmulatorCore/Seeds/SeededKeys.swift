@@ -38,8 +38,7 @@ package struct SigningKey: Sendable, Equatable {
     package let id: String
     /// The private key that signs tokens, as PEM text.
     package let privateKey: String
-    /// The algorithm with which the key signs; `nil` for the first of its owner's algorithms for which the key is
-    /// suitable.
+    /// The algorithm with which the key signs. `nil` means the owner's first algorithm for which the key is suitable.
     package let algorithm: Algorithm?
 }
 

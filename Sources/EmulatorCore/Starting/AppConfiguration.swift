@@ -72,7 +72,8 @@ package struct AppConfiguration: Sendable {
         }
     }
 
-    /// Merges several configuration files of an app. If several have the same name, the first file's value is used.
+    /// Merges several configuration files of an app. If several files have a value of the same name, the first file's
+    /// value is used.
     package init(merging files: [AppConfiguration]) {
         name = files.isEmpty ? nil : files.compactMap(\.name).joined(separator: ", ")
         values = files.reduce(into: [:]) { all, file in

@@ -3,8 +3,7 @@ import JSON
 
 /// A provider that can write its section of the seed that `understudy seed init` makes for an app.
 package protocol StartsSeeds: Provider {
-    /// Returns the kind of the provider's values that were found in an app's configuration: none, a client, or a
-    /// project.
+    /// Returns whether an app's configuration has nothing of this provider, a client, or a project.
     static func trace(in app: AppConfiguration) -> AppTrace
 
     /// Adds the provider's section to the seed for an app. The section has the clients in the app's configuration
@@ -12,12 +11,12 @@ package protocol StartsSeeds: Provider {
     static func begin(_ start: inout StartingSeed) throws(KeyError)
 }
 
-/// The kind of a provider's values that were found in an app's configuration.
+/// The values of a provider that were found in an app's configuration: none, a client, or a project.
 package enum AppTrace: Sendable {
     case nothing
     case client
-    /// The app has a project, as at Firebase, whose users may sign in at any provider. Providers send the users back to
-    /// `redirectURIs`.
+    /// The app has a project (at Firebase, for example), whose users may sign in at any provider. Providers send the
+    /// users back to `redirectURIs`.
     case project(redirectURIs: [String])
 }
 
@@ -42,7 +41,7 @@ package struct StartingSeed: Sendable {
 
     package let app: AppConfiguration
     /// The redirect URIs that web clients in the seed may use: usual addresses of web frameworks on this machine, and
-    /// the redirect URIs of the app's projects, as at Firebase.
+    /// the redirect URIs of the app's projects (at Firebase, for example).
     package let redirectURIs: [String]
     /// The contents of the file `seed.json`.
     package private(set) var seed: JSONObject
@@ -72,9 +71,9 @@ package struct StartingSeed: Sendable {
         ]
     }
 
-    /// Returns whether the seed for an app gets a section for the provider. It does if there is no configuration of an
-    /// app, or if the configuration has the provider's client or a project of any provider. If `ifNamed` is true, a
-    /// project of another provider doesn't count.
+    /// Returns whether the seed for an app gets the provider's section. This is true if there is no configuration of an
+    /// app, or if the configuration has the provider's client or any project. If `ifNamed` is true, only a project at
+    /// this provider counts.
     package func includes(_ section: String, ifNamed: Bool = false) -> Bool {
         guard app.isGiven else { return true }
         return traces.contains { name, trace in

@@ -37,10 +37,10 @@ package final class KeyGenerator: Sendable {
     }
 
     private struct Stock {
-        /// The keys of one algorithm by their kind. While further keys of a kind are being made, its list is
-        /// incomplete. Keys of the kind `fresh` aren't kept.
+        /// The keys of one algorithm, in a list for each kind. The list is incomplete while keys of that kind are being
+        /// made. Keys of the kind `fresh` aren't kept.
         var keys: [Kind: [NamedKey]] = [:]
-        /// Whether the keys of any owner take turns in signing.
+        /// Whether at least one owner's keys take turns in signing.
         var takesTurns = false
         var waitingForInitial: [(turns: Bool, done: @Sendable (StoreFailure?) -> Void)] = []
         var waitingForUnpublished: [@Sendable () -> Void] = []
@@ -81,16 +81,16 @@ package final class KeyGenerator: Sendable {
             return waiting.filter { initial(turns: $0.turns) != nil }.map { waiting in { waiting.done(nil) } }
         }
 
-        /// Ends all waiting for keys, and returns callbacks that tell this to the callers. Callers that wait for the
-        /// first keys of test worlds get `failure`.
+        /// Removes all callers that wait for keys, and returns their callbacks. Callers that wait for the first keys of
+        /// test worlds get `failure`; the others get no key.
         mutating func refuse(_ failure: StoreFailure) -> [@Sendable () -> Void] {
             let waiting = waitingForInitial
             waitingForInitial = []
             return waiting.map { waiting in { waiting.done(failure) } } + giveUp()
         }
 
-        /// Ends the waiting for all keys except the first keys of test worlds, and returns callbacks that tell this to
-        /// the callers.
+        /// Removes the callers that wait for any keys but the first keys of test worlds, and returns their callbacks.
+        /// The callers get no key.
         mutating func giveUp() -> [@Sendable () -> Void] {
             let fresh = waitingForFresh
             defer {
@@ -184,8 +184,8 @@ package final class KeyGenerator: Sendable {
         state.withLock { $0.stocks[algorithm]?.keys[.unpublished]?.first }
     }
 
-    /// Returns the key that is never published, even if another daemon that shares the store made it; `nil` when there
-    /// is none yet. This may wait for the store.
+    /// Returns the key that is never published, or `nil` when it hasn't been made yet. Another daemon that shares the
+    /// store may have made it. Therefore, this may wait for the store.
     func knownUnpublished(_ algorithm: Algorithm) throws(StoreFailure) -> NamedKey? {
         if let key = unpublished(algorithm) { return key }
         guard let texts, let key = try texts.keys(Kind.unpublished.name(algorithm) ?? "")?.first else { return nil }
@@ -193,7 +193,7 @@ package final class KeyGenerator: Sendable {
         return key
     }
 
-    /// Calls `done` once there is a key that is never published: at once if there is one already.
+    /// Calls `done` when there is a key that is never published; immediately if there is one already.
     func whenUnpublishedIsReady(_ algorithm: Algorithm, _ done: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard !state[algorithm].has(.unpublished) else { return true }

@@ -7,7 +7,7 @@ import Worlds
 /// publishes only its own keys.
 package struct KeyRings: Sendable {
     private let rings: [KeyOwner: KeyRing]
-    /// The key ring of every owner (a provider or issuer) that has no key ring of its own.
+    /// The key ring that all owners (providers or issuers) without a key ring in `rings` share.
     private let others: KeyRing
 
     /// Returns the signing keys that the seed (initial data) sets for each owner, together with the same keys parsed.
@@ -82,8 +82,8 @@ package struct KeyRing: Sendable {
     /// caller asks for another algorithm.
     private let sequences: [KeySequence]
 
-    /// Makes the signing keys of one owner. For an algorithm without a key in `keys`, all owners share the generator's
-    /// keys.
+    /// Makes the signing keys of one owner. An algorithm without a key in `keys` gets keys of `generator`, which all
+    /// owners share.
     init(
         _ keys: [KeyGenerator.NamedKey], algorithms: [Algorithm], rotation: TimeSpan?, generator: KeyGenerator,
         of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -152,9 +152,9 @@ package struct KeyRing: Sendable {
         sequence(algorithm)?.signing(at: time)
     }
 
-    /// Publishes a new key of each algorithm, which signs from now on. At most three keys of an algorithm stay
-    /// published; if `dropping` is true, only the new one does. Returns the IDs of the new keys, or `nil` when a key
-    /// can't be made or too many rotations wait for one.
+    /// Publishes a new signing key for each algorithm. At most three keys of an algorithm stay published; if `dropping`
+    /// is true, only the new key stays published. Returns the new keys' IDs, or `nil` when a key can't be made or too
+    /// many rotations wait for new keys.
     package func rotate(dropping: Bool = false) async throws(StoreFailure) -> [String]? {
         var made: [String] = []
         for sequence in sequences {
@@ -171,7 +171,7 @@ package struct KeyRing: Sendable {
     /// It is made when a caller waits for it by `whenUnpublishedIsReady`.
     func unpublished(_ algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? { sequence(algorithm)?.unpublished }
 
-    /// Calls `done` once each algorithm has a key that is never published: at once if all have one already.
+    /// Calls `done` when each algorithm has a key that is never published, or when such a key can't be made.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) {
         guard let missing = sequences.first(where: { $0.unpublished == nil }) else { return done() }
         missing.whenUnpublishedIsReady { isMade in isMade ? whenUnpublishedIsReady(done) : done() }
@@ -203,8 +203,9 @@ extension KeyRing {
         ["keys": .array(keys.map { $0.key.jwk(keyID: $0.id, algorithm: $0.algorithm) })]
     }
 
-    /// Returns a token with `claims`, signed with the key that signs at `time`, or by HMAC with the client's `secret`.
-    /// Without a `type`, the header has only Apple's members `kid` and `alg`.
+    /// Returns a token with `claims`. It is signed with the owner's key whose turn it is at `time` or, if `algorithm`
+    /// is HS256, with the client's `secret`. If `type` is `nil`, the header has only `kid` and `alg`, as in Apple's
+    /// tokens.
     package func mint(
         _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil, secret: String? = nil
     ) throws(KeyError) -> String {

@@ -61,7 +61,8 @@ final class KeySequence: Sendable {
     /// Returns the identifier of the table row that contains an owner's rotated signing keys for an algorithm.
     static func row(of owner: KeyOwner, _ algorithm: Algorithm) -> String { "\(owner.name) \(algorithm.rawValue)" }
 
-    /// Reads the rotated keys from the store, unless the keys in memory are the same.
+    /// Returns the rotated keys in the store; `nil` if it has none. The keys are parsed only if their IDs differ from
+    /// those of the keys in memory.
     @discardableResult
     private func readAgain(_ kept: Kept) -> Rotated? {
         guard let row = kept.store.read({ $0.find(StoredKeys.self, kept.key) }) else { return nil }
@@ -97,8 +98,8 @@ final class KeySequence: Sendable {
 
     var published: [KeyGenerator.NamedKey] { current?.published ?? initial }
 
-    /// The keys that were published earlier but aren't any more: keys with which the test world began, and keys from
-    /// before the last rotation.
+    /// The keys that the test world doesn't publish any more, but published at its beginning or just before the last
+    /// rotation.
     var withdrawn: [KeyGenerator.NamedKey] {
         let rotated = current
         let published = Set((rotated?.published ?? initial).map(\.id))
@@ -171,8 +172,8 @@ final class KeySequence: Sendable {
 
     var unpublished: KeyGenerator.NamedKey? { generator.unpublished(algorithm) }
 
-    /// Returns the key that is never published, even if another daemon that shares the store made it; `nil` when there
-    /// is none yet. This may wait for the store.
+    /// Returns the key that is never published, or `nil` when it hasn't been made yet. Another daemon that shares the
+    /// store may have made it. Therefore, this may wait for the store.
     func knownUnpublished() throws(StoreFailure) -> KeyGenerator.NamedKey? { try generator.knownUnpublished(algorithm) }
 
     /// Calls `done` with `true` once there is a key that is never published, or with `false` when none can be made.

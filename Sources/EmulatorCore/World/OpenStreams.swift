@@ -2,8 +2,8 @@ import Dispatch
 import HTTPServer
 import Synchronization
 
-/// The open event streams of a test world, and the requests that wait for an event in it. They end when the world is
-/// removed. Clients that then repeat the request get to a new world of the same name.
+/// The open event streams of a test world, and the requests that wait for an event in the world. All of them end when
+/// the world is removed. A client that then repeats its request gets a new world of the same name.
 package final class OpenStreams: Sendable {
     private struct Entry {
         weak var stream: EventStream?
@@ -11,7 +11,7 @@ package final class OpenStreams: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// The number of kept event streams at which those that are closed are removed.
+        /// The number of event streams that are kept before the closed ones are removed.
         var limit = 16
         /// The functions that end the waiting requests. Each request has a number.
         var waiting: [Int: @Sendable () -> Void] = [:]

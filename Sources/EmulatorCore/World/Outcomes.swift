@@ -39,7 +39,7 @@ package struct Outcome: Codable, Sendable, Equatable {
         }
     }
 
-    /// The ID of a sign-in result that a test has set in advance; empty until the result is queued.
+    /// The ID that a sign-in result gets when a test sets it in advance; empty before that.
     package private(set) var id: String
     package let provider: String
     /// The ID of the client to whose sign-ins the result applies; `nil` for every client.

@@ -55,9 +55,10 @@ final class OwnSeed: Sendable {
 }
 
 extension WorldRegistry {
-    /// Gives a test world a seed (initial data) of its own. Without `addition`, the world begins anew. With `addition`,
-    /// which the seed already includes, the world keeps its data and gets what was added. Returns `false`, and changes
-    /// nothing, when the world has been removed or its seed has been replaced meanwhile.
+    /// Gives a test world the seed (initial data) `played`, which only this world uses. If `addition` is `nil`, the
+    /// world begins anew. Otherwise, `played` must include `addition`, and the world keeps its data and gets the data
+    /// of `addition`. Returns `false`, and changes nothing, when the world has been removed or its seed has been
+    /// replaced meanwhile.
     package func give(
         _ played: PlayedSeed, _ lease: SeedBudget.Lease, to world: World, adding addition: LocatedJSON? = nil
     ) throws(StoreFailure) -> Bool {

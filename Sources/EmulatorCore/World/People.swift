@@ -21,7 +21,8 @@ extension Account: Row {
         Set(account.searchNames.map { $0.lowercased() }).map { "\($0)\u{0}\(account.id)" }
     }
 
-    /// Returns the search text of the account that begins with `prefix`, or the first such text in alphabetical order.
+    /// Returns that search text of the account which begins with `prefix`. If several do, returns the first of them in
+    /// alphabetical order.
     fileprivate static func firstName(of account: Account, beginningWith prefix: String) -> String? {
         names.texts(account).filter { $0.hasPrefix(prefix) }.min()
     }

@@ -14,7 +14,8 @@ final class Preparation: Sendable {
     /// Notes that the test world was made or reset, so that its start scenarios must be run.
     func begin() { state.withLock { $0 = .due } }
 
-    /// Notes that the test world was reset, so that its start scenarios must be run, unless they are being run already.
+    /// Notes that the test world was reset and its start scenarios must be run. Does nothing if they are being run
+    /// already.
     func beginAgain() {
         state.withLock { state in
             if case .done = state { state = .due }

@@ -84,7 +84,7 @@ package final class WorldPorts: Sendable {
         return opened.port
     }
 
-    /// Closes the ports that were opened for as long as the daemon runs. No further ports can be opened.
+    /// Closes the permanent ports of test worlds when the daemon ends. After this, no port can be opened.
     package func end() {
         let fixed = state.withLock { state in
             defer { state.fixed = [:] }

@@ -40,9 +40,9 @@ package final class WorldRegistry: Sendable {
     package struct Counts: Sendable {
         /// The number of test worlds that were removed because nobody had used them for an hour.
         package var idle = 0
-        /// The number of test worlds without changes that were removed to make room for new ones.
+        /// The number of unchanged test worlds that were removed to make room for new ones.
         package var untouched = 0
-        /// The number of test worlds with changes that were removed to make room for new ones.
+        /// The number of changed test worlds that were removed to make room for new ones.
         package var changed = 0
         /// The number of requests for a new test world that were refused, because all existing worlds were in use.
         package var refused = 0
@@ -107,8 +107,8 @@ package final class WorldRegistry: Sendable {
     /// The test world that is used for requests that name no world, as this daemon holds it in memory.
     package var main: World { held(unnamed) ?? first }
 
-    /// Returns the test world of this name from the store. If the store doesn't have it, makes a new world. If `makes`
-    /// is false, returns a world that counts as removed in place of a new one.
+    /// Returns the test world of this name from the store. If the store doesn't have it and `makes` is true, returns a
+    /// new world. If `makes` is false, a world that the store doesn't have is returned as a removed one.
     func made(_ name: String, makes: Bool = true) throws(StoreFailure) -> World {
         World(
             name: name, seed: seed, keys: keys, generator: generator, budget: budget,

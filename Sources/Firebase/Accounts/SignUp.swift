@@ -136,8 +136,8 @@ extension FirebaseProvider {
     }
 }
 
-/// The permissions that the seed takes from the end users of a project or tenant. Administrators keep these
-/// permissions. <https://cloud.google.com/identity-platform/docs/reference/rest/v2/ClientConfig#permissions>
+/// The permissions that the seed denies to the end users of a project or tenant, but not to administrators.
+/// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/ClientConfig#permissions>
 struct SeededClientPermissions: SchemaObject {
     /// The permissions in the form of `client.permissions` in Google's API.
     let permissions: JSONObject

@@ -136,14 +136,14 @@ private struct AccountImport: Sendable {
 
 /// The source of an import. It decides which fields of the users are accepted.
 enum ImportOrigin: Sendable {
-    /// The users are in a request to Google's host. A password hash in the Firebase emulator's form is treated like any
-    /// other hash.
+    /// An import of users by a request to Google's host. A password hash in the Firebase emulator's form is treated
+    /// like any other hash.
     case production
-    /// The users are in a request from a client in emulator mode. Users whose password hash has the Firebase emulator's
-    /// form can sign in.
+    /// An import of users by a request from a client in emulator mode. Users whose password hash has the Firebase
+    /// emulator's form can sign in.
     case emulator
-    /// The users are in files that an emulator exported. They are accepted unchanged, even with a second factor but
-    /// without a verified e-mail address.
+    /// An import of users from files that an emulator exported. The users are accepted unchanged, even with a second
+    /// factor but without a verified e-mail address.
     case export
 }
 

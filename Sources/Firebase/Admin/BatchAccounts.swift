@@ -68,7 +68,7 @@ extension FirebaseProvider {
 // Users with equal sort values come in the order of their IDs, whatever the direction. A negative offset is answered as
 // a failure of the service itself.
 
-/// An administrator's search for users with `accounts:query`.
+/// A call of the API method `accounts:query`, by which an administrator searches for users.
 private struct AccountQuery: Sendable {
     enum Field: String, CaseIterable, Sendable {
         // The cases are in the order of their numbers, which begin with 1.

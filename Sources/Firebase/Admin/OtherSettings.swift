@@ -8,9 +8,9 @@ import JSON
 /// Answers leave out members that are false, zero or empty, as in protobuf's JSON:
 /// `{"allowByDefault": {"disallowedRegions": []}}` comes back as `{"allowByDefault": {}}`. An exception is
 /// `recaptchaConfig`, where false is returned (firebase-admin-node, test/integration/auth.spec.ts,
-/// "updateProjectConfig() should resolve with the updated project config"). Recorded as `tenant/manage#create-phones`
-/// and `other-fields` (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json and
-/// auth-config-sdk-production.json).
+/// "updateProjectConfig() should resolve with the updated project config"). Production's answers are recorded as
+/// `tenant/manage#create-phones` and `other-fields` (https://github.com/t-k/fireemu,
+/// conformance/auth-tenant-blocking-production.json and auth-config-sdk-production.json).
 struct OtherSettings: Codable, Sendable {
     /// The greatest number of bytes of JSON in the settings of a project or tenant.
     private static let limit = 64 << 10

@@ -43,7 +43,7 @@ struct ProviderConfig: PoolRow {
     static let byPool = Index<ProviderConfig, UserPool>("pool") { $0.pool }
     static let order = SortedIndex<ProviderConfig>("order") { [place($0.kind, in: $0.pool) + $0.id] }
 
-    /// The IDs of the identity providers that Firebase knows by name. Recorded as
+    /// The IDs of the identity providers that Firebase knows by name. Production's list of them is recorded as
     /// `provider-config/default-supported#list-supported`.
     static let knownIDs = [
         "apple.com", "facebook.com", "gc.apple.com", "github.com", "google.com", "linkedin.com", "microsoft.com",
@@ -358,8 +358,8 @@ struct OAuthIdpConfig: PoolRow {
         return address.scheme == "https" && !address.rest.contains("?") && !address.hasFragment
     }
 
-    /// Returns the OpenID provider in the API's form. Except in emulator mode, members that are false are left out, as
-    /// in production. Recorded as `third-party-refusals#create-disabled`.
+    /// Returns the OpenID provider in the API's form. Production leaves out `enabled` if it is false (recorded as
+    /// `third-party-refusals#create-disabled`). In emulator mode, `enabled` is always included.
     func document(in call: FirebaseCall) -> JSONObject {
         let parent = call.resourceName + (pool.tenant.map { "/tenants/\($0)" } ?? "")
         return JSONObject([
@@ -403,9 +403,9 @@ extension OAuthIdpConfig {
         try check()
     }
 
-    /// Checks that the settings of an OpenID provider are complete. Recorded as `provider-config/oidc`
-    /// (https://github.com/t-k/fireemu, conformance/auth-federation-production.json). Admin SDKs know the code
-    /// `MISSING_ISSUER`; the text that production sends with it isn't documented.
+    /// Checks that the settings of an OpenID provider are complete. Production's errors are recorded as
+    /// `provider-config/oidc` (https://github.com/t-k/fireemu, conformance/auth-federation-production.json). Admin SDKs
+    /// know the code `MISSING_ISSUER`; the text that production sends with it isn't documented.
     private func check() throws(FirebaseError) {
         guard !clientID.isEmpty else {
             throw FirebaseError(

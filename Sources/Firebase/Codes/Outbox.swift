@@ -23,7 +23,7 @@ struct OutOfBandCode: PoolRow {
         /// A mail about a newly added second factor. Its link removes the factor.
         case revertSecondFactorAddition = "REVERT_SECOND_FACTOR_ADDITION"
 
-        /// The kinds of mails with a code that a client may request.
+        /// The kinds of mail that a client may request.
         static let requested: [Kind] = allCases.filter { $0 != .revertSecondFactorAddition }
 
         /// Reads the kind of mail that a request asks for. It is given by its name or by its number, because protobuf's

@@ -273,9 +273,9 @@ enum PhoneNumber {
 }
 
 /// The regions to whose phone numbers a project or tenant sends text messages, as in `smsRegionConfig` of its
-/// configuration. Phone numbers for tests must be in these regions, too. Recorded in September 2026 as
-/// `other-fields#send-us-under-allowlist` and `#send-us-under-denylist`: https://github.com/t-k/fireemu,
-/// conformance/auth-config-sdk-production.json.
+/// configuration. Phone numbers for tests must be in these regions, too. Production's answers were recorded in
+/// September 2026 as `other-fields#send-us-under-allowlist` and `#send-us-under-denylist`:
+/// https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/SmsRegionConfig>
 struct SMSRegions: Sendable {
     private let config: JSONValue?

@@ -195,7 +195,7 @@ extension FirebaseCall {
 
 extension OutOfBandCode.Kind {
     /// The mail's kind as the blocking function `beforeSendEmail` gets it; `nil` for a kind about which the function
-    /// isn't called. Recorded as `blocking/send#verify-mail-echo`.
+    /// isn't called. Production's behaviour is recorded as `blocking/send#verify-mail-echo`.
     /// <https://firebase.google.com/docs/reference/functions/2nd-gen/node/firebase-functions.identity>
     fileprivate var askedAs: String? {
         switch self {
@@ -246,8 +246,9 @@ struct MobileLink {
         }
     }
 
-    /// Returns the continue URL for the mail's link. If a web page applies the code, the continue URL opens the app
-    /// afterwards. As in production, the URL contains `url` without escapes.
+    /// Returns the continue URL for the link in a mail. If a web page applies the link's one-time code and an app is to
+    /// open afterwards, the continue URL opens the app and contains `url` without escapes, as in production. Otherwise,
+    /// the continue URL is `url`.
     func continueURL(_ url: String) -> String { hasApp && !opensInApp ? "\(opening)?link=\(url)" : url }
 
     /// Returns the link that the mail contains. If the app is to apply the link's one-time code, the link is wrapped

@@ -98,7 +98,7 @@ struct AppleSource: KnownSource {
         if credential.fields["access_token"] == "" {
             throw FirebaseError.invalidIdP(
                 "Invalid OAuth response from apple.com",
-                Diagnosis("access_token is empty: leave it out, or send the authorization code in it"))
+                Diagnosis("access_token is empty: leave it out, or send Apple's authorization code as access_token"))
         }
         var text = credential["id_token"]
         var answer = JSONObject()

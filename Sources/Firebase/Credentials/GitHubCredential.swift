@@ -41,8 +41,8 @@ struct GitHubSource: ClientSource {
     /// shows this URL.
     static func federatedID(_ rawID: String) -> String { "http://github.com/\(rawID)" }
 
-    /// Returns GitHub's authorization endpoint with the fields of the request. Without `scopes`, Firebase asks for the
-    /// person's e-mail addresses (`user:email`), which isn't documented.
+    /// Returns the request to GitHub's authorization endpoint that begins a sign-in in the browser. Without `scopes`,
+    /// Firebase asks for the person's e-mail addresses (`user:email`), which isn't documented.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
         WebAuthorization(
             host: "github.com", path: "/login/oauth/authorize",

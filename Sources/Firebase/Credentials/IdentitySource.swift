@@ -7,8 +7,8 @@ import JSON
 protocol IdentitySource: Sendable {
     var isEnabled: Bool { get }
 
-    /// Returns the identity provider's authorization endpoint with the fields of the request. `scopes` are the scopes
-    /// that the app asks for. For some providers, Firebase adds the scopes that it needs itself.
+    /// Returns the request that begins a sign-in in the browser. `scopes` are the scopes that the app asks for. For
+    /// some providers, Firebase adds scopes that it needs itself.
     func authorization(scopes: [String], in exchange: Exchange) async throws -> WebAuthorization
     /// Checks a credential of the identity provider, and returns the person's identity.
     func identity(of credential: Credential, in call: FirebaseCall) async throws -> FederatedIdentity
@@ -21,7 +21,7 @@ protocol KnownSource: IdentitySource, SchemaObject {
     static var id: String { get }
     /// The identity provider's name in texts, such as "GitHub".
     static var title: String { get }
-    /// The sentence about the identity provider's settings in the documentation of seeds.
+    /// The sentence that describes the identity provider's settings in the documentation of seed files.
     static var about: String { get }
     /// The owner of the keys with which the identity provider signs tokens; `nil` if it signs none.
     static var keyOwner: KeyOwner? { get }
@@ -44,8 +44,8 @@ protocol KnownSource: IdentitySource, SchemaObject {
     var config: JSONObject { get }
     /// Returns the settings of a resource `defaultSupportedIdpConfigs` in the form that they have in the seed.
     static func seed(of config: JSONObject) -> JSONObject
-    /// Returns the identity provider's authorization endpoint, which is the same for all projects, with the fields of
-    /// the request.
+    /// Returns the request that begins a sign-in in the browser. Its endpoint is the identity provider's authorization
+    /// endpoint, which is the same for all projects.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization
 }
 
@@ -98,7 +98,7 @@ struct WebAuthorization: Sendable {
     let host: String
     let path: String
     let fields: [(String, String)]
-    /// Whether Firebase sends a nonce to the identity provider, which the ID token must contain.
+    /// Whether Firebase sends a nonce to the identity provider. The ID token must contain this nonce.
     var needsNonce = false
 }
 

@@ -43,8 +43,8 @@ struct MicrosoftSource: ClientSource {
     /// Returns the URL that Firebase's answers have in `federatedId` for a Microsoft user ID. The URL isn't documented.
     static func federatedID(_ rawID: String) -> String { "http://microsoft.com/\(rawID)" }
 
-    /// Returns Microsoft's authorization endpoint with the fields of the request. Firebase adds the scopes that it
-    /// needs to read the profile. These scopes aren't documented.
+    /// Returns the request to Microsoft's authorization endpoint that begins a sign-in in the browser. Firebase adds
+    /// the scopes that it needs to read the profile. These scopes aren't documented.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization {
         let own = ["openid", "email", "profile", "https://graph.microsoft.com/User.Read"]
         return WebAuthorization(

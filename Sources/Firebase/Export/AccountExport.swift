@@ -203,8 +203,8 @@ private struct KnownUsers {
 
     init(oneAccountPerEmail: Bool) { self.oneAccountPerEmail = oneAccountPerEmail }
 
-    /// Adds a user's ID, e-mail address, phone number and identities to the known ones. Returns those that were known
-    /// already, from an earlier user or from this one.
+    /// Adds a user's ID, e-mail address, phone number and identities to the known ones. Returns descriptions of those
+    /// that were known already. An identity that the user has twice is returned, too.
     mutating func insert(_ user: User) -> [String] {
         var found: [String] = []
         if !ids.insert(user.localId).inserted { found.append("the localId \"\(user.localId)\"") }
@@ -269,9 +269,9 @@ extension FirebaseProvider {
             ], body: archive.bytes)
     }
 
-    /// Exports the default project's users and settings into the folder that the directory's metadata file names. A
-    /// program that reads the folder sees the old export or the new one, never a mixture. Files of other emulators and
-    /// files that aren't part of an export stay.
+    /// Exports the default project's users and settings into a folder in `directory`. The metadata file in `directory`
+    /// has the folder's name. A program that reads the folder sees the old export or the new one, never a mixture.
+    /// Files of other emulators and files that aren't part of an export stay.
     package func export(_ world: World, to directory: String) throws -> Bool {
         guard let project = projects.defaultProject else { return false }
         try File.makeDirectory(directory, mode: 0o777)

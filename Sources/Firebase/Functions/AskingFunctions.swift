@@ -36,13 +36,13 @@ extension FirebaseCall {
     /// The number of seconds in which a blocking function must answer.
     private static let patience = 7
 
-    /// Runs the transaction `body`, which decides who signs in, and calls the project's blocking functions about that
-    /// user. If there is a function, `body` runs twice: first without keeping its changes, to learn the user, and then
-    /// with the function's answer.
+    /// Runs the transaction `body`, which decides which user signs in, and calls the project's blocking functions about
+    /// that user. If the project has blocking functions, `body` runs twice. The first run finds the user for the
+    /// functions, and its changes aren't kept. The second run gets the functions' answer.
     ///
     /// - Parameters:
     ///   - asksForFactor: Whether a user with a second factor must pass it before the sign-in counts.
-    ///   - who: Returns the user of a decision; `nil` if nobody signs in.
+    ///   - who: Returns the user who signs in by a decision of `body`; `nil` if nobody signs in.
     func decide<Decision: Sendable>(
         _ event: SignInEvent, asksForFactor: Bool = true,
         _ body: (inout Transaction, Creation) throws -> Decision,

@@ -100,9 +100,9 @@ struct BlockingFunctions: SchemaObject, Codable {
     // MARK: - At run time
 
     /// Returns the blocking functions in the form of `getConfig`, without members that aren't set. In production each
-    /// trigger has the time of its last change; for a trigger from the seed, this time is in 1970. Recorded as
-    /// `blocking/config#config-blocking` (https://github.com/t-k/fireemu,
-    /// conformance/auth-tenant-blocking-production.json).
+    /// trigger has the time of its last change; for a trigger from the seed, this time is in 1970. The form is from a
+    /// recording of production: `blocking/config#config-blocking` in https://github.com/t-k/fireemu,
+    /// conformance/auth-tenant-blocking-production.json.
     func document(inEmulatorMode isInEmulatorMode: Bool) -> JSONObject {
         var body = JSONObject()
         let triggers = Event.allCases.compactMap { event in
@@ -261,8 +261,8 @@ struct FunctionChange: Sendable {
 }
 
 extension FirebaseError {
-    /// Returns the error for a blocking function whose answer is wrong. If only the Firebase emulator's error text is
-    /// known, real hosts send this text, too.
+    /// Returns the error for a blocking function whose answer is wrong. Where production's error text isn't known, the
+    /// text is the Firebase emulator's.
     static func function(_ detail: String, _ reason: String, status: Int = 400) -> FirebaseError {
         FirebaseError(
             "BLOCKING_FUNCTION_ERROR_RESPONSE", detail, status: status,

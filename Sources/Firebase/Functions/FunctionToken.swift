@@ -31,7 +31,8 @@ extension FirebaseCall {
     }
 
     /// Makes the token that a blocking function gets before a mail or text message is sent. The token names neither the
-    /// user nor the tenant. Recorded as `blocking/send#reset-mail-echo` and `#link-mail-echo-in-tenant`.
+    /// user nor the tenant. Its claims are from recordings of production (`blocking/send#reset-mail-echo`,
+    /// `blocking/send#link-mail-echo-in-tenant`).
     func functionToken(
         _ event: BlockingFunctions.Event, for uri: String, aboutMessage claims: JSONObject
     ) throws -> String {

@@ -12,7 +12,6 @@ struct EmailTemplate: Sendable {
         /// The paragraphs of a template that no administrator has changed, in our own words. The paragraph `%LINK%` is
         /// just the link.
         case paragraphs([String])
-        /// A plain text that an administrator has set.
         case plainText(String)
         case html(String)
 
@@ -233,7 +232,6 @@ enum PlainText {
         }
     }
 
-    /// Ends a line of the output, unless the output already ends with an empty line.
     private static func endLine(_ output: inout String) {
         if output.last == " " { output.removeLast() }
         guard !output.isEmpty, !output.hasSuffix("\n\n") else { return }

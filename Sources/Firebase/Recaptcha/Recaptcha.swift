@@ -108,8 +108,8 @@ struct Recaptcha: Sendable {
 
     // MARK: - Configuration
 
-    /// Checks the reCAPTCHA settings that an administrator wants to set. The error texts were recorded as
-    /// `recaptcha#…`.
+    /// Checks the reCAPTCHA settings that an administrator wants to set. The error texts are from recordings of
+    /// production (`recaptcha#…`).
     ///
     /// - Parameter isStrict: Whether site keys and the state for phones are checked, too. The Firebase emulator stores
     ///   them unchecked.
@@ -157,8 +157,8 @@ struct Recaptcha: Sendable {
         }
     }
 
-    /// Returns `recaptchaConfig` after a PATCH request that names it in `updateMask` and doesn't send it. The members
-    /// for phones stay (recorded as `recaptcha#clear`).
+    /// Returns `recaptchaConfig` after a PATCH request that clears it: `updateMask` names it, but it isn't in the body.
+    /// Only the members for phones are kept, as in production (recording `recaptcha#clear`).
     static func cleared(_ config: JSONValue?) -> JSONValue? {
         let kept = (config?.object?.members ?? []).filter {
             [Provider.phone.member, "useSmsBotScore", "useSmsTollFraudProtection"].contains($0.key)

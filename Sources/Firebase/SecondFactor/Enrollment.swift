@@ -13,15 +13,16 @@ import Worlds
 // conformance/auth-mfa-production.json
 
 extension FirebaseProvider {
-    /// The greatest number of phone numbers that a user may enrol as second factors. A user who has reached this number
-    /// may still enrol an authenticator app. Recorded as `interactions#phone-start-at-limit` and
-    /// `#totp-start-at-limit`.
+    /// The greatest number of phone numbers that a user may enrol as second factors. Authenticator apps don't count.
+    /// The limit is from recordings of production (`interactions#phone-start-at-limit`,
+    /// `interactions#totp-start-at-limit`).
     static let largestNumberOfPhones = 5
-    /// The time within which the enrolment of an authenticator app must be completed. Recorded as `lifetime`: the
-    /// enrolment succeeds after 870 seconds and fails after 930, and `finalizeDeadline` is +900s.
+    /// The time within which the enrolment of an authenticator app must be completed. In the recording `lifetime` of
+    /// production, an enrolment succeeds after 870 seconds and fails after 930, and `finalizeDeadline` is 900 seconds
+    /// after the beginning.
     private static let enrollmentWindow = TimeSpan.minutes(15)
     /// The time for which the one-time code in the text message of an enrolment works. In production it is at least
-    /// 1,800 seconds (`lifetime#aged-session-s1800`); its end isn't documented.
+    /// 1,800 seconds (recording `lifetime#aged-session-s1800`); its end isn't documented.
     private static let textWindow = TimeSpan.hours(1)
 
     func startEnrollment(_ call: FirebaseCall) async throws -> FirebaseAnswer {
@@ -155,8 +156,8 @@ extension FirebaseProvider {
         return signedIn
     }
 
-    /// Checks that the user may have one more second factor of this kind. Recorded as
-    /// `interactions#phone-start-at-limit` and `totp/enroll#start-second-totp`.
+    /// Checks that the user may have one more second factor of this kind. The errors are from recordings of production
+    /// (`interactions#phone-start-at-limit`, `totp/enroll#start-second-totp`).
     private func checkCount(_ kind: SecondFactor.Kind, of user: User) throws(FirebaseError) {
         var phones = 0
         var apps = 0
@@ -227,8 +228,8 @@ extension FirebaseProvider {
 
     /// Returns the pending enrolment of an authenticator app. `session` is the enrolment's `sessionInfo`.
     ///
-    /// - Throws: An error if the enrolment can't be completed any more. Recorded as `totp/enroll#finalize-again` and
-    ///   `lifetime#aged-session-t930`.
+    /// - Throws: An error if the enrolment can't be completed any more. The errors are from recordings of production
+    ///   (`totp/enroll#finalize-again`, `lifetime#aged-session-t930`).
     private static func pendingSecret(
         _ session: String, _ call: FirebaseCall, _ tables: borrowing some TableReading & ~Copyable
     ) throws(FirebaseError) -> PendingSecret {
@@ -270,9 +271,9 @@ struct FactorRequest: Sendable {
         case given
     }
 
-    /// Reads a request's list of second factors. A phone number that occurs twice counts once. Production's errors were
-    /// recorded as `admin-factors#admin-set-invalid-phone-ia` and `interactions#admin-set-six-factors`. The Firebase
-    /// emulator has its own error codes and no limit.
+    /// Reads a request's list of second factors. A phone number that occurs twice counts once. Production's errors are
+    /// from the recordings `admin-factors#admin-set-invalid-phone-ia` and `interactions#admin-set-six-factors`. The
+    /// Firebase emulator has its own error codes and no limit.
     ///
     /// - Throws: `INVALID_PHONE_NUMBER`, `SECOND_FACTOR_LIMIT_EXCEEDED`, `DUPLICATE_MFA_ENROLLMENT_ID`; in emulator
     ///   mode `INVALID_MFA_PHONE_NUMBER`, `INVALID_MFA_ENROLLMENT_ID`.

@@ -37,10 +37,10 @@ struct SecondFactor: Codable, Sendable {
         }
     }
 
-    /// Returns the second factor as JSON. For a caller who has passed only the first factor, `isMasked` is true, and
-    /// only the end of the phone number is shown. In emulator mode an unmasked number is given twice, as in the
-    /// Firebase emulator. In production, times have six digits after the second, or none (`sms#lookup-new-token`,
-    /// `admin-factors#admin-lookup-imported`).
+    /// Returns the second factor as JSON. If `isMasked` is true, only the end of the phone number is shown, because the
+    /// caller has passed only the first factor. In emulator mode an unmasked number is given twice, as in the Firebase
+    /// emulator. The form of the time in production is from the recordings `sms#lookup-new-token` and
+    /// `admin-factors#admin-lookup-imported`.
     func document(isMasked: Bool, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
         var info = JSONObject(["mfaEnrollmentId": id, "displayName": displayName])
         switch kind {
@@ -61,8 +61,8 @@ struct SecondFactorUse: Codable, Sendable {
     let id: String
 }
 
-/// A sign-in that has passed the first factor and waits for the second one. It may be continued several times until it
-/// expires, as in production: only the second factor's code works just once.
+/// A sign-in that has passed the first factor and waits for the second one. As in production, it can be completed
+/// several times until it expires, each time with a new code.
 struct PendingSecondFactor: TokenRow {
     static let table = Table<PendingSecondFactor>(
         "firebase.pendingSecondFactor", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires + .hours(1) })
@@ -75,11 +75,12 @@ struct PendingSecondFactor: TokenRow {
     let begun: Instant
     var attributes = CustomClaims()
 
-    /// The time at which the sign-in that waits for a second factor expires. Recorded as `lifetime-sms`: after 450
-    /// seconds a text message is sent, after 600 it isn't.
+    /// The time at which the sign-in that waits for a second factor expires. In the recording `lifetime-sms` of
+    /// production, a text message is sent after 450 seconds, but not after 600.
     var expires: Instant { begun + .minutes(10) }
-    /// The time until which an authenticator app's code is accepted for a sign-in that waits for a second factor.
-    /// Recorded as `lifetime` and `lifetime-short`: after 290 seconds a code is accepted, after 300 it isn't.
+    /// The time until which an authenticator app's code is accepted for a sign-in that waits for a second factor. In
+    /// the recordings `lifetime` and `lifetime-short` of production, a code is accepted after 290 seconds, but not
+    /// after 300.
     var endOfTOTP: Instant { begun + .minutes(5) }
 
     var pool: UserPool { user.pool }
@@ -106,8 +107,8 @@ enum TOTP {
     /// Firebase's default tolerance for codes of authenticator apps: the number of time steps before and after the
     /// present one whose codes are accepted. <https://cloud.google.com/identity-platform/docs/web/totp-mfa>
     static let adjacentIntervals: Int64 = 5
-    /// The greatest tolerance for codes of authenticator apps that a project may set, in time steps. Recorded as
-    /// `config#write-adjacent-eleven`.
+    /// The greatest tolerance for codes of authenticator apps that a project may set, in time steps. In a recording of
+    /// production (`config#write-adjacent-eleven`), 11 is refused.
     static let largestIntervals: Int64 = 10
 
     static func code(_ secret: [UInt8], step: Int64) -> String {
@@ -203,8 +204,8 @@ struct MFAConfig: Codable, Sendable {
     }
 
     /// Returns the multi-factor settings in the form of Google's API. If `listsNone` is true, an empty
-    /// `enabledProviders` is included, as in the Firebase emulator. A tolerance is left out if it is zero, as protobuf
-    /// does (recorded as `config#write-adjacent-zero`), or if it wasn't set (firebase-admin-node,
+    /// `enabledProviders` is included, as in the Firebase emulator. A tolerance is left out if it is zero, as in
+    /// production (recording `config#write-adjacent-zero`), or if it wasn't set (firebase-admin-node,
     /// test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
     func document(listsNone: Bool) -> JSONObject {
         var body = JSONObject(["state": state ?? "DISABLED"])
@@ -239,11 +240,11 @@ extension MFAConfig {
     private static let providers = ["PROVIDER_UNSPECIFIED", phone]
     private static let type = "type.googleapis.com/google.cloud.identitytoolkit.admin.v2.MultiFactorAuthConfig"
 
-    /// Sets those multi-factor settings that the update mask names below `path`. `given` are the settings in the
-    /// request. `message` is the path that error messages give for these settings.
+    /// Sets the multi-factor settings that the update mask names. `given` are the settings in the request. `path` is
+    /// their path in the update mask, and `message` is their path in error texts.
     ///
-    /// The errors were recorded as `config#write-adjacent-eleven`, `#write-unknown-state` and
-    /// `#write-unknown-provider`.
+    /// The errors are from recordings of production (`config#write-adjacent-eleven`, `config#write-unknown-state`,
+    /// `config#write-unknown-provider`).
     mutating func change(
         _ given: MessageFields?, _ mask: UpdateMask, at path: String, message: String
     ) throws(FirebaseError) {
@@ -262,8 +263,8 @@ extension MFAConfig {
         if mask.names("\(path).providerConfigs") { self.apps = apps }
     }
 
-    /// Reads the settings of authenticator apps in `providerConfigs`. An item without `totpProviderConfig` is ignored
-    /// (recorded as `config#write-totp-without-provider-config`).
+    /// Reads the settings of authenticator apps in `providerConfigs`. An item without `totpProviderConfig` is ignored,
+    /// as in production (recording `config#write-totp-without-provider-config`).
     private static func apps(_ given: MessageFields?, _ message: String) throws(FirebaseError) -> AuthenticatorApps? {
         for config in try given?.list("providerConfigs") ?? [] {
             guard let app = try config.nested("totpProviderConfig") else { continue }

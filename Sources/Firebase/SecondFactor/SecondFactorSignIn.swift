@@ -53,8 +53,8 @@ extension FirebaseProvider {
         return (pending, user)
     }
 
-    /// Checks that a sign-in that waits for its second factor hasn't expired. Recorded as
-    /// `lifetime-sms#sms-start-aged-m600`.
+    /// Checks that a sign-in that waits for its second factor hasn't expired. The error is from a recording of
+    /// production (`lifetime-sms#sms-start-aged-m600`).
     private func checkAge(_ pending: PendingSecondFactor, _ call: FirebaseCall) throws(FirebaseError) {
         guard pending.expires <= call.exchange.world.now else { return }
         throw FirebaseError(

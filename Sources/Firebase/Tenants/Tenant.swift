@@ -27,7 +27,7 @@ struct Tenant: Row {
     var testNumbers: [String: String] = [:]
     /// Whether the tenant exists only because a request named it, and nobody has set it up.
     var isImplicit = false
-    /// Whether the tenant comes from the seed, which may also give it its own identity providers.
+    /// Whether the tenant is in the seed. The seed may give a tenant other identity providers than its project has.
     var isSeeded = false
     var others = OtherSettings()
 
@@ -42,9 +42,9 @@ struct Tenant: Row {
     /// Returns the common prefix of the sort keys of a project's tenants.
     static func place(of project: String) -> String { "\(project)\0" }
 
-    /// Returns the tenant in the API's form for administrators. In emulator mode it has `tenantId` and also the flags
-    /// that are false, as in the Firebase emulator. Production returns only true flags. Recorded as `tenant/manage`
-    /// (https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json).
+    /// Returns the tenant in the API's form for administrators. Production leaves out flags that are false (recording
+    /// `tenant/manage`: https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json). In emulator
+    /// mode they are included, and also `tenantId`, as in the Firebase emulator.
     func document(in call: FirebaseCall) -> JSONObject {
         var body = JSONObject([
             "name": "\(call.resourceName)/tenants/\(id)", "tenantId": call.isInEmulatorMode ? id : nil,
@@ -91,8 +91,8 @@ extension Project {
     /// Returns a copy of the project with the settings that apply to a tenant's users.
     ///
     /// In production, a tenant doesn't inherit the project's email enumeration protection, nor the permission for
-    /// several users to have the same address (`tenant/inheritance#wrong-password-in-tenant`, `#create-dup-in-tenant`).
-    /// In the Firebase emulator it inherits both.
+    /// several users to have the same address (recordings `tenant/inheritance#wrong-password-in-tenant` and
+    /// `tenant/inheritance#create-dup-in-tenant`). In the Firebase emulator it inherits both.
     func within(_ tenant: Tenant, inEmulatorMode isInEmulatorMode: Bool) -> Project {
         var project = self
         let own = tenant.isSeeded ? seededTenant(tenant.id)?.providers : nil

@@ -21,8 +21,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Checks that the project allows tenants. Recorded as `tenant/switch-off`. The Firebase emulator has no such
-    /// setting.
+    /// Checks that the project allows tenants. The error is from a recording of production (`tenant/switch-off`). In
+    /// the Firebase emulator, every project allows tenants.
     private func requireTenants(_ call: FirebaseCall) throws(FirebaseError) {
         guard !call.isInEmulatorMode, !call.project.allowsTenants else { return }
         throw FirebaseError(
@@ -189,13 +189,14 @@ enum TestNumbers {
 }
 
 extension FirebaseError {
-    /// Returns the error for a tenant that doesn't exist, as the API for managing tenants has it. Recorded as
-    /// `tenant/manage#get-unknown`.
+    /// Returns the error of the API for managing tenants if the tenant doesn't exist. The error is from a recording of
+    /// production (`tenant/manage#get-unknown`).
     fileprivate static func tenantNotFound(_ diagnosis: Diagnosis) -> FirebaseError {
         FirebaseError("TENANT_NOT_FOUND", status: 404, named: "NOT_FOUND", diagnosis: diagnosis)
     }
 
-    /// Returns the error for an unknown member in a request's body. Recorded as `tenant/manage#create-unknown-field`.
+    /// Returns the error for an unknown member in a request's body. The error is from a recording of production
+    /// (`tenant/manage#create-unknown-field`).
     fileprivate static func unknownName(_ name: String, at field: String) -> FirebaseError {
         let name = Place.shortened(name, to: 200)
         var error = invalidField(

@@ -69,11 +69,11 @@ extension FirebaseProvider {
         )
     }
 
-    /// Makes the call of an API method about the users of a project or of its tenant `id`, with the settings that apply
-    /// to these users.
+    /// Returns the API call for a request about the users of a project, or of its tenant `id`. The call has the
+    /// settings that apply to these users.
     ///
-    /// - Throws: `TENANT_DISABLED` for a tenant whose sign-in is switched off, unless `takesDisabled` is true (recorded
-    ///   as `tenant/settings#auth-off-sign-in`); in emulator mode `PROJECT_DISABLED`.
+    /// - Throws: `TENANT_DISABLED` if sign-in is switched off for the tenant and `takesDisabled` is false (recording of
+    ///   production: `tenant/settings#auth-off-sign-in`). In emulator mode the error is `PROJECT_DISABLED`.
     func scoped(
         _ exchange: Exchange, _ project: Project, tenant id: String?, isAdmin: Bool = false,
         takesDisabled: Bool = false, _ body: JSONObject = JSONObject(), idToken: DecodedIDToken? = nil
@@ -100,8 +100,8 @@ extension FirebaseProvider {
     /// Returns the project's tenant with this ID. If the tenant is unknown and the project accepts unknown tenants, the
     /// tenant is made.
     ///
-    /// - Throws: `INVALID_TENANT_ID`, `TENANT_DELETED` (recorded as `tenant/selection#admin-lookup-unknown-tenant` and
-    ///   `tenant/deletion#lookup-after-delete`).
+    /// - Throws: `INVALID_TENANT_ID`, `TENANT_DELETED` (recordings of production:
+    ///   `tenant/selection#admin-lookup-unknown-tenant`, `tenant/deletion#lookup-after-delete`).
     func tenant(_ id: String, of project: Project, in exchange: Exchange) throws -> Tenant {
         let pool = UserPool(project: project.id, tenant: id)
         let (known, isDeleted) = exchange.world.read { tables in

@@ -202,7 +202,7 @@ extension FirebaseProvider {
         case .client:
             return FirebaseProvider.problem(
                 400, "Nobody waits here",
-                Diagnosis("createAuthUri started this sign-in: send the provider's response to continueUri instead"))
+                Diagnosis("createAuthUri began this sign-in: the provider's response belongs at continueUri, not here"))
         }
     }
 

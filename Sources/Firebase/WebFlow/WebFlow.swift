@@ -18,7 +18,7 @@ struct WebFlow: TokenRow {
         case app(scheme: String)
         /// The result goes to the page that opened the sign-in handler in a window, or that redirected to it.
         case page(redirectURL: String?)
-        /// The result goes to the client itself, which gave its own URL to createAuthUri.
+        /// The result goes to the URL that the client gave to createAuthUri.
         case client
     }
 

@@ -96,8 +96,8 @@ struct AuthorizationRequest: CheckedAuthorization {
         }
         return Diagnosis(
             received: "redirect_uri \(Diagnosis.quote(uri))",
-            expected: known.isEmpty ? nil : "a redirect_uri that matches " + known.joined(separator: " or "),
-            "register this URI as a callback URL of app \"\(app.clientID)\", or send a registered one"
+            expected: known.isEmpty ? nil : "a URI that matches callback URL " + known.joined(separator: " or "),
+            "register the received URI as a callback URL of app \"\(app.clientID)\", or send a registered URI"
         ).mended(
             byMerging: [
                 "github": [

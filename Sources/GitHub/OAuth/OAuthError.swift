@@ -30,7 +30,7 @@ struct OAuthError: Error, Sendable {
     let diagnosis: Diagnosis
     /// The device's new polling interval, in the error `slow_down`.
     var interval: TimeSpan?
-    /// The description that a test has requested instead of GitHub's own.
+    /// The `error_description` that a test has requested; `nil` for GitHub's usual description of the error.
     var ownDescription: String?
 
     init(_ code: Code, _ diagnosis: Diagnosis, interval: TimeSpan? = nil) {

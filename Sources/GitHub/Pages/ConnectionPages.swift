@@ -79,7 +79,7 @@ extension GitHubProvider {
 
     private func scopeText(_ scope: GitHubScope) -> String { "\(scope.about) · " }
 
-    /// Returns the link "Use another account", which names the signed-in account.
+    /// Returns the link "Not NAME? Use another account", in which NAME is the signed-in account.
     private func account(_ exchange: Exchange, _ session: SignedIn, at path: String) -> HTML {
         let again = Form(fields: [Form.Field(name: "return_to", value: path)]).encoded
         return Pages.link(exchange, "Not \(session.account.github.login)? Use another account", to: "/login?\(again)")

@@ -77,7 +77,7 @@ extension GitHubProvider {
         return Response(
             status: 403, contentType: "text/html", headers: [(name: "Cache-Control", value: "no-cache")], body: text
         )
-        .diagnosed(Diagnosis("the header User-Agent is missing: send the app's name or the developer's login in it"))
+        .diagnosed(Diagnosis("the header User-Agent is missing: set it to the app's name or the developer's login"))
         .known(by: GitHubProvider.evidence.ofError("403", text))
     }
 

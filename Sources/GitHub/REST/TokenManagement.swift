@@ -22,7 +22,7 @@ extension GitHubProvider {
                 "DELETE", "/applications/:client/token", "apps/oauth-applications#delete-an-app-token", .app,
                 isEmpty: true, title: "revoke a token"
             ) { call in
-                try end(call) { $1.revoke($0, because: "the app revoked the token in request \(call.exchange.id)") }
+                try end(call) { $1.revoke($0, because: "the app's request \(call.exchange.id) revoked the token") }
             },
             RESTEndpoint(
                 "DELETE", "/applications/:client/grant", "apps/oauth-applications#delete-an-app-authorization", .app,
@@ -30,7 +30,7 @@ extension GitHubProvider {
             ) { call in
                 try end(call) { token, tables in
                     guard let grant = tables.find(GitHubGrant.self, token.grant) else { return }
-                    tables.revoke(grant, because: "the app revoked the user's grant in request \(call.exchange.id)")
+                    tables.revoke(grant, because: "the app's request \(call.exchange.id) revoked the user's grant")
                 }
             },
             RESTEndpoint("POST", "/applications/:client/token/scoped", "apps/apps#create-a-scoped-access-token", .app) {
@@ -77,7 +77,7 @@ extension GitHubProvider {
             guard let token = tables.find(Token<GitHubGrant>.self, token.key),
                 let grant = tables.find(GitHubGrant.self, token.grant)
             else { return nil }
-            if !keepsOld { tables.revoke(token, because: "the app reset the token in request \(call.exchange.id)") }
+            if !keepsOld { tables.revoke(token, because: "the app's request \(call.exchange.id) reset the token") }
             return issue(
                 grant, token.details.scopes, to: app, withRefreshToken: token.details.counterpart != nil,
                 isFromDevice: token.details.isFromDevice, in: &tables)

@@ -67,7 +67,7 @@ extension GitHubProvider {
         call.profile(of: account, isPrivate: false)
     }
 
-    /// Returns the installations of the GitHub App that the signed-in person can see.
+    /// Returns those installations of the GitHub App that the signed-in person can see.
     private static func installations(_ call: RESTCall) -> RESTAnswer {
         guard let account = call.viewer.account, let app = call.viewer.app, let details = app.details else {
             return RESTAnswer.error(

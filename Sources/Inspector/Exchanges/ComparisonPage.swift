@@ -151,8 +151,8 @@ struct Comparison {
         ]
     }
 
-    /// The daemon's own response headers that a comparison leaves out: they repeat what it shows elsewhere, or differ
-    /// in every response.
+    /// The daemon's own response headers that a comparison leaves out. They differ in every response, or their content
+    /// is shown elsewhere on the page.
     private static let said = [
         Diagnosis.headerName, Note.headerName, Evidence.headerName, "Understudy-Request",
     ]

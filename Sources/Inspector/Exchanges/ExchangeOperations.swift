@@ -8,12 +8,13 @@ import Recordings
 /// A recorded request and its response, with the recorded requests that are related to it.
 struct FoundExchange: Sendable {
     let known: KnownExchange
-    /// The requests of the sign-in to which the found request belongs, the oldest first.
+    /// The recorded requests of one sign-in, the oldest first. The request that the page shows is one of them.
     let flow: [KnownExchange]
-    /// The recorded request that caused the daemon to send the found request; `nil` if a client sent it.
+    /// The recorded request that caused the daemon to send the request that the page shows; `nil` if a client sent the
+    /// latter.
     let parent: KnownExchange?
     let children: [KnownExchange]
-    /// The other recorded requests at the found request's endpoint, the latest first.
+    /// The other recorded requests at the endpoint of the request that the page shows, the latest first.
     let similar: [KnownExchange]
     let tokens: [(place: String, token: ReadToken)]
     /// The number of the request's and response's JSON Web Tokens that the page leaves out.

@@ -231,11 +231,11 @@ extension Inspector {
             tokenCard(exchange, entry.token, place: entry.place, number: number)
         }
         return [
-            .of("h2", found.tokens.count == 1 ? "The token in it" : "The tokens in it"),
+            .of("h2", found.tokens.count == 1 ? "The token that was sent" : "The tokens that were sent"),
             .of(
                 "p.soft.small", "The tokens are judged by the world's clock at the time of this request: ",
                 ShownText.time(found.known.exchange.time), "."),
-        ] + cards + [.more(found.moreTokens, "more tokens aren't shown here.")]
+        ] + cards + [.more(found.moreTokens, "tokens aren't shown on this page.")]
     }
 
     func tokenCard(_ exchange: Exchange, _ token: ReadToken, place: String?, number: Int) -> HTML {
@@ -274,8 +274,8 @@ extension Inspector {
         ])
     }
 
-    /// Returns a list of findings. Right and wrong ones have a mark (✓ or ✗) besides a colour. A finding about a
-    /// certain recorded request links to it.
+    /// Returns findings as a list. A finding that something is right has the mark ✓, one that something is wrong has ✗,
+    /// and any other finding has no mark. A finding about a certain recorded request links to that request.
     func findingList(_ exchange: Exchange, _ findings: [ExplainedPart.Finding]) -> HTML? {
         guard !findings.isEmpty else { return nil }
         let items = findings.prefix(FieldTable.limit).map { finding -> HTML in

@@ -9,7 +9,7 @@ import Recordings
 /// and body.
 struct MessageColumn {
     let document: ExchangeDocument
-    /// The request for the page that the browser has sent now, not the recorded request that the page shows.
+    /// The browser's request for the page, as opposed to the recorded request that the page shows.
     let page: Exchange
     let ofRequest: Bool
 
@@ -187,7 +187,7 @@ enum BodyView {
         return [.small(note), source(HexDump.text(bytes), label: label)]
     }
 
-    private static let cut = HTML.small("Only the beginning is shown here: save the body to see the rest.")
+    private static let cut = HTML.small("Only the beginning of the body is shown here: save it to see all.")
 
     private static func source(_ text: String, label: String) -> HTML {
         .of(
@@ -318,12 +318,12 @@ struct FieldTable {
                 "exchange-fields", [], caption: isCaptionSpoken ? nil : .text(caption),
                 label: isCaptionSpoken ? caption : nil, headed: true,
                 shown.map { [ShownText.isolated($0, limit: 500), FieldTable.value($1)] }),
-            .more(rows.count - shown.count, "more members aren't shown here: see the JSON for all members.") ?? "",
+            .more(rows.count - shown.count, "members aren't in this table: see the JSON for all members.") ?? "",
         ])
     }
 
-    /// Returns a value of the table as HTML. A long value, such as a token, is collapsed, so that the rest of the table
-    /// stays in view.
+    /// Returns a value of the table as HTML. A long value, such as a token, is collapsed, so that the table's other
+    /// rows stay in view.
     private static func value(_ value: String) -> HTML {
         guard !value.isEmpty else { return .soft("empty") }
         guard value.utf8.count > folded else { return ShownText.code(value) }

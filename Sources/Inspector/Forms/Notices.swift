@@ -25,7 +25,7 @@ struct PageNotice: Row {
 }
 
 extension World {
-    /// Removes the notice with this name and returns its text. Returns `nil` if there is no such notice for the page.
+    /// Removes the notice with this name and returns its text. Returns `nil` if `page` has no such notice.
     fileprivate func takeNotice(_ name: String, on page: String) throws -> String? {
         // Reading first keeps the reload of a page from changing the world.
         guard read({ $0.find(PageNotice.self, name) }) != nil else { return nil }
@@ -45,7 +45,8 @@ extension Inspector {
         return changed(exchange, show: "\(path)?notice=\(notice.key)")
     }
 
-    /// Returns the notice that the address of the requested page names; `nil` if there is none.
+    /// Returns the notice whose name is the query field `notice` of the requested page's address; `nil` if there is no
+    /// such notice.
     func notice(_ exchange: Exchange) throws -> HTML? {
         let name = exchange.request.queryForm["notice"] ?? ""
         let page = String(exchange.address.path.dropFirst(Inspector.root.count + 1))

@@ -6,13 +6,13 @@ import JSON
 /// field's meaning as a hint. Only the fields that the user has changed are read, so that changes by other people in
 /// the meantime stay.
 struct SchemaForm: Sendable {
-    /// A field of the object for which the form has a control: its path in the object, and its declaration in the
-    /// schema.
+    /// A field for which the form has a control: the field's path in the object, and its declaration in the schema.
     struct Leaf: Sendable {
         let path: [String]
         let field: Schema.Field
 
-        /// The field's path with dots between the names. The path of a mistake also has `$.` in front.
+        /// The field's path with dots between the names. Messages about the field's value write `$.` in front of the
+        /// path.
         var name: String { path.joined(separator: ".") }
         var member: String { path.last ?? "" }
         /// The name of the HTML control for a field of the form.

@@ -69,7 +69,8 @@ struct Refusal: Sendable {
 }
 
 extension Document {
-    /// Returns the number of the table row that explains the refusal; `nil` if the page has none.
+    /// Returns the number of the row that explains the refusal, counted through all tables of this documentation page;
+    /// `nil` if no row explains it.
     func row(about refusal: Refusal) -> Int? {
         var number = 0
         var best: (row: Int, score: Int)?

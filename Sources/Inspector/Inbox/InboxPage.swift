@@ -145,8 +145,8 @@ struct InboxQuery: Sendable {
         before = form["before"].flatMap { InboxMessage.number(of: $0) }
     }
 
-    /// Returns the address of the inbox's page with the older results of the same search, which follow `message` in the
-    /// list.
+    /// Returns the address of the inbox's page with the messages that match the search and are older than `message`. If
+    /// `message` is `nil`, it is the page with the newest messages.
     func address(before message: InboxMessage?) -> String {
         let fields = [("search", search.isEmpty ? nil : search), ("kind", kind?.rawValue), ("before", message?.id)]
         return Inspector.address(Area.inbox.path, fields.compactMap { name, value in value.map { (name, $0) } })

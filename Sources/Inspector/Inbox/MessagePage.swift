@@ -197,8 +197,8 @@ extension Inspector {
             ]
         }
         return .group([
-            .of("h2", "As the recipient gets it"),
-            .table("stack.inbox-rewritten", ["Field", "As sent", "As the recipient gets it"], headed: true, rows),
+            .of("h2", "The mail as the recipient gets it"),
+            .table("stack.inbox-rewritten", ["Field", "As sent", "As received"], headed: true, rows),
             .of("p", save(exchange, row, "raw?as=forwarded", "Save the mail as the recipient gets it (.eml)")),
         ])
     }
@@ -206,7 +206,7 @@ extension Inspector {
     private func block(_ text: String, _ label: String, size: Int) -> HTML {
         .group([
             .source(text, label: label, limit: ShownText.blockLimit),
-            size > ShownText.blockLimit ? .small("The mail is cut here: save it to see the rest.") : "",
+            size > ShownText.blockLimit ? .small("The mail is cut here: save the mail to see all of it.") : "",
         ])
     }
 

@@ -23,7 +23,7 @@ extension Inspector {
             case .signIn:
                 (
                     "outcomes", "Choose how the next sign-in ends",
-                    "The next matching sign-in ends this way at once, without a page: in a browser, on a device or in an app."
+                    "In a browser, on a device or in an app, the next matching sign-in ends this way at once, without a page."
                 )
             case .fault:
                 (
@@ -117,8 +117,7 @@ extension Inspector {
 
     // MARK: - Choosing
 
-    /// Returns the providers for which the page can request a sign-in result, a fault, or a token, depending on
-    /// `order`.
+    /// Returns the providers at which the page can request what `order` names: a sign-in result, a fault or a token.
     private func providers(_ order: Order) -> [any Provider] {
         let entries = control.catalog.entries.filter { order != .token || $0.traits.mints != nil }
         let names = Set(entries.map(\.provider))
@@ -318,7 +317,7 @@ extension Inspector {
         let verb = method == (body == nil ? "GET" : "POST") ? "" : "-X \(method) "
         let data = body.map { " \\\n    -d \(ShellWord.quoted($0.text))" } ?? ""
         return .card(
-            "The control API call of this form", as: "section.card.orders-sent#sent",
+            "The control API call that this form makes", as: "section.card.orders-sent#sent",
             .of("p", .of("code", "\(method) \(ControlAPI.root)/\(path)")),
             body.map { .source($0.indented(), label: "Body", id: "sent-json") },
             .source("curl \(verb)\(ShellWord.quoted(url))\(data)", label: "As a command", id: "sent-curl"),

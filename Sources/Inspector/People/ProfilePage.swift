@@ -29,7 +29,7 @@ struct Profile: Sendable {
     let delete: @Sendable () async throws -> Void
 }
 
-/// The form in which an account or a user is created or changed.
+/// The HTML form with which an account or a user is created or changed.
 struct ProfileForm: Sendable {
     let area: Area
     let title, about: String

@@ -50,7 +50,7 @@ extension Inspector {
             let whose = kind == nil ? "" : " of this kind of client"
             content = [
                 .of("p", .badge("waiting"), " No request\(whose) has arrived in this test world yet."),
-                arrivals.other.map { shown(exchange, $0, "The last request of any client") },
+                arrivals.other.map { shown(exchange, $0, "The last request, whichever client sent it") },
             ]
         }
         let key = [arrivals.last?.id, arrivals.other?.id].map { $0 ?? "" }.joined(separator: " ")

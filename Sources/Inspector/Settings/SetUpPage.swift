@@ -72,7 +72,7 @@ extension Inspector {
         }
         return .group([
             .table("stack.setup-table", ["ID", "Kind", "Secret", "Where it returns"], rows),
-            .more(all.count - rows.count, "more clients are in the seed.") ?? "",
+            .more(all.count - rows.count, "clients of the seed aren't in this table.") ?? "",
         ])
     }
 

@@ -195,7 +195,7 @@ extension Inspector {
                         .of(
                             "fieldset", .of("legend", "What to do with the seed"),
                             .choice(
-                                "Merge it into the world's seed, like another seed file. The world keeps all its data.",
+                                "Merge this JSON into the seed, like another seed file. The world keeps all its data.",
                                 "mode", value: "merge", isChosen: !replaces),
                             .choice(
                                 "Replace the seed. The world starts again from the new seed.", "mode", value: "replace",

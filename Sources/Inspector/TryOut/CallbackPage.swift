@@ -241,7 +241,7 @@ extension Inspector {
     private func answerCard(_ title: String, _ answer: Response) -> HTML {
         let body =
             control.masksSecrets
-            ? [HTML.of("p.soft", "Secrets are masked: the request's page shows the rest.")]
+            ? [HTML.of("p.soft", "The body isn't shown, because secrets are masked. See the recorded request.")]
             : BodyView.text(String(decoding: answer.body, as: UTF8.self), type: nil, label: title)
         return .of(
             "section.card",

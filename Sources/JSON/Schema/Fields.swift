@@ -54,7 +54,8 @@ private let describedObjects = Mutex<[ObjectIdentifier: Schema]>([:])
 /// The members of a JSON object, as the object's initializer declares them. In one mode, they are read from a validated
 /// object. In the other mode, their declarations are recorded for the schema, and their values are samples.
 package struct Fields {
-    /// The JSON object that is being read, as it was written. It is empty if only the schema is made.
+    /// The JSON object that is being read, without defaults for missing members. When only a schema is made, no object
+    /// is read, and this value is an empty object.
     package let written: JSONObject
     private let isReading: Bool
     private var described: [Schema.Field] = []

@@ -95,7 +95,7 @@ package struct Location: Sendable {
         (parts.isEmpty ? nil : parts[step]) ?? Location(file: file, Way(way, step))
     }
 
-    /// Records that the object's member `key` was written at `location`, possibly in a different file.
+    /// Records that the object's member `key` was written at `location`, which may be in another file than the object.
     mutating func setMember(_ key: String, _ location: Location) { parts[.member(key)] = location }
 
     mutating func setElement(_ place: Int, _ location: Location) { parts[.element(place)] = location }

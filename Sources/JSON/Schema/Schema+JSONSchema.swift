@@ -58,7 +58,8 @@ extension Schema {
 }
 
 extension Schema.Members {
-    /// Returns the JSON Schema of this object written out, with references to the named schemas within it.
+    /// Returns the JSON Schema of this object with all its members. A member with a named schema refers to that schema
+    /// below `place`, or contains it if `place` is `nil`.
     package func jsonSchema(namesAt place: String?) -> JSONValue {
         let required = fields.filter(\.isRequired).map { JSONValue.string($0.name) }
         let properties = fields.map { ($0.name, $0.jsonSchema(namesAt: place)) }

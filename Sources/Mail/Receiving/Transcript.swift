@@ -40,7 +40,7 @@ struct Transcript {
         last = ""
     }
 
-    /// Adds the header of a received mail to the transcript. `note` says what was done with the rest of the mail.
+    /// Adds the header of a received mail to the transcript. `note` says what was done with the mail's content.
     mutating func add(dataOf content: [UInt8], _ note: String) {
         fold()
         var header = content[...]
@@ -56,10 +56,11 @@ struct Transcript {
         remark("\(content.count) octets in all; \(note)")
     }
 
-    /// The transcript of a mail from the beginning of the connection to the last reply.
+    /// The transcript of the SMTP conversation up to the last reply, without earlier mails of the connection.
     var whole: String { prelude + (mail ?? "") + rest + last }
 
-    /// A shortened transcript of a mail: the lines before the mail, the mail's MAIL command, and the last command.
+    /// A shortened transcript of the SMTP conversation about a mail: the lines before the mail, the command MAIL, and
+    /// the last command.
     var lastCommand: String { prelude + (mail ?? "") + last }
 
     private mutating func fold() {

@@ -4,8 +4,9 @@ import Synchronization
 /// A server of the Model Context Protocol, which receives one message a line. Its tools, resources and prompts never
 /// change while it runs.
 ///
-/// The server speaks the stateless revision of the protocol and the older ones, which begin with `initialize`. A client
-/// may mix both, as <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning> describes.
+/// The server speaks the stateless revision of the protocol and the older revisions, which begin with `initialize`. A
+/// client may mix messages of new and old revisions, as
+/// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning> describes.
 package final class ModelContextServer: Sendable {
     /// A closure that receives the response to a message; `nil` if the message gets no response.
     typealias Reply = @Sendable (JSONValue?) -> Void
@@ -318,8 +319,8 @@ final class BatchAnswer: Sendable {
         self.send = send
     }
 
-    /// Adds the response to one message to the response to the whole batch. `nil` stands for a message that gets no
-    /// response. If no message gets one, nothing is sent.
+    /// Notes the response to one message of the batch; `nil` if the message gets no response. After the last message,
+    /// all responses are sent together. If there are none, nothing is sent.
     func add(_ answer: JSONValue?) {
         let whole = state.withLock { state -> [JSONValue]? in
             if let answer { state.answers.append(answer) }
@@ -361,7 +362,7 @@ enum Revision: String, CaseIterable, Comparable, Sendable {
     /// <https://modelcontextprotocol.io/specification/2025-06-18/changelog>.
     var hasTitlesAndStructure: Bool { self >= .june2025 }
 
-    /// Whether a server describes itself in this protocol revision:
+    /// Whether this protocol revision has a member `description` beside a server's name and version:
     /// <https://modelcontextprotocol.io/specification/2025-11-25/changelog>.
     var hasServerDescription: Bool { self >= .november2025 }
 

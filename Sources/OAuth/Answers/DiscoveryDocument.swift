@@ -12,8 +12,9 @@ package struct DiscoveryDocument: Sendable {
         members = (try? JSONValue(parsing: Array("\(text)".utf8)))?.object ?? JSONObject()
     }
 
-    /// Returns the discovery document for a request, with the placeholders in braces filled in from `values`. Any other
-    /// placeholder is the name of a host.
+    /// Returns the discovery document that answers a request. A member's value may begin with a placeholder in braces.
+    /// `values` has the texts that replace placeholders. A placeholder that isn't in `values` is a host's name, and is
+    /// replaced by the host's base URL.
     package func filled(for exchange: Exchange, _ values: [String: String] = [:]) -> JSONValue {
         .object(
             JSONObject(

@@ -79,7 +79,7 @@ package enum SignInApproval: Sendable {
 }
 
 /// The sequence of a sign-in at a provider's authorization endpoint. This Swift protocol fixes the steps and their
-/// order. Each provider implements how a request is read, how errors are worded, who may sign in, whether consent is
+/// sequence. Each provider implements how a request is read, how errors are worded, who may sign in, whether consent is
 /// needed, and what an approval returns.
 package protocol AuthorizationFlow: Sendable {
     associatedtype SignInRequest: CheckedAuthorization

@@ -12,7 +12,7 @@ package enum ResponseMode: String, Sendable {
     case webMessage = "web_message"
 }
 
-/// The parameters of an authorization response, in order, and the response mode in which they are sent.
+/// The parameters of an authorization response, in their sequence, and the response mode in which they are sent.
 package struct AuthorizationResponse: Sendable {
     package let redirectURI: String
     package let mode: ResponseMode

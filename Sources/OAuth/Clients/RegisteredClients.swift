@@ -49,7 +49,7 @@ package struct RegisteredClient: SeededOAuthClient {
 /// The registered clients in a provider's section of the seed.
 package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
     private let words: RegisteredClientWords
-    /// All clients of the provider, in the seed's order.
+    /// All clients of the provider, in the sequence in which the seed lists them.
     package let all: [Client]
     private let byID: [String: Client]
     private let ids: [String]
@@ -90,7 +90,8 @@ package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
 package enum IssuerChoice: String, CaseIterable, Sendable {
     /// The `iss` is the real provider's own issuer.
     case provider
-    /// The `iss` is the address at which the client has reached this server, for clients that require both to be equal.
+    /// The `iss` is the address at which the client has reached this server. Some clients require `iss` to equal the
+    /// address that they use.
     case request
 
     /// Reads from the seed which `iss` the provider's tokens have. `own` is the real provider's issuer.

@@ -42,7 +42,7 @@ extension KeepsOAuthGrants {
     }
 }
 
-/// A grant of a provider at which a person has at most one grant to each client.
+/// A grant at a provider that keeps at most one grant for each person and client.
 package protocol GrantToClient: OAuthGrant {}
 
 extension GrantToClient {

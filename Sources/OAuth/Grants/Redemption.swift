@@ -2,8 +2,8 @@ import EmulatorCore
 import Time
 import Worlds
 
-/// The rules by which a provider redeems an authorization code: the checks, in order.
-/// <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.3>
+/// The checks by which a provider decides whether to redeem an authorization code, in the sequence in which they are
+/// made. <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.3>
 package struct Redemption: Sendable {
     package enum Check: Sendable {
         /// The check that the authorization code was issued to the client that sends it.
@@ -40,8 +40,7 @@ package struct Redemption: Sendable {
         /// The account for which the authorization code was issued doesn't exist any more.
         case noAccount
 
-        /// The reason why the authorization code can't be redeemed, as a clause of an error message, for failures that
-        /// are worded alike at every provider.
+        /// The reason why the authorization code can't be redeemed, as a clause of an error message.
         package var reason: String {
             switch self {
             case .unknown: "this world has issued no such code, has forgotten it, or its grant was revoked"

@@ -30,8 +30,8 @@ package struct PersonChooser: Sendable {
     private let searchAddress: String?
 
     /// Reads the people whom the account chooser lists. `first` heads the list, unless the person has searched. On each
-    /// page, the people for whom `isPreferred` returns `true` precede the rest. If there is a `searchAddress`, searches
-    /// are sent to it as a query; otherwise, they are posted with the page's form.
+    /// page, the people for whom `isPreferred` returns `true` precede the others. If there is a `searchAddress`,
+    /// searches are sent to it as a query; otherwise, they are posted with the page's form.
     package init(
         _ exchange: Exchange, _ search: Search?, first: Account? = nil, searchAddress: String? = nil,
         preferring isPreferred: ((Account) -> Bool)? = nil

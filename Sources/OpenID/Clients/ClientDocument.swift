@@ -158,7 +158,7 @@ final class ClientDocumentFetches: WorldCache {
 
     /// The time for which the result of fetching a document is used in any case, whatever `Cache-Control` says.
     private static let rest = TimeSpan.seconds(10)
-    /// The greatest number of results of fetching client metadata documents that are kept.
+    /// The greatest number of client metadata documents, or of failures to fetch one, that are kept in memory.
     private static let limit = 256
     /// The longest time that a fetch of a client metadata document may take, in seconds.
     private static let patience = 5

@@ -87,7 +87,7 @@ extension Issuer {
         return exchange.world.read { $0.account(session.account) }
     }
 
-    /// Returns the browser's session if the authorization request can be answered in it without a new sign-in.
+    /// Returns the browser's session if its user needn't sign in again for the authorization request.
     private func session(for request: RequestedAuthorization, _ exchange: Exchange) -> BrowserSession? {
         exchange.session(at: realm).flatMap { session in
             request.parameters.isContent(with: session, at: exchange.world.now) ? session : nil

@@ -185,7 +185,8 @@ struct AuthorizationParameters: Sendable {
         throw OAuthRefusal(
             "invalid_target",
             Diagnosis(
-                received: "a resource of \(long.utf8.count) bytes", expected: "at most \(longestResource) bytes",
+                received: "a resource parameter of \(long.utf8.count) bytes",
+                expected: "at most \(longestResource) bytes",
                 "send a shorter URI"
             ))
     }

@@ -10,8 +10,8 @@ extension Issuer {
     /// The issuer's identifier in database keys: the provider's name and the issuer's ID.
     var realm: String { "\(provider).\(id)" }
 
-    /// Returns the URL of an endpoint, at the address by which the request has reached the issuer. `place` is the
-    /// issuer's path below which the endpoint is; by default the path of the issuer's URL.
+    /// Returns the URL of an endpoint, at the address by which the request has reached the issuer. `place` is the path
+    /// below which the endpoint is served; the default is the path in the issuer's URL.
     func url(_ endpoint: String, _ exchange: Exchange, below place: String? = nil) -> String {
         exchange.address.url(of: host, EndpointPaths.resolve(endpoint, below: place ?? path))
     }

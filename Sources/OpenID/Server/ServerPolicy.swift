@@ -192,7 +192,7 @@ struct EndpointPaths: SchemaObject {
         return path.split(separator: "/").dropLast(levels).map { "/\($0)" }.joined() + rest
     }
 
-    /// Splits an endpoint's relative path into the number of `../` at its beginning and the rest.
+    /// Splits an endpoint's relative path into the number of `../` at its beginning and the path that follows them.
     private static func split(_ endpoint: String) -> (levels: Int, rest: String) {
         var (levels, rest) = (0, Substring(endpoint))
         while rest.hasPrefix("../") {

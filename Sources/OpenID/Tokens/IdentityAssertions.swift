@@ -75,8 +75,8 @@ extension Issuer {
         return OAuthRefusal.json(.object(body))
     }
 
-    /// Returns the target issuer, which a request for an identity assertion names as `audience`, and the access that
-    /// clients of this issuer get at the target.
+    /// Returns the `audience` of a request for an identity assertion, and the access that clients of this issuer get at
+    /// that audience, which is a different issuer.
     private func target(
         of wanted: TokenExchange, _ exchange: Exchange
     ) throws(OAuthRefusal) -> (audience: String, access: CrossAppAccess) {
@@ -96,7 +96,8 @@ extension Issuer {
             Diagnosis(
                 received: "audience \(Diagnosis.quote(audience))",
                 expected: Diagnosis.alternatives(others.compactMap(\.names.first)),
-                "send the other issuer's identifier from its metadata, and add it to crossAppAccess of \"\(id)\" in the seed"
+                "send the identifier of the issuer at which the client wants access; that issuer must be in "
+                    + "crossAppAccess of \"\(id)\" in the seed"
             ))
     }
 

@@ -215,8 +215,8 @@ extension ProtectedResource {
     private func challenge(_ scheme: String?, _ exchange: Exchange) -> Response {
         let diagnosis = Diagnosis(
             received: scheme.map { "Authorization: \(Diagnosis.quote($0, limit: 20))" },
-            "the access token is missing: read the metadata that WWW-Authenticate names, sign in, and send Authorization: "
-                + (dpop == .required ? "DPoP, and a proof" : "Bearer"))
+            "the access token is missing: read the metadata that WWW-Authenticate names, sign in, and send the token "
+                + "in Authorization" + (dpop == .required ? " as DPoP, with a proof" : " as Bearer"))
         let parameters = parameters(policy.scopes, [], exchange).joined(separator: ", ")
         return OAuthRefusal.withoutToken(diagnosis, dpop: dpop, parameters: parameters)
     }

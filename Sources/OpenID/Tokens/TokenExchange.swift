@@ -203,7 +203,7 @@ struct TokenExchange: Sendable {
     }
 }
 
-/// The access that an issuer gives its clients at a different issuer, for people who have signed in at the first one:
+/// The access that clients of one issuer (A) get at another issuer (B), for people who have signed in at A:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant-04>.
 struct CrossAppAccess: SchemaObject {
     /// The ID of the issuer at which clients get access.
@@ -225,8 +225,8 @@ struct CrossAppAccess: SchemaObject {
             "accounts", .set(of: .text(.nonEmpty)), "The people who have access, by account; all by default.")
     }
 
-    /// Returns the client ID that a client of this issuer has at the issuer where it gets access. By default, both
-    /// issuers use the same client ID.
+    /// Returns a client's ID at the issuer where the client gets access, from its ID at the issuer where people sign
+    /// in. By default, both IDs are equal.
     func client(_ id: String) -> String { clients[id] ?? id }
 }
 

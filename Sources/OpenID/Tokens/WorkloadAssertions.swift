@@ -36,7 +36,7 @@ struct WorkloadPlatform: SchemaObject {
     /// Returns the client ID of the workload whose tokens from the platform have this `sub`.
     func client(of subject: String) -> String? { clients[subject] }
 
-    /// The `sub` values in the platform's tokens, of all workloads that have a client.
+    /// The `sub` of each workload that has a client.
     var subjects: [String] { clients.keys.sorted() }
 }
 
@@ -56,8 +56,8 @@ extension Issuer {
         return client
     }
 
-    /// Whether an assertion is a platform's token for a workload, and not an identity assertion about a person from a
-    /// different issuer.
+    /// Whether an assertion is a platform's token for a workload. The other assertions are identity assertions, which
+    /// are tokens about people.
     func isWorkloadToken(_ assertion: String) -> Bool {
         guard !policy.workloadPlatforms.isEmpty, let token = try? JWS(parsing: assertion) else { return false }
         return token.header["typ"]?.string != IdentityAssertion.type

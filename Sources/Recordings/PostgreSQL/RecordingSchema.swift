@@ -146,8 +146,9 @@ enum RecordingSchema {
         SELECT number, world, body FROM understudy_exchanges WHERE gone AND number <> ALL($1::bigint[]) ORDER BY number
         """)
     static let forgetGone = statement("forget_gone", "DELETE FROM understudy_exchanges WHERE gone")
-    /// Of the refused requests of test worlds that were deleted or reset, keeps the newest $1, and of these the newest
-    /// $2 bytes. The subquery is compared by `<=`, because PostgreSQL may run a subquery after `IN` once for each row.
+    /// Limits the kept refused requests of test worlds that were deleted or reset: the newest stay, at most $1 requests
+    /// with $2 bytes in all. The request's number is compared by `<=` with a subquery, which runs once. After `IN`,
+    /// PostgreSQL may run a subquery once for each row.
     static let trimGone = statement(
         "trim_gone",
         """

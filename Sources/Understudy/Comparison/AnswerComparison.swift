@@ -26,7 +26,8 @@ package struct Difference: Sendable, Equatable {
 /// Compares the recorded answer of a real provider with the answer of this program. Tokens, times, IDs and user data
 /// differ in every sign-in, so only their form is compared.
 struct AnswerComparison {
-    /// The JSON members whose values the protocol fixes, so that they must be equal in both answers.
+    /// The JSON members whose values the protocol fixes. They must be equal in the provider's recorded answer and in
+    /// this program's answer.
     private static let fixed: Set<String> = [
         "token_type", "scope", "expires_in", "refresh_token_expires_in", "issued_token_type", "alg", "typ", "iss",
         "aud",

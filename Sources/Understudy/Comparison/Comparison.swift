@@ -42,12 +42,14 @@ package struct Comparison {
     private var cookies: [String: [(name: String, value: String)]] = [:]
     /// The codes and tokens that providers issued in the recording before the request that is being compared.
     private var issued: Set<String> = []
-    /// For each recorded request: the ends of sign-ins that the request or its answer reports to the app.
+    /// For each recorded request: the results of sign-ins, such as a code or an error, that the request or its answer
+    /// brings to the app.
     private let endings: [[Ending]]
 
     /// The seconds in which this server must answer a repeated request.
     private static let seconds = 30
-    /// The least length, in bytes, of a recorded value that this server's value replaces.
+    /// The least length, in bytes, of a recorded code, token or ID for which a repeated request has this server's
+    /// value.
     private static let shortest = 4
     private static let dropped: Set<String> = [
         "host", "content-length", "connection", "cookie", "accept-encoding", "transfer-encoding", "if-none-match",
@@ -227,7 +229,7 @@ package struct Comparison {
             request: entry.request, response: response, time: .first, began: 0, duration: 0, fault: nil)
     }
 
-    /// The names of values that differ in every sign-in, in addition to secrets and IDs.
+    /// The names of values, other than secrets and IDs, that differ in every sign-in.
     private static let momentary: Set<String> = ["sub", "login", "email", "user_code", "request_uri", "session_state"]
     /// The names of the fields and headers in which a request has a code or token that a provider has issued.
     private static let credentials: Set<String> = [
@@ -247,7 +249,7 @@ package struct Comparison {
     }
 
     /// Returns the reason why a recorded request can't be repeated: it needs a code or token for which this server
-    /// hasn't issued a replacement. A request that was refused in the recording is repeated with any value.
+    /// hasn't issued a replacement. A request that was refused in the recording is always repeated.
     private func missingCredential(of entry: HARFile.Entry) -> String? {
         let exchange = Comparison.exchange(entry, entry.response)
         guard entry.response.status < 400, exchange.notes.error == nil else { return nil }
@@ -327,8 +329,8 @@ package struct Comparison {
 private struct Translation {
     let values: [String: String]
 
-    /// Returns the URL-encoded `form` with this server's values in place of recorded values; `text` itself if nothing
-    /// is replaced.
+    /// Returns a form, URL-encoded, with this server's values in place of recorded values. If nothing is replaced,
+    /// returns `text`, the form as it was recorded.
     func form(_ form: Form, in text: String) -> String {
         let fields = form.fields.map { Form.Field(name: $0.name, value: value($0.value, of: $0.name)) }
         let isSame = zip(fields, form.fields).allSatisfy { $0.value == $1.value }

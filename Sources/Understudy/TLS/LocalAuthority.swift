@@ -24,7 +24,8 @@ public struct LocalAuthority: Sendable {
     /// only in memory.
     public let directory: String
 
-    /// The certificate and the key of a certificate authority that exists only in memory; otherwise `nil`.
+    /// The certificate authority's certificate and key, if the authority exists only in memory; `nil` if they are in
+    /// files.
     private let kept: (certificate: String, key: String)?
 
     /// Describes the local certificate authority whose files are in `directory`. The default is `understudy` below
@@ -120,8 +121,8 @@ public struct LocalAuthority: Sendable {
         }
     }
 
-    /// Returns whether `seeds` name a host for which the authority may not issue certificates. `false` is also returned
-    /// if the authority can't issue any certificate that the daemon needs.
+    /// Returns whether the seeds are the reason why the authority can't issue the daemon's certificate: they name a
+    /// host that the authority isn't allowed to certify.
     package func lacksHosts(of seeds: [SeedInput]) throws -> Bool {
         func vouches(for seeds: [SeedInput]) throws -> Bool {
             let hosts = PlayedHosts.certified(for: try SeedInput.load(seeds))

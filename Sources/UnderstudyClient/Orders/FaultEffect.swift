@@ -54,7 +54,7 @@ extension World {
 
         let members: [String: JSONValue]
 
-        /// Makes a fault's effect of members of the control API's JSON, which `docs/orders.md` lists.
+        /// Makes a fault's effect from its members in the control API's JSON. `docs/orders.md` lists the members.
         public init(_ members: [String: JSONValue]) { self.members = members }
 
         /// Makes an endpoint answer with this HTTP status, without handling the request.

@@ -1,5 +1,5 @@
 extension World {
-    /// The way in which a sign-in ends: `.approve`, `.cancel` or `.error("invalidResponse")`. A test orders it in
+    /// The way in which a sign-in ends: `.approve`, `.cancel` or `.error("invalidResponse")`. A test chooses it in
     /// advance, so that no page is shown.
     public struct Outcome: Sendable, Hashable {
         let name: String
@@ -46,7 +46,7 @@ extension World {
         /// The user's family name.
         public var family: String
 
-        /// Makes a user's name of a given name and a family name.
+        /// Makes a user's name from a given name and a family name.
         public init(given: String, family: String) {
             self.given = given
             self.family = family
@@ -55,41 +55,42 @@ extension World {
 }
 
 extension World {
-    /// A sign-in result that a test has ordered in advance, and that still applies to further sign-ins.
+    /// A sign-in result that a test has set in advance, and that still applies to further sign-ins.
     public struct OrderedOutcome: Sendable, Hashable, Decodable, Identifiable {
-        /// The ID of an ordered sign-in result, by which the result can be removed.
+        /// The ID of a preset sign-in result, by which the result can be removed.
         public let id: String
-        /// The provider to whose sign-ins the ordered result applies.
+        /// The provider to whose sign-ins the preset result applies.
         public let provider: Provider
-        /// The ID of the client to whose sign-ins the ordered result applies; `nil` matches every client.
+        /// The ID of the client to whose sign-ins the preset result applies; `nil` matches every client.
         public let client: String?
         /// The ID of the account with which the user will sign in.
         public let account: String?
-        /// The ordered result of the sign-in: `approve`, `cancel` or `error`.
+        /// The preset result of the sign-in: `approve`, `cancel` or `error`.
         public let outcome: String
-        /// The number of sign-ins to which the ordered result still applies; `nil` is unlimited.
+        /// The number of sign-ins to which the preset result still applies; `nil` is unlimited.
         public let times: Int?
     }
 }
 
 extension World {
-    /// The number of times that an ordered fault or sign-in result applies: `3`, or `.forever`.
+    /// The number of times that an injected fault or a preset sign-in result applies: `3`, or `.forever`.
     public struct Times: Sendable, Hashable, ExpressibleByIntegerLiteral, Encodable {
         let count: Int?
 
-        /// Limits an ordered fault to `count` requests, or an ordered sign-in result to `count` sign-ins.
+        /// Limits an injected fault to `count` requests, or a preset sign-in result to `count` sign-ins.
         public init(integerLiteral count: Int) { self.count = count }
 
-        /// Limits an ordered fault to `count` requests, or an ordered sign-in result to `count` sign-ins.
+        /// Limits an injected fault to `count` requests, or a preset sign-in result to `count` sign-ins.
         public init(_ count: Int) { self.count = count }
 
         private init() { count = nil }
 
-        /// An unlimited number of times: an ordered fault or sign-in result applies until it is removed or the test
-        /// world is reset.
+        /// An unlimited number of times: an injected fault or a preset sign-in result applies until it is removed or
+        /// the test world is reset.
         public static let forever = Times()
 
-        /// Writes the number of times that an ordered fault or sign-in result applies, as JSON of the control API.
+        /// Writes the number of times that an injected fault or a preset sign-in result applies, as JSON of the control
+        /// API.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             if let count { try container.encode(count) } else { try container.encodeNil() }
@@ -110,8 +111,9 @@ extension World {
         let times: Times
     }
 
-    /// Decides in advance how the next matching sign-in ends. This applies to sign-ins in a browser, for which no page
-    /// is shown, by a device code, and in native apps. If several ordered results match a sign-in, the oldest applies.
+    /// Decides in advance how the next matching sign-in ends. This applies to sign-ins in a browser, in a native app,
+    /// or by a device code. In a browser, no page is shown. If several preset results match a sign-in, the oldest
+    /// applies.
     ///
     ///     try await world.order(.cancel, at: .google)
     ///
@@ -120,7 +122,7 @@ extension World {
     ///   - provider: the provider of the sign-in.
     ///   - client: the client of the sign-in; `nil` matches every client.
     ///   - times: the number of sign-ins to which the result applies.
-    /// - Returns: The ordered result, with its ID.
+    /// - Returns: The preset result, with its ID.
     /// - Throws: ``UnderstudyError``, such as `noSuchAccount`.
     @discardableResult
     public func order(
@@ -134,7 +136,7 @@ extension World {
                 scopes: outcome.scopes, times: times))
     }
 
-    /// Lists the sign-in results that tests have ordered and that still apply to further sign-ins.
+    /// Lists the sign-in results that tests have set in advance and that still apply to further sign-ins.
     ///
     /// - Throws: ``UnderstudyError``.
     public func outcomes() async throws -> [OrderedOutcome] {
@@ -142,12 +144,12 @@ extension World {
         return try await (call("GET", "outcomes") as Answer).outcomes
     }
 
-    /// Removes all sign-in results that tests have ordered in advance.
+    /// Removes all sign-in results that tests have set in advance.
     ///
     /// - Throws: ``UnderstudyError``.
     public func removeOutcomes() async throws { try await send("DELETE", "outcomes") }
 
-    /// Removes a sign-in result that a test has ordered in advance.
+    /// Removes a sign-in result that a test has set in advance.
     ///
     /// - Throws: ``UnderstudyError``, with the code `noSuchOutcome` if the result has been used up.
     public func remove(_ outcome: OrderedOutcome) async throws {
@@ -161,7 +163,7 @@ extension World {
         /// The identity provider's name in the control API, such as `google`.
         public let rawValue: String
 
-        /// Makes the identity provider with this name in the control API, such as `google`.
+        /// Makes a `Provider` from the provider's name in the control API, such as `google`.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// Apple, as an identity provider.

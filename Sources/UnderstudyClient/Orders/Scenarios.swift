@@ -1,6 +1,6 @@
 extension World {
-    /// A ready-made situation for tests, such as a provider's outage: a named set of ordered sign-in results, faults
-    /// and clock changes.
+    /// A ready-made situation for tests, such as a provider's outage. It consists of preset sign-in results, injected
+    /// faults and clock changes.
     public struct Scenario: Sendable, Hashable, Decodable {
         /// The name of the scenario (a ready-made situation), such as `provider-outage`.
         public let name: String
@@ -43,8 +43,8 @@ extension World {
             try await world.send("POST", "scenarios/\(Address.segment(name))", parameters)
         }
 
-        /// Ends a scenario (a ready-made situation). The faults and sign-in results that the scenario ordered are
-        /// removed, and its clock changes are undone. Other changes, such as a new user, stay.
+        /// Ends a scenario (a ready-made situation). The faults that the scenario injected and the sign-in results that
+        /// it set are removed, and its clock changes are undone. Other changes, such as a new user, stay.
         ///
         /// - Throws: ``UnderstudyError``, such as `noSuchScenario`.
         public func end(_ name: String) async throws {

@@ -1,23 +1,23 @@
 extension World {
-    /// A fault, such as an error or a delay, that a test has ordered, and that still waits for matching requests.
+    /// A fault, such as an error or a delay, that a test has injected, and that still waits for matching requests.
     public struct OrderedFault: Sendable, Hashable, Decodable, Identifiable {
-        /// The ID of the ordered fault, by which it can be removed.
+        /// The ID of the injected fault, by which it can be removed.
         public let id: String
-        /// The conditions that a request must meet for the ordered fault to happen.
+        /// The conditions that a request must meet for the injected fault to happen.
         public let match: JSONValue?
-        /// The effect that the ordered fault has on a matching request.
+        /// The effect that the injected fault has on a request that meets its conditions.
         public let effect: JSONValue
-        /// The number of matching requests that pass before the ordered fault happens.
+        /// The number of requests that meet the conditions of the injected fault and pass before the fault happens.
         public let after: Int?
-        /// The number of requests to which the ordered fault still applies; `nil` is unlimited.
+        /// The number of requests to which the injected fault still applies; `nil` is unlimited.
         public let times: Int?
-        /// The number of requests that have matched the ordered fault so far.
+        /// The number of requests that have met the conditions of the injected fault so far.
         public let seen: Int?
     }
 }
 
 extension World {
-    /// An endpoint, or a step of an SMTP conversation, at which tests can order faults such as errors and delays.
+    /// An endpoint, or a step of an SMTP conversation, at which tests can inject faults such as errors and delays.
     public struct Endpoint: Sendable, Hashable, Decodable {
         /// The provider's host that has the endpoint; `nil` for endpoints of the daemon itself.
         public let host: String?
@@ -28,7 +28,7 @@ extension World {
         public let path: String?
         /// The step of an SMTP conversation, such as `RCPT`; `nil` for HTTP endpoints.
         public let smtp: String?
-        /// The effects that ordered faults can have at the endpoint, in words.
+        /// The effects that injected faults can have at the endpoint, in words.
         public let fits: String
         /// The names of the errors that a test can make the endpoint return.
         public let errors: [String]?
@@ -54,8 +54,8 @@ extension World {
         let effect: [String: JSONValue]
     }
 
-    /// Orders a fault, such as an error or a delay, for the requests that meet all conditions. At most one fault
-    /// applies to a request. If several faults match, the one that was ordered first applies, unless its `after` or
+    /// Injects a fault, such as an error or a delay, into the requests that meet all conditions. At most one fault
+    /// applies to a request. If several faults match, the one that was injected first applies, unless its `after` or
     /// `probability` excludes the request.
     ///
     ///     try await world.fault(.error("invalid_grant"), host: "appleid.apple.com", path: "/auth/token")
@@ -70,7 +70,7 @@ extension World {
     ///   - after: the number of matching requests to let pass first.
     ///   - times: the number of requests to which the fault applies.
     ///   - probability: the probability at each request, from the test world's random generator; `nil` means always.
-    /// - Returns: The ordered fault, with its ID.
+    /// - Returns: The injected fault, with its ID.
     /// - Throws: ``UnderstudyError``. If the endpoint can't have an effect, the error lists the effects that it can
     ///   have.
     @discardableResult
@@ -83,7 +83,7 @@ extension World {
         return try await order(effects, match, after, times, probability)
     }
 
-    /// Orders a fault for mail that the app under test sends by SMTP.
+    /// Injects a fault into mail that the app under test sends by SMTP.
     ///
     ///     try await world.mailFault(at: "RCPT", FaultEffect(["reply": ["code": 450, "status": "4.2.1"]]))
     ///
@@ -95,7 +95,7 @@ extension World {
     ///   - recipient: a recipient; `*` stands for any characters.
     ///   - after: the number of matching commands to let pass first.
     ///   - times: the number of commands to which the fault applies.
-    /// - Returns: The ordered fault, with its ID.
+    /// - Returns: The injected fault, with its ID.
     /// - Throws: ``UnderstudyError``.
     @discardableResult
     public func mailFault(
@@ -114,7 +114,7 @@ extension World {
             FaultOrder(match: match, after: after, times: times, probability: probability, effect: members))
     }
 
-    /// Lists the ordered faults that are still waiting for requests.
+    /// Lists the injected faults that are still waiting for requests.
     ///
     /// - Throws: ``UnderstudyError``.
     public func faults() async throws -> [OrderedFault] {
@@ -122,19 +122,19 @@ extension World {
         return try await (call("GET", "faults") as Answer).faults
     }
 
-    /// Removes all ordered faults.
+    /// Removes all injected faults.
     ///
     /// - Throws: ``UnderstudyError``.
     public func removeFaults() async throws { try await send("DELETE", "faults") }
 
-    /// Removes an ordered fault.
+    /// Removes an injected fault.
     ///
     /// - Throws: ``UnderstudyError``, with the code `noSuchFault` if the fault has been used up.
     public func remove(_ fault: OrderedFault) async throws {
         try await send("DELETE", "faults/\(Address.segment(fault.id))")
     }
 
-    /// Lists the endpoints at which faults can be ordered, with the effects that the faults can have.
+    /// Lists the endpoints at which faults can be injected, with the effects that the faults can have.
     ///
     /// - Throws: ``UnderstudyError``.
     public func endpoints() async throws -> [Endpoint] {

@@ -24,8 +24,8 @@ extension World {
         ///   - serverClient: the client ID of the app's backend. It becomes the ID token's audience, and an
         ///     authorization code is issued for that client.
         ///   - account: the account on the device; `nil` lets the daemon choose.
-        /// - Throws: ``UnderstudyError``. If a test has ordered that the sign-in fails, the error's code is `canceled`
-        ///   or the ordered error's name.
+        /// - Throws: ``UnderstudyError``. If a test has decided in advance that the sign-in fails, the error's code is
+        ///   `canceled` or the name of the error that the test has chosen.
         public func authorize(
             client: String, nonce: String? = nil, scopes: [String]? = nil, serverClient: String? = nil,
             account: String? = nil
@@ -127,8 +127,8 @@ extension World {
         ///   - permissions: the permissions that the app asks for; by default `public_profile` and `email`.
         ///   - isLimited: `true` for Limited Login, which delivers an authentication token instead of an access token.
         ///   - account: the account on the device; `nil` lets the daemon choose.
-        /// - Throws: ``UnderstudyError``. If a test has ordered that the sign-in fails, the error's code is `canceled`
-        ///   or the ordered error's name.
+        /// - Throws: ``UnderstudyError``. If a test has decided in advance that the sign-in fails, the error's code is
+        ///   `canceled` or the name of the error that the test has chosen.
         public func authorize(
             client: String, nonce: String? = nil, permissions: [String]? = nil, limited isLimited: Bool = false,
             account: String? = nil

@@ -14,7 +14,7 @@ extension World {
 
         /// A recorded request, or the recorded answer to it.
         public struct Message: Sendable, Hashable, Decodable {
-            /// The path and the query of a recorded request, as they were received; `nil` for answers.
+            /// The path and the query of a request, as they were received; `nil` if this is an answer.
             public let target: String?
             /// The header fields of a recorded request or answer.
             public let headers: [Header]
@@ -23,8 +23,8 @@ extension World {
             public let body: String?
             /// The body of a recorded request or answer in base64, if it isn't UTF-8.
             public let bodyBase64: String?
-            /// The moment at which an ordered fault closed the connection: `beforeHeaders` or `midBody`; only in
-            /// answers.
+            /// The moment at which an injected fault closed the connection during an answer: `beforeHeaders` or
+            /// `midBody`. It is `nil` if no fault did so.
             public let disconnected: String?
 
             /// Returns the value of the first header field with this name. The case of its letters doesn't matter.
@@ -95,7 +95,7 @@ extension World {
         /// The source that shows that the real provider gives the recorded answer; `nil` for answers that aren't a
         /// provider's.
         public let evidence: Evidence?
-        /// The fault, ordered by a test, that changed the answer.
+        /// The fault, injected by a test, that changed the answer.
         public let fault: String?
         /// The recorded request, without its answer.
         public let request: Message

@@ -9,9 +9,9 @@ extension World {
             case signedIn
             /// The sign-in failed because the provider refused a request.
             case refused
-            /// The user cancelled the sign-in, or a test ordered that the user cancels it.
+            /// The user cancelled the sign-in, or a test decided in advance that the user cancels it.
             case cancelled
-            /// The sign-in failed because of a fault that a test had ordered.
+            /// The sign-in failed because of a fault that a test had injected.
             case faulted
             /// The sign-in isn't finished: a further request is still to come.
             case unfinished
@@ -54,7 +54,7 @@ extension World {
             public let answer: String
             /// The reason why the request was refused; `nil` if it wasn't.
             public let diagnosis: String?
-            /// The fault, ordered by a test, that changed the answer.
+            /// The fault, injected by a test, that changed the answer.
             public let fault: String?
         }
 
@@ -86,7 +86,7 @@ extension World {
     ///     let refused = try await world.signIns(isRefused: true, waitingAtMost: .seconds(5))
     ///
     /// - Parameters:
-    ///   - isRefused: `true` returns the sign-ins that the provider refused, the user cancelled or an ordered fault
+    ///   - isRefused: `true` returns the sign-ins that the provider refused, the user cancelled or an injected fault
     ///     stopped, `false` all others.
     ///   - isUnfinished: `true` returns only unfinished sign-ins, `false` only finished ones.
     ///   - provider: a provider that took part, by its name in the seed.

@@ -102,7 +102,7 @@ public struct SignInWithAppleStandIn: SignInWithAppleAuthorizing, Hashable {
     /// The app's bundle ID, which must be in the test world's seed (its test data).
     public let client: String
 
-    /// Makes a stand-in for Sign in with Apple, which lets a test world answer.
+    /// Makes a stand-in for Sign in with Apple. The test world `world` decides how each sign-in ends.
     public init(world: World, client: String) {
         self.world = world
         self.client = client

@@ -17,7 +17,7 @@ package final class PostgreSQLArchive: Archive {
     private let isTemporary: Bool
     private let isClosed = Atomic<Bool>(false)
 
-    /// The number of this daemon among the daemons that share the database, and the list of all these daemons.
+    /// The unique number of this daemon among all daemons that share the database, and the list of these daemons.
     private struct Membership {
         var number: Int
         var replicas: [StoreHealth.Replica] = []
@@ -94,9 +94,9 @@ package final class PostgreSQLArchive: Archive {
         }
         guard known != digest else { return }
         throw PostgreSQLStartFailure(
-            "\(pool.address.title): its worlds were made from seed and import with the digest \(known), but those of "
-                + "this daemon have the digest \(digest): start all daemons with the same seed and import, or start "
-                + "this one in another schema (?options=-csearch_path%3DNAME)")
+            "\(pool.address.title): its test worlds were made from seed and import with the digest \(known), but "
+                + "this daemon's seed and import have the digest \(digest): start all daemons with the same seed and "
+                + "import, or start this daemon in another schema (?options=-csearch_path%3DNAME)")
     }
 
     /// Removes this daemon from the list of daemons that share the database, and closes its connections. Call this

@@ -34,8 +34,8 @@ package final class PostgreSQLPool: Sendable {
     static let limit = 8
     /// The most time that connecting to the database may take.
     static let connectLimit = Duration.seconds(3)
-    /// The most time that an answer of the database may take. The server's own limits are shorter, and their errors say
-    /// more.
+    /// The most time that an answer of the database may take. PostgreSQL's `lock_timeout` and `statement_timeout` are
+    /// set to less, and their errors say more.
     package static let answerLimit = Duration.seconds(8)
     /// The least time between two attempts to reach a database server that can't be reached.
     private static let pause = Duration.milliseconds(500)

@@ -42,7 +42,8 @@ enum PostgreSQLSchema {
     /// The range of a test world's possible versions: enough for a hundred thousand changes a second for a year.
     private static let versions: ClosedRange<Int64> = 0...(1 << 42)
 
-    /// Returns a test world's version that was read from the database, or throws an error if it is impossible.
+    /// Returns a test world's version that was read from the database. Throws an error if the version is outside the
+    /// possible range.
     static func checked(_ version: Int64) throws(StoreFailure) -> Int64 {
         guard versions.contains(version) else {
             throw StoreFailure(.unreadable, "PostgreSQL: a test world has the invalid version number \(version)")

@@ -101,7 +101,7 @@ final class MemoryIndex: @unchecked Sendable {
         return values.indices.filter { place in !values[..<place].contains(values[place]) }.map { values[$0] }
     }
 
-    /// Adds the row in this slot at the end of the list of rows with the value.
+    /// Adds an index entry for the row in a slot, after all earlier entries with the same value.
     func add(_ value: String, _ slot: Int32) {
         while firstNodes.count <= Int(slot) { firstNodes.append(-1) }
         let place = free.popLast() ?? Int32(nodes.count)

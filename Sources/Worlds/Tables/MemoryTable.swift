@@ -40,8 +40,7 @@ final class MemoryTable {
     /// The seed's rows that the test world has replaced or removed, by their slots. The value is the slot of the
     /// replacing row, or -1 for a removed row.
     var hidden: [Int32: Int32] = [:]
-    /// The first slot of the seed's table whose row the test world may still have. The test world has removed the rows
-    /// of all slots before it.
+    /// A slot of the seed's table. The test world has removed the rows of all slots before this one.
     var firstSeeded: Int32 = 0
     var slots: ContiguousArray<Slot> = []
     var free: [Int32] = []
@@ -245,7 +244,7 @@ final class MemoryTable {
         return true
     }
 
-    /// Ends the recording of the table's changes, which can't be undone any more.
+    /// Ends the recording of the table's changes. After this call, the changes can't be undone.
     func keepChanges() {
         changes.removeAll(keepingCapacity: changes.count < 64)
         for index in indexes { index.keepChanges() }
@@ -506,8 +505,8 @@ extension MemoryTable {
         }
     }
 
-    /// Returns whether the stored row with this key is a new row, or replaces or removes a row of the seed (the initial
-    /// data); `nil` if no row with this key is stored.
+    /// Returns the relation of the stored row with this key to the rows of the seed (the initial data); `nil` if no row
+    /// with this key is stored.
     private func kind(of key: String) -> ArchivedRow.Kind? {
         let seeded = base?.byKey[key]
         guard let slot = byKey[key] else { return seeded.flatMap { hidden[$0] == nil ? nil : .removed } }
@@ -528,7 +527,7 @@ extension MemoryTable {
         put(row, now: .first)
     }
 
-    /// Returns whether the table has a row with the same key as `row`, but at another place in the sequence of rows.
+    /// Returns whether the table has a row with the key of `row`, but at another position in the sequence of rows.
     private func standsElsewhere(_ row: StoredRow) -> Bool {
         guard let slot = byKey[row.key] else { return base?.byKey[row.key] != nil }
         return slots[Int(slot)].seeded >= 0 || self.row(slot)?.place != row.place

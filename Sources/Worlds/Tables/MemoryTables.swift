@@ -57,7 +57,7 @@ package final class MemoryTables: @unchecked Sendable {
     /// return them.
     func begin() { keepsChanges = true }
 
-    /// Ends the recording of a test world's changes, which can't be undone any more.
+    /// Ends the recording of a test world's changes. After this call, the changes can't be undone.
     func keepChanges() {
         for table in changed { table.keepChanges() }
         for value in restoring { value.box.isArchived = true }

@@ -86,7 +86,7 @@ package protocol WorldValue: Codable, Sendable {
     /// The unique name of the value, made of its owner and its kind, such as `mail.inbox`. A file or database stores
     /// the value under this name. The names of the value's fields are stored, too, so they must not change.
     static var name: String { get }
-    /// Makes the initial value for test worlds whose seed (the initial data) gives none.
+    /// Makes the value that a new test world has if its seed (the initial data) doesn't give the value.
     init()
 
     /// Returns whether this value is known to have the same JSON as `other`. If the result is `false`, the JSON of both
@@ -106,7 +106,7 @@ package protocol WorldOrigin: Sendable {
 
     /// Returns the rows of this type with which every test world begins; `nil` when there are none.
     func rows<R: Row>(of type: R.Type) -> SeededTable<R>?
-    /// Returns the value of this type that a new test world has.
+    /// Returns the initial value of the type `V`, such as the clock, for a new test world.
     func value<V: WorldValue>(_ type: V.Type) -> V
 }
 

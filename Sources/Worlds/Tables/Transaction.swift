@@ -6,7 +6,7 @@ package protocol TableReading: ~Copyable {
     var tables: MemoryTables { get }
 }
 
-/// Read access to a test world's tables, valid only within the closure that gets the snapshot.
+/// Read access to a test world's tables. It is valid only within the closure that gets it as a parameter.
 package struct Snapshot: ~Copyable, TableReading {
     package let tables: MemoryTables
 }

@@ -10,7 +10,7 @@ struct PreparedWorld: WorldValue {
     static let name = "scenarios.prepared"
 
     var isDone = false
-    /// The number of the daemon that runs the test world's start scenarios; `nil` until one has begun.
+    /// The ID of the daemon that runs the test world's start scenarios; `nil` before a daemon has begun to run them.
     fileprivate var replica: Int?
     /// The heartbeat of the daemon that runs a test world's start scenarios: a counter that goes up as long as the
     /// daemon runs.
@@ -30,7 +30,7 @@ extension World {
     }
 }
 
-/// A daemon's part in preparing a test world that several daemons (replicas) share.
+/// Decides which of several daemons (replicas) that share a test world runs the world's start scenarios.
 struct SharedPreparation {
     enum Turn: Equatable {
         case done
@@ -55,8 +55,9 @@ struct SharedPreparation {
         self.replica = replica
     }
 
-    /// Returns whether this daemon or another one runs the test world's start scenarios. If the other daemon's
-    /// heartbeat has stopped, this one takes over. `now` is in seconds of the machine's monotonic clock.
+    /// Returns `mine` if this daemon has to run the test world's start scenarios, `wait` while another daemon runs
+    /// them, and `done` after that. If the other daemon's heartbeat has stopped, this daemon has to run them. `now` is
+    /// in seconds of the machine's monotonic clock.
     mutating func next(at now: Int = MachineClock.uptime) throws(StoreFailure) -> Turn {
         let silent = seen.flatMap { now - $0.at >= SharedPreparation.patience ? $0 : nil }
         let replica = replica

@@ -33,8 +33,8 @@ struct SharedWorldsWatch {
         }
     }
 
-    /// Reads changes from the store, and every 30 seconds does the other regular work. Returns `false` when the watch
-    /// must end, because the server has stopped.
+    /// Reads the changes of other daemons from the store. Every 30 seconds, also reports which test worlds this daemon
+    /// has used, and removes unused ones. Returns `false` when the server has stopped.
     private mutating func look(_ registry: WorldRegistry) -> Bool {
         guard !registry.state.withLock({ $0.sharing.hasEnded }) else { return false }
         do throws(StoreFailure) {

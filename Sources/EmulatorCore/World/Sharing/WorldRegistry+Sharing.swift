@@ -113,7 +113,8 @@ extension WorldRegistry {
         return count < WorldRegistry.limit
     }
 
-    /// Counts deleted test worlds under the reason `kind`, and clears their recorded requests.
+    /// Adds the number of the deleted test worlds `gone` to the counter `kind`, and clears the recorded requests of
+    /// these worlds.
     func note(_ gone: [String], as kind: any WritableKeyPath<Counts, Int> & Sendable) throws(StoreFailure) {
         guard !gone.isEmpty else { return }
         state.withLock { $0.counts[keyPath: kind] += gone.count }
