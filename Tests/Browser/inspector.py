@@ -18,14 +18,6 @@ class InspectorTestCase(BrowserTestCase):
     def page(self, path=""):
         return f"{self.origin}/_understudy/{path}"
 
-    def size(self, driver, width, height, dark=False):
-        driver.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
-        driver.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia",
-            {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
-
     def check_accessible(self, driver, what=""):
         """axe-core finds nothing on the page as it is."""
         with open(AXE, encoding="utf-8") as file:

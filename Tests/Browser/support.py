@@ -1,5 +1,6 @@
 """A daemon, a client app with a callback, and headless Chromium."""
 
+import atexit
 import http.server
 import json
 import os
@@ -71,9 +72,27 @@ def wait(driver, condition, what="the page"):
     return WebDriverWait(driver, 120, ignored_exceptions=[StaleElementReferenceException]).until(holds, what)
 
 
+# Browsers that no test has at the moment, with scripts and without: a Chromium takes four seconds of processor time to start.
+free_browsers = {True: [], False: []}
+
+
+def start_browser(scripts):
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"]:
+        options.add_argument(argument)
+    if not scripts:
+        options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
+    atexit.register(driver.quit)
+    return driver
+
+
 class BrowserTestCase(unittest.TestCase):
     # What the daemon is started with beside its port and seeds.
     options = []
+    # The browsers that the test has, and the list to which each goes back.
+    taken = {}
 
     @classmethod
     def seed_text(cls):
@@ -114,22 +133,42 @@ class BrowserTestCase(unittest.TestCase):
             return json.load(answer)
 
     def browser(self, width=1280, height=900, scripts=True, dark=False):
-        options = webdriver.ChromeOptions()
-        options.binary_location = "/usr/bin/chromium"
-        for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"]:
-            options.add_argument(argument)
-        if dark:
-            options.add_argument("--blink-settings=preferredColorScheme=0")
-        if not scripts:
-            options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
-        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService("/usr/bin/chromedriver"))
-        self.addCleanup(driver.quit)
+        """A browser with nothing stored, which the test has for itself until it ends."""
+        free = free_browsers[scripts]
+        driver = free.pop() if free else start_browser(scripts)
+        self.taken[driver] = free
+        self.addCleanup(self.give_back, driver)
+        self.size(driver, width, height, dark)
+        return driver
+
+    def give_back(self, driver):
+        """Closes all windows for a new one and forgets what sites have stored, so that another test can have the browser."""
+        free = self.taken.pop(driver, None)
+        if free is None:
+            return
+        try:
+            old = driver.window_handles
+            driver.switch_to.new_window("window")
+            new = driver.current_window_handle
+            for window in old:
+                driver.switch_to.window(window)
+                driver.close()
+            driver.switch_to.window(new)
+            driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+            driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+            driver.get_log("browser")
+            free.append(driver)
+        except WebDriverException:
+            driver.quit()
+
+    def size(self, driver, width, height, dark=False):
         # A window can't be as narrow as a phone, so the screen is.
         driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500},
-        )
-        return driver
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+        driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia",
+            {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
 
     def shot(self, driver, name):
         if SHOTS:

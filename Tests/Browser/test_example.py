@@ -77,7 +77,7 @@ class Example(BrowserTestCase):
             with self.subTest(provider):
                 driver = self.browser()
                 self.assertIn("Hello, Ada Lovelace", self.sign_in(driver, provider))
-                driver.quit()
+                self.give_back(driver)
 
     def test_pages_fit(self):
         for width, dark in [(390, True), (1280, False)]:
@@ -93,4 +93,4 @@ class Example(BrowserTestCase):
             self.assertIn("a code works once", self.sign_in(driver, "apple", "twice"))
             self.fits(driver, width)
             self.shot(driver, f"example-refused-{width}")
-            driver.quit()
+            self.give_back(driver)

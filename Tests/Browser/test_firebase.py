@@ -60,7 +60,7 @@ class FirebaseHandler(BrowserTestCase):
                 self.assertEqual((event["eventId"], event["error"]), ("42", None))
                 signed_in = self.assertion(event["urlResponse"])
                 self.assertEqual(signed_in["providerId"], provider)
-                driver.quit()
+                self.give_back(driver)
                 self.control("reset")
 
     def test_cancel(self):

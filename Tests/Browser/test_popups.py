@@ -38,7 +38,7 @@ class PopUpsAndRedirects(WebAppTestCase):
                 anonymous = driver.execute_script("return api('signUp', {returnSecureToken: true})")
                 taken = self.popup(driver, provider, "linkViaPopup", anonymous["idToken"])
                 self.assertEqual(taken.get("errorMessage"), "FEDERATED_USER_ID_ALREADY_LINKED", taken)
-                driver.quit()
+                self.give_back(driver)
 
     def test_link(self):
         driver = self.open(self.page())
@@ -78,7 +78,7 @@ class PopUpsAndRedirects(WebAppTestCase):
                 driver.refresh()
                 driver.execute_script("sessionStorage.setItem('pending', 'true')")
                 self.assertEqual(self.result(driver)["error"], "auth/no-auth-event")
-                driver.quit()
+                self.give_back(driver)
 
     def test_redirects_between_sites_and_within_an_origin(self):
         """Browsers give a frame in a page of another site a storage of its own."""
@@ -96,12 +96,12 @@ class PopUpsAndRedirects(WebAppTestCase):
                 driver.execute_script("sessionStorage.setItem('pending', 'true')")
                 self.assertEqual(self.result(driver)["error"], "auth/no-auth-event")
                 self.assertEqual(self.popup(driver, "github.com").get("localId"), signed_in["localId"])
-                driver.quit()
+                self.give_back(driver)
 
     def test_a_page_of_another_domain_learns_nothing(self):
         driver = self.open(self.page(key="closed-key"))
         self.assertEqual(self.popup(driver, "google.com").get("providerId"), "google.com")
-        driver.quit()
+        self.give_back(driver)
         driver = self.open(self.page(host="evil.localhost", key="closed-key"))
         refused = {"error": "auth/unauthorized-domain", "urlResponse": None}
         # The handler refuses its address, and the frame a page that gives the address of another.
@@ -116,7 +116,7 @@ class PopUpsAndRedirects(WebAppTestCase):
             signed_in = self.popup(driver, provider)
             self.assertEqual((signed_in.get("providerId"), signed_in.get("email")), (provider, "ada@example.com"), signed_in)
         self.assertEqual(self.redirect(driver, "google.com").get("email"), "ada@example.com")
-        driver.quit()
+        self.give_back(driver)
         for width, name in [(1280, "wide"), (390, "phone")]:
             driver = self.browser(width=width, height=844)
             query = {"apiKey": "demo-unseeded", "providerId": "oidc.any", "authType": "signInViaPopup"}
