@@ -47,8 +47,8 @@ struct AppleDirectory: Sendable {
     let teams: [String: Team]
     let clients: [String: Client]
 
-    /// Makes a directory of a seed's Apple teams and clients. `keys` maps the PEM text of each key in the seed to the
-    /// parsed key.
+    /// Makes a table for looking up a seed's Apple teams and clients. `keys` maps the PEM text of each key in the seed
+    /// to the parsed key.
     init(_ seeded: [AppleSection.Team], keys known: [String: Key]) {
         var teams: [String: Team] = [:]
         var clients: [String: Client] = [:]

@@ -5,7 +5,8 @@ import OAuth
 import Time
 import Worlds
 
-/// A person's consent to an app group: the apps and services of an Apple developer team that share a primary App ID.
+/// A person's consent to an app group. An app group is the apps and services of an Apple developer team that share a
+/// primary App ID.
 struct AppleGrant: OAuthGrant {
     struct CodeDetails: Codable, Sendable {
         let nonce: String?
@@ -57,7 +58,7 @@ struct EndedGrant: Row {
     static let bySubject = Index<EndedGrant, String>("subject") { $0.subject }
     static let byRelayAddress = Index<EndedGrant, String>("relayAddress") { $0.relayAddress }
 
-    /// The database key of the consent, which is the same before and after the consent's end.
+    /// The consent's database key. It doesn't change when the consent ends.
     let key: String
     let account: String
     let subject: String

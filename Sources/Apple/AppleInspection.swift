@@ -204,7 +204,7 @@ extension AppleProvider {
         return scopes.contains("name") ? [onlyOnce] : []
     }
 
-    /// The remark for developers that Apple sends a person's name only at the first sign-in:
+    /// A remark for developers: Apple sends a person's name only at the first sign-in.
     /// <https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple>
     private static let onlyOnce =
         "Apple sends the name and, natively, the address only the first time that a person authorizes an app of the team: keep "

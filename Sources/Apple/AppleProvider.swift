@@ -216,8 +216,8 @@ extension AppleProvider {
                 .json(
                     "The keys.",
                     .members([
-                        .required("signing", .string, "The ID of the one that signs."),
-                        .required("published", .strings(), "The IDs of those that are published."),
+                        .required("signing", .string, "The signing key's ID."),
+                        .required("published", .strings(), "The published keys' IDs."),
                     ])), .refusal(503, "keyGeneration", "No key can be made now."),
             ], keys: [.apple]
         ) { try await rotateKeys($0) }

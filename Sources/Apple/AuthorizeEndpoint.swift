@@ -184,8 +184,7 @@ struct Approval: Sendable {
     let name: Account.Name
     let scopes: Set<AppleScope>
 
-    /// Makes a person's consent. A setting that the test has given in `outcome` is taken from there, and any other
-    /// setting from the person's settings in the seed.
+    /// Makes a person's consent. Settings that a test has given in `outcome` replace the person's settings in the seed.
     init(account: Account, asked scopes: Set<AppleScope>, outcome: Outcome? = nil) {
         self.account = account
         sharesEmail = outcome?.shareEmail ?? account.apple.shareEmail

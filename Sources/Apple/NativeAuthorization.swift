@@ -56,7 +56,7 @@ extension AppleProvider {
             answers: [
                 .json("The credential.", AppleProvider.credentialSchema),
                 .json(409, "ASAuthorizationError: the person cancelled, or the app can't sign in.", NativeError.schema),
-                .refusal(404, "noSuchAccount", "There is no such account, or none at all."),
+                .refusal(404, "noSuchAccount", "No account has this ID, or none exists."),
                 .refusal(500, "signing", "The identity token can't be signed."),
             ], keys: [.apple], traits
         ) { try authorizeNatively($0, $1) }.titled("the native sign-in").remarks(AppleProvider.nativeRemarks)

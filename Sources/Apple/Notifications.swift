@@ -158,7 +158,8 @@ extension AppleProvider {
         }
     }
 
-    /// Ends all of a deleted account's consents at Apple, and notifies the developer teams of the clients.
+    /// Ends all Apple consents of a deleted account. The returned function notifies the developer teams whose clients
+    /// had the consents; it is `nil` if there were none.
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {

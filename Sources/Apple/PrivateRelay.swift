@@ -132,7 +132,7 @@ struct RelayedSender: Row {
     let key: String
     /// The sender's real address.
     let sender: String
-    /// The relay address of the person who has received the sender's mail.
+    /// The relay address of the person to whom the relay forwarded the sender's mail.
     let relayAddress: String
 
     /// Makes the relay address that stands for a sender, as recipients see it:
@@ -360,7 +360,7 @@ struct RelayRefusal: Sendable {
                 550, "5.1.1", "<\(address)>: unauthorized sender",
                 Diagnosis(
                     received:
-                        "mail from the unregistered sender \(Diagnosis.quote(address)), \(what), to \(Diagnosis.quote(recipient))",
+                        "mail from the unregistered sender \(Diagnosis.quote(address)), \(what); its recipient is \(Diagnosis.quote(recipient))",
                     expected: expected(address, at: team), advice)))
     }
 
@@ -454,9 +454,9 @@ extension AppleProvider {
                 .json(
                     "The relay's decision.",
                     .members([
-                        .required("forwarded", .boolean, "Whether the person would get it."),
+                        .required("forwarded", .boolean, "Whether the mail is forwarded."),
                         .optional("to", .string, "The address to which the mail is forwarded."),
-                        .optional("sender", .string, "The sender in the forwarded mail."),
+                        .optional("sender", .string, "The forwarded mail's MAIL FROM."),
                         .optional("reason", .string, "The reason why the mail isn't forwarded."),
                         .optional("smtp", .string, "The reply with which the relay refuses the mail."),
                     ])),

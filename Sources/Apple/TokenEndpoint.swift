@@ -34,7 +34,7 @@ extension AppleProvider {
                     .unsupportedGrantType, nil,
                     Diagnosis(
                         received: "grant_type \(Diagnosis.quote(type))",
-                        expected: "authorization_code, refresh_token, or client_credentials to transfer an app",
+                        expected: "authorization_code or refresh_token; to transfer an app, client_credentials",
                         "send one of these grant types"))
             case nil:
                 throw AppleError(
@@ -160,7 +160,7 @@ extension AppleProvider {
                     received: sent.map { "redirect_uri \(Diagnosis.quote($0))" } ?? "no redirect_uri",
                     expected: expected.map { Diagnosis.quote($0) }
                         ?? "no redirect_uri, because the code is from native sign-in",
-                    "send the redirect_uri of the authorization request, or none if that request had none"))
+                    expected == nil ? "omit redirect_uri" : "send the redirect_uri of the authorization request"))
         case .codeVerifier(let sentence):
             return AppleError(.invalidGrant, nil, Diagnosis(sentence))
         case .noAccount:

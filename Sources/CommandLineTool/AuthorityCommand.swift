@@ -13,7 +13,7 @@ struct AuthorityCommand: ParsableCommand {
     struct Folder: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "The certificate authority's folder. (default: understudy in XDG_DATA_HOME, or ~/.local/share)",
+                "The certificate authority's folder. (default: XDG_DATA_HOME/understudy, or ~/.local/share/understudy)",
                 valueName: "path"),
             completion: .file())
         var caDirectory: String?
@@ -126,19 +126,19 @@ struct TrustHint: Sendable {
         TrustHint(".NET on Linux", "replaces the system's certificates") {
             ["export SSL_CERT_FILE=\($0)"]
         },
-        TrustHint("Debian, Ubuntu", "for the whole machine") {
+        TrustHint("Debian, Ubuntu", "trusted on the whole machine") {
             [
                 "sudo install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt",
                 "sudo update-ca-certificates",
             ]
         },
-        TrustHint("Alpine", "for the whole machine; run as root; needs the package ca-certificates") {
+        TrustHint("Alpine", "trusted on the whole machine; run as root; needs the package ca-certificates") {
             ["install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt", "update-ca-certificates"]
         },
-        TrustHint("macOS", "the login keychain") {
+        TrustHint("macOS", "trusted in the login keychain") {
             ["security add-trusted-cert -r trustRoot -k ~/Library/Keychains/login.keychain-db \($0)"]
         },
-        TrustHint("iOS simulator", "for the simulator that is booted") {
+        TrustHint("iOS simulator", "trusted in the booted simulator") {
             ["xcrun simctl keychain booted add-root-cert \($0)"]
         },
         TrustHint(
@@ -154,7 +154,7 @@ struct TrustHint: Sendable {
                 "certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n understudy -i \($0)",
             ]
         },
-        TrustHint("Firefox on Linux", "for every Firefox profile; needs the package libnss3-tools") {
+        TrustHint("Firefox on Linux", "trusted in every Firefox profile; needs the package libnss3-tools") {
             [
                 "for store in $HOME/.mozilla/firefox/*/cert9.db; do certutil -d sql:${store%/cert9.db} -A -t C,, -n understudy -i \($0); done"
             ]
@@ -200,7 +200,7 @@ struct BrowserStore {
     /// The path at which browsers look for the user's certificate store.
     let place: String
 
-    /// The reason, in a sentence, why browsers of the command get no certificate store.
+    /// The reason why browsers that the command starts can't trust the local authority, as a sentence.
     struct Absence: Error, CustomStringConvertible {
         let description: String
     }
@@ -256,7 +256,9 @@ struct HostsCommand: ParsableCommand {
 
     @Option(
         name: .customLong("seed"),
-        help: ArgumentHelp("Seed files. The hosts of their Firebase projects are listed, too.", valueName: "path"),
+        help: ArgumentHelp(
+            "Seed files. The hosts that they name, such as a Firebase project's, are printed besides the providers'.",
+            valueName: "path"),
         completion: .file())
     var seeds: [String] = []
 

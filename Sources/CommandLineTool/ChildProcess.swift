@@ -96,8 +96,8 @@ struct JobControl {
     let process: ChildProcess
     let terminal: ControllingTerminal?
 
-    /// The number of milliseconds that the other processes of the command's group have to end after the command. It
-    /// matters only if the command was told to end.
+    /// The number of milliseconds after the command's end in which the other processes of the command's group must
+    /// end. It matters only if the command was told to end.
     private static let grace = 1000
     /// The greatest number of milliseconds until a process notices that it was stopped (suspended).
     private static let stopDelay = 100
@@ -214,8 +214,9 @@ struct ControllingTerminal {
         guard descriptor >= 0 else { return nil }
     }
 
-    /// The terminal's descriptor if the command is to begin in the terminal's foreground. `nil` in a pipeline, where
-    /// another process, such as a pager, may need the foreground; the command then gets it when it asks for it.
+    /// The terminal's descriptor if the command is to begin in the terminal's foreground. It is `nil` in a pipeline,
+    /// where another process, such as a pager, may need the foreground. There, the command gets the foreground only on
+    /// request.
     var offeredDescriptor: Int32? {
         isOurs && (STDIN_FILENO...STDERR_FILENO).allSatisfy { isatty($0) == 1 } ? descriptor : nil
     }
@@ -225,7 +226,7 @@ struct ControllingTerminal {
 
     func give(to group: pid_t) { hand(to: group) }
 
-    /// Puts this process's group back into the terminal's foreground, if `group` is there now.
+    /// Puts this process's group into the terminal's foreground, if the command's group `group` is in the foreground.
     func takeBack(from group: pid_t) {
         if tcgetpgrp(descriptor) == group { hand(to: ownGroup) }
     }

@@ -89,8 +89,8 @@ struct CompareCommand: ParsableCommand {
         let others = findings.filter { $0.outcome == .skipped(Comparison.otherHost) }.count
         Terminal.print(
             "\(compared.count) responses compared, \(compared.filter { !$0.differences.isEmpty }.count) differ; "
-                + "\(findings.count - compared.count - others) requests skipped, and \(others) more to hosts that "
-                + "Understudy doesn't impersonate")
+                + "\(findings.count - compared.count - others) requests skipped, and \(others) more because "
+                + "Understudy doesn't impersonate their hosts")
     }
 
     private static func document(_ findings: [Comparison.Finding]) -> JSONValue {

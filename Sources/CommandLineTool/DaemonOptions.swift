@@ -52,7 +52,7 @@ struct DaemonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Vary responses as the specifications allow, to test clients: in all ways, or only in these: \(DaemonOptions.surprises.joined(separator: ", ")). On exit, report which variations clients failed on. (default without names: all)",
+            "Test clients with unusual responses that the specifications allow: \(DaemonOptions.surprises.joined(separator: ", ")). Without names, all occur. On exit, report which of them clients failed on.",
             valueName: "names"))
     var rehearse: String?
 
@@ -93,7 +93,7 @@ struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("world"),
         help: ArgumentHelp(
-            "A separate port for a test world, NAME=PORT; 0 picks a free port. For exec and mcp, NAME alone chooses the test world that the command or the tools use. May be repeated.",
+            "NAME=PORT gives a test world a separate port; 0 picks a free port. For exec and mcp, NAME without a port chooses the test world for the command or the tools. May be repeated.",
             valueName: "name"))
     var worlds: [String] = []
 
@@ -310,7 +310,7 @@ extension DaemonOptions {
         options.worldMailPorts = try chosen.map { option in
             guard let port = option.port else {
                 throw ValidationError(
-                    "\(name) \(option.name): give the world's SMTP port, too, as in \(name) \(option.name)=1026; 0 picks a free port."
+                    "\(option.name) has no port: give the world's SMTP port, as in --smtp-world NAME=1026; 0 picks a free port."
                 )
             }
             return (world: option.name, port: port)
@@ -438,7 +438,7 @@ extension DaemonOptions {
         return nil
     }
 
-    /// Exports the Firebase users if an option asks for it. Returns `false` if they couldn't be written.
+    /// Exports the Firebase users to `directory`, if it isn't `nil`. Returns `false` if they couldn't be written.
     static func export(
         _ server: RunningServer, to directory: String?, _ output: LineWriter = .standardError
     ) -> Bool {
@@ -469,7 +469,7 @@ struct EvidenceOptions: ParsableArguments {
         completion: .file())
     var junit: String?
 
-    /// Writes the files about a run that the options ask for. Returns `false` if one couldn't be written.
+    /// Writes the HAR file and the JUnit report of a run, if requested. Returns `false` if one couldn't be written.
     func write(_ server: RunningServer, of run: RunTime, _ complaints: LineWriter) -> Bool {
         let archive = har ?? Environment.value("HAR")
         let results = junit ?? Environment.value("JUNIT")

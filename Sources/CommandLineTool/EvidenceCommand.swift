@@ -7,7 +7,7 @@ struct EvidenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evidence", abstract: "List the public sources for what is known of a provider's behaviour.",
         discussion:
-            "Without a provider, counts the known facts about each provider. \"documented\": the provider's "
+            "Without a provider, counts what is known of each provider. \"documented\": the provider's "
             + "documentation says so; \"recorded\": a public issue or log quotes the real response; \"specified\": a "
             + "specification says so; \"reported\": somebody describes the behaviour; \"chosen\": no public source "
             + "says how the provider behaves.")
@@ -17,7 +17,7 @@ struct EvidenceCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only facts with this kind of source: \(Evidence.Kind.allCases.map(\.rawValue).joined(separator: ", ")).",
+            "Only behaviour that is known in this way: \(Evidence.Kind.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "kind"))
     var kind: String?
 
@@ -54,7 +54,7 @@ struct EvidenceCommand: ParsableCommand {
                 Terminal.print("\(title): \(EvidenceCommand.counts(rows, of: kind))")
                 continue
             }
-            if rows.isEmpty { Terminal.print("\(title): no fact has this kind of source") }
+            if rows.isEmpty { Terminal.print("\(title): no known behaviour matches --kind \(kind ?? "")") }
             for row in rows {
                 Terminal.print("\(row.subject) \(row.name)\(row.text.isEmpty ? "" : ": \(row.text)")")
                 Terminal.print("    \(row.evidence.line)")

@@ -36,8 +36,8 @@ final class LineWriter: Sendable {
     /// The number of lines that were dropped since the process began.
     var droppedLines: Int { state.withLock { $0.dropped } }
 
-    /// Sets the closure that gets the number of dropped lines, and returns the line that reports it. Without a closure,
-    /// dropped lines aren't reported.
+    /// Sets the closure that makes the report of dropped lines, which is one line. The closure's argument is the number
+    /// of dropped lines. Without a closure, dropped lines aren't reported.
     func reportDropped(by notice: @escaping @Sendable (Int) -> String) { state.withLock { $0.notice = notice } }
 
     /// Adds a line to the queue. `line` has no line break.

@@ -23,21 +23,22 @@ struct SnapshotCommand: ParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "The store of a daemon that isn't running, as in serve's --store. Needs the daemon's seed files, too.",
+                "Instead of --url: the store of a stopped daemon, as given to serve's --store. Needs --seed.",
                 valueName: "store"))
         var store: String?
 
         @Option(
             name: .customLong("seed"),
             help: ArgumentHelp(
-                "With --store: the daemon's seed files, as in serve's --seed. May be repeated.", valueName: "path"),
+                "With --store: the daemon's seed files, as given to serve's --seed. May be repeated.",
+                valueName: "path"),
             completion: .file())
         var seeds: [String] = []
 
         @Option(
             name: .customLong("import"),
             help: ArgumentHelp(
-                "With --store: the directory given to serve's --import, if that option is used.", valueName: "path"),
+                "With --store: the directory given to serve's --import, if any.", valueName: "path"),
             completion: .file())
         var importDirectory: String?
 

@@ -33,9 +33,9 @@ extension ControlAPI {
         return token.isShown(by: exchange.request)
     }
 
-    /// Returns the refusal of a request that another site's page has sent, even if the daemon needs no control token.
-    /// Either a script of that page sent it, or the request uses a host name of that site that points to this daemon
-    /// (DNS rebinding).
+    /// Returns the refusal of a request that a page of another site may have sent. Such a page may use a host name of
+    /// its site that points to this daemon (DNS rebinding). A daemon without a control token refuses these requests,
+    /// too.
     ///
     /// If `allowsLinks` is true, a browser may follow a link on another site to a page of the daemon. The other site
     /// can neither read nor frame that page.
@@ -53,7 +53,7 @@ extension ControlAPI {
         if request.header("User-Agent") == OutgoingRequest.userAgent {
             return ControlAnswer.error(
                 403, "ownMessage",
-                "the control API refuses a daemon's own messages, such as webhooks: their URL must not lead to the control API"
+                "a daemon sent this request as a message, such as a webhook; the control API refuses messages: choose another URL"
             )
         }
         // A browser sends Origin with every request from a script that could change something.

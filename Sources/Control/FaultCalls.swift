@@ -41,7 +41,7 @@ extension ControlAPI {
                 "GET", "endpoints", "Lists all endpoints at which faults can be injected.",
                 answers: [
                     .json(
-                        "The endpoints, and the steps of SMTP.",
+                        "HTTP endpoints and SMTP steps.",
                         .members([.required("endpoints", .sequence(of: ControlAPI.endpointSchema), "The list.")]))
                 ]
             ) { endpoints($0) },
@@ -65,7 +65,7 @@ extension ControlAPI {
             .optional("path", .string, "The path, with \"*\" in place of parameters."),
             .optional("smtp", .choice(SMTPStep.allCases.map(\.rawValue)), "The step of SMTP."),
             .required("fits", .string, "The faults' possible effects."),
-            .optional("errors", .strings(), "The names of the endpoint's own errors."),
+            .optional("errors", .strings(), "The names of the endpoint's errors."),
         ])
 
     private func faults(_ exchange: Exchange) throws -> Response {

@@ -215,8 +215,8 @@ extension ControlAPI {
 package final class ProcessGauges: Sendable {
     package typealias Connections = @Sendable () -> ServerCounters?
 
-    /// Contains the closure that counts the mail server's connections. If a mutex's value were the closure itself, each
-    /// access would wrap the closure once more and make its calls slower.
+    /// The value of the mutex `mail`: a struct with the closure that counts the mail server's connections. Without the
+    /// struct, each access to the mutex would wrap the closure once more and make its calls slower.
     private struct MailServer {
         let connections: @Sendable () -> (open: Int, limit: Int)?
     }

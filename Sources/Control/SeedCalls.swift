@@ -91,7 +91,7 @@ extension ControlAPI {
                 return ControlAnswer.error(
                     503, "tooManySeeds",
                     "at most \(SeedBudget.limit) test worlds, with \(SeedBudget.byteLimit >> 20) MiB of memory, can "
-                        + "have seeds of their own, and this seed would exceed that: delete unused worlds (DELETE "
+                        + "have their own seeds; this seed would exceed the limit: delete unused worlds (DELETE "
                         + "worlds/NAME)")
             }
             let added = { (list: String) in isAddition ? body[list]?.items.count ?? 0 : 0 }

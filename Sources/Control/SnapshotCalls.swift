@@ -57,7 +57,7 @@ extension ControlAPI {
             .required("time", .time, "The world's time then."),
             .required("seed", .string, "The world's seed, as the text of one file."),
             .required("keys", .sequence(of: .any), "The signing keys."),
-            .required("values", .map(of: .any), "The world's single values, such as its clock."),
+            .required("values", .map(of: .any), "World data outside tables, such as the clock."),
             .required("tables", .map(of: .sequence(of: .any)), "The rows of the world's tables."),
         ])
 

@@ -68,8 +68,8 @@ final class Waiter: Sendable {
         state = Mutex(State(lease: lease))
     }
 
-    /// Waits until the wanted request or message is there, the time is up, or the test world is removed. Returns
-    /// `false` if the client has disconnected, so that no answer is computed.
+    /// Returns `true` when the wanted request or message is there, the time is up, or the test world is removed.
+    /// Returns `false` when the client has disconnected and needs no answer.
     func wait(atMost limit: Duration) async -> Bool {
         // It doesn't wait for the queue, in which hundreds of requests may look: its lease is free at once.
         let timer = Timer.after(limit) { [self] in settle() }

@@ -20,7 +20,7 @@ private struct WorldOrder: SchemaObject {
             .map { UInt16(clamping: $0) }
         asOf = fields.optional(
             "asOf", .text(.day),
-            "The world's providers behave as on this day. Without it, their day stays."
+            "The day as of which the providers behave; without `asOf`, unchanged."
         ).flatMap { Day($0) }
     }
 }
@@ -171,7 +171,7 @@ extension ControlAPI {
         case .other(let port):
             return ControlAnswer.error(
                 409, "otherPort",
-                "the world \(Diagnosis.quote(world)) already has the port \(port): send \"\(member)\": 0 to keep that port",
+                "the test world \(Diagnosis.quote(world)) has the port \(port), which can't change: to keep it, send \"\(member)\": 0",
                 path: path)
         case .tooMany:
             return ControlAnswer.error(

@@ -111,9 +111,9 @@ extension FacebookProvider {
             diagnosis: Diagnosis(reason))
     }
 
-    /// Returns a person's access token that works.
+    /// Checks a person's access token, and returns it.
     ///
-    /// - Throws: The Graph API's error for any other token.
+    /// - Throws: The Graph API's error for a token that doesn't work.
     func accessToken(_ text: String, _ exchange: Exchange) throws(GraphError) -> AccessToken {
         let found = try issuedToken(text, exchange)
         if let fault = found.fault(at: exchange.world.now) { throw fault }

@@ -170,9 +170,9 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         }
     }
 
-    /// Returns an endpoint of the Graph API. The answer to a call with a version names the version in a header, which
-    /// clients read. Other answers don't have this header: in production, the version of such a call depends on a
-    /// setting of the app.
+    /// Returns an endpoint of the Graph API. If the path of a call has a version, a header of the answer names the
+    /// version, and clients read this header. A call without a version gets no such header, because in production its
+    /// version depends on a setting of the app.
     private func call(
         _ method: String, _ path: String, title: String?, step: Step?, partOf whole: String?, mints owner: KeyOwner?,
         run: @escaping @Sendable (Exchange) throws -> Response
@@ -210,8 +210,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
 
     private static let document = DiscoveryDocument(Texts.discovery)
 
-    /// The endpoints of Facebook's discovery document and signing keys, which limited.facebook.com also has. Scripts of
-    /// other origins can't read them.
+    /// The endpoints of Facebook's discovery document and signing keys. They are at limited.facebook.com, too. Scripts
+    /// of other origins can't read the responses.
     private var discoveryDocuments: [Endpoint] {
         let hosts = [FacebookProvider.host, FacebookProvider.limitedHost]
         let validation = FacebookProvider.documented("facebook-login/limited-login/token/validating")

@@ -124,7 +124,7 @@ extension FirebaseProvider {
     }
 
     /// The two path prefixes of administrators' API methods. Many public scripts use `/admin/v2`. Production answers at
-    /// both (recorded as `config/read#admin-get` and `#admin-get-v2-path`: https://github.com/t-k/fireemu,
+    /// both (recordings `config/read#admin-get` and `config/read#admin-get-v2-path`: https://github.com/t-k/fireemu,
     /// conformance/auth-config-sdk-production.json).
     static let adminVersions = ["/v2", "/admin/v2"]
 
@@ -213,8 +213,8 @@ extension FirebaseProvider {
         let step: Step?
         let run: Method
 
-        /// Makes an API method. For a method that signs a user in, `service` is the name of the step in a recorded
-        /// sign-in. For any other method, `api` is the step's name.
+        /// Makes an API method. At most one of `service` and `api` is given, as the name of the method's step in a
+        /// recorded sign-in: `service` for a method that signs a user in, `api` for any other method.
         init(
             _ path: String, legacy legacyName: String? = nil, method: String = "POST", title: String? = nil,
             api: String? = nil, service: String? = nil, _ run: @escaping Method
@@ -370,8 +370,6 @@ extension FirebaseProvider {
 }
 
 extension Endpoint {
-    /// Returns the endpoint for an API method. In a recorded sign-in, the step of `signInWithIdp` names the identity
-    /// provider.
     fileprivate func step(of served: FirebaseProvider.Served) -> Endpoint {
         served.path == "signInWithIdp" ? step(FirebaseProvider.credentialStep) : self
     }

@@ -54,7 +54,7 @@ struct FirebaseCall: Sendable {
     var isInEmulatorMode: Bool { exchange.isInEmulatorMode }
 
     /// The prefix of a project's resource names. In production it contains the project's number, in emulator mode the
-    /// project's ID. Production's names are recorded as `tenant/manage#create-minimal` and
+    /// project's ID. Production's prefix is known from the recordings `tenant/manage#create-minimal` and
     /// `provider-config/oidc#create` (https://github.com/t-k/fireemu, conformance).
     var resourceName: String { "projects/\(isInEmulatorMode ? project.id : project.number)" }
 
@@ -109,7 +109,7 @@ extension FirebaseCall {
     func text(_ name: String) throws(FirebaseError) -> String? { try fields.text(name) }
     func given(_ name: String) throws(FirebaseError) -> String? { try fields.given(name) }
     /// Returns the Boolean in a field of the request's body. In production, a text such as "yes" counts as a Boolean,
-    /// too (recorded as `tenant/manage#create-bad-type`). In emulator mode, a text isn't accepted.
+    /// too (as in the recording `tenant/manage#create-bad-type`). In emulator mode, a text isn't accepted.
     func flag(_ name: String) throws(FirebaseError) -> Bool? {
         guard !isInEmulatorMode, let text = fields.value(name)?.lowercased() else { return try fields.flag(name) }
         if ["true", "t", "yes", "y", "1"].contains(text) { return true }
@@ -153,7 +153,7 @@ extension FirebaseCall {
 /// null counts as missing. <https://protobuf.dev/programming-guides/json/>
 struct MessageFields: Sendable {
     private let body: JSONObject
-    /// The path of a nested message in the request, which ends with a dot, such as `users[0].`. Error texts put it
+    /// The path of a nested message in the request, with a dot at its end, such as `users[0].`. Error texts put it
     /// before the names of fields.
     private let path: String
 
@@ -242,7 +242,7 @@ struct MessageFields: Sendable {
     }
 
     /// Refuses a request that has two members of a protobuf `oneof`. The error names the second member, as production's
-    /// does (recorded as `interactions#start-both-kinds`).
+    /// does (as in the recording `interactions#start-both-kinds`).
     func checkOneOf(_ name: String, _ members: [String]) throws(FirebaseError) {
         let given = body.keys.filter { members.contains($0) && has($0) }
         guard given.count > 1 else { return }
@@ -275,8 +275,8 @@ struct MessageFields: Sendable {
         return number
     }
 
-    /// Returns the time in a field, which is a number in the unit that the function `read` takes. Production's answer
-    /// to a time out of range isn't documented.
+    /// Returns the time in a field. The field is a number, which `read` converts into a time. Production's error for a
+    /// time out of range isn't documented.
     func instant(_ name: String, _ read: (Int64) -> Instant?) throws(FirebaseError) -> Instant? {
         guard let number = try integer(name) else { return nil }
         guard let instant = read(number) else {

@@ -408,8 +408,8 @@ struct UserSearch: Sendable {
         }
     }
 
-    /// Returns whether `place` is the first of the user's sort keys that match the search. A search finds a user once
-    /// for each matching key, and lists the user only for the first.
+    /// Returns whether the sort key `place` is the first of the user's keys that match the search. The search finds a
+    /// user once for each matching key, and lists the user only at the first of these keys.
     private func isFirst(_ place: String, of user: User) -> Bool {
         let texts = User.order.texts(user)
         for field in UserSearch.fields {

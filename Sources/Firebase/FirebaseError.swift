@@ -23,7 +23,8 @@ struct FirebaseError: Error, Sendable {
     let reason: String
     /// Whether the error in the list of errors has the domain `global`, as the service's own errors do.
     var isGlobal = true
-    /// The only item in the error answer's list `errors`. If it is `nil`, the item repeats the answer's message.
+    /// The only item of the list `errors` in the error answer; `nil` for the usual item, which repeats the answer's
+    /// message.
     var listed: JSONValue?
     var details: [JSONValue] = []
     /// Whether the error answer has a list of errors in addition to the name of a status, as for some methods of

@@ -228,8 +228,8 @@ extension FirebaseProvider {
 // The services' refusals before any endpoint is called.
 
 extension FirebaseProvider {
-    /// Returns the error for a request that is too large: as JSON at the API's hosts, as a page at other hosts. Returns
-    /// `nil` for a request to the daemon's own address whose path names no host.
+    /// Returns the error for a request that is too large. It is JSON at the hosts of the API, and a page at other
+    /// hosts. The result is `nil` for a request to the daemon itself, not to a host of Firebase.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard let host = exchange.address.host else { return nil }
         guard [FirebaseProvider.host, FirebaseProvider.legacyHost, FirebaseProvider.tokenHost].contains(host) else {
@@ -246,7 +246,7 @@ extension FirebaseProvider {
         adminVersions.contains { exchange.address.path.hasPrefix("\($0)/") }
     }
 
-    /// Returns Google's answer for an API method that doesn't exist, which is an HTML page and not JSON.
+    /// Returns Google's answer for an API method that doesn't exist. The answer is an HTML page, not JSON.
     static func unknownMethod(_ exchange: Exchange) -> Response {
         let place = "\(exchange.request.method) \(exchange.address.path)"
         let page =

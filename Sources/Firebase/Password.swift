@@ -188,7 +188,7 @@ struct ImportedHash: Codable, Equatable, Sendable {
             throw FirebaseError(
                 code,
                 because:
-                    "\(name) must be from \(range.lowerBound) to \(range.upperBound) for \(algorithm.rawValue), not \(number)"
+                    "\(name) is \(number): \(algorithm.rawValue) allows numbers from \(range.lowerBound) to \(range.upperBound)"
             )
         }
         switch algorithm {

@@ -23,8 +23,8 @@ struct ProjectDirectory: Sendable {
     private let imported: AccountExport?
     private let functionsEmulator: String?
 
-    /// Makes the directory of a seed's Firebase projects. `hidesEmails` is the default for projects without
-    /// `emailEnumerationProtection` in the seed.
+    /// Makes the directory in which the Firebase projects of a seed are looked up. `hidesEmails` is the default for
+    /// projects without `emailEnumerationProtection` in the seed.
     init(_ section: FirebaseSection, imported: AccountExport?, hidesEmails: Bool) {
         self.imported = imported
         functionsEmulator = section.functionsEmulator
@@ -246,8 +246,8 @@ final class UnseededPoolLeases: WorldCache {
 
     init() {}
 
-    /// Stores the lease of a new project or tenant, and releases the leases of projects and tenants that have been
-    /// removed.
+    /// Stores the lease by which a new project or tenant is counted, and releases the leases of projects and tenants
+    /// that have been removed.
     func settle(_ lease: Allowance.Lease? = nil, in world: World) {
         leases.withLock { leases in
             if let lease { leases.append(lease) }

@@ -96,7 +96,8 @@ extension FirebaseProvider {
     }
 
     /// Returns the members of the answer that describe the person at the identity provider. In production,
-    /// `emailVerified` is there even if the person has no e-mail address (recording `accounts/new#without-email`).
+    /// `emailVerified` is there even if the person has no e-mail address (as in the recording
+    /// `accounts/new#without-email`).
     private func document(of identity: FederatedIdentity, _ call: FirebaseCall) -> JSONObject {
         var body = identity.document
         if body["emailVerified"] == nil, !call.isInEmulatorMode { body["emailVerified"] = false }
@@ -164,7 +165,8 @@ extension FirebaseProvider {
             && url.utf8.index(after: colon) < url.utf8.endIndex
     }
 
-    /// Ends the sign-in in the browser to which `state` belongs, and returns the sign-in. A `state` works once.
+    /// Returns the pending sign-in to which the response's `state` belongs. The pending sign-in is deleted, so a
+    /// `state` works only once.
     private func finish(_ call: FirebaseCall, _ fields: inout [String: String]) throws -> WebFlow {
         let state = fields["state"] ?? ""
         guard let flow = try call.update({ $0.pop(WebFlow.self, state, in: call.pool) }) else {

@@ -24,8 +24,8 @@ struct User: Codable, Sendable {
     /// back (`RECOVER_EMAIL`).
     var initialEmail: String?
     var emailVerified = false
-    /// Whether answers contain `emailVerified` even while the user has no e-mail address. The value is true after a
-    /// request has set `emailVerified`, or has deleted the user's address.
+    /// Whether answers contain `emailVerified` even while the user has no e-mail address. They do so after a request
+    /// has set `emailVerified`, or has deleted the user's address.
     var statesEmailVerified: Bool?
     var displayName: String?
     var photoUrl: String?
@@ -152,7 +152,7 @@ struct User: Codable, Sendable {
         return list
     }
 
-    /// The members of the answer to a change of the user.
+    /// The members of the answer to a request that has changed the user.
     var changed: JSONObject {
         let providers = providerUserInfo
         return JSONObject([
@@ -182,8 +182,8 @@ struct User: Codable, Sendable {
         case redacted
         /// The hash is shown as it is stored. Unless it was imported, it has the Firebase emulator's readable form.
         case shown
-        /// The hash is shown in base64, with the version of the hashing parameters, as in production's list of users
-        /// for an export.
+        /// The hash is shown in base64, together with the member `version`, as in production's answer to
+        /// `accounts:batchGet`.
         case encoded
 
         fileprivate func document(of password: Password) -> JSONObject {
@@ -303,14 +303,13 @@ extension User: PoolRow {
         case provider
     }
 
-    /// Returns the common prefix of the sort keys of all users of a project or tenant who have `value` in a field.
-    /// `nil` stands for any value.
+    /// Returns the prefix of users' sort keys for a field with the value `value`. If `value` is `nil`, it is the prefix
+    /// for all values of the field.
     static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
         value.map { "\(place(field, pool, beginningWith: $0))\0\u{1}" } ?? place(field, pool, beginningWith: "")
     }
 
-    /// Returns the common prefix of the sort keys of all users of a project or tenant whose value in a field begins
-    /// with a text.
+    /// Returns the prefix of users' sort keys for a field whose value begins with `value`.
     static func place(_ field: Field, _ pool: UserPool, beginningWith value: String) -> String {
         // A zero within the value must not be taken for its end.
         let escaped = value.utf8.contains(0) ? value.replacing("\0", with: "\0\u{2}") : value
@@ -400,8 +399,8 @@ extension TokenRow {
 }
 
 extension UserPool {
-    /// The types of the stored rows that belong to the users of a project or tenant. Sessions aren't among them,
-    /// because they are deleted with their users.
+    /// The types of the stored rows that are deleted with a project or tenant. Sessions aren't in the list: they belong
+    /// to single users, and are deleted with these.
     static var rowTypes: [any PoolRow.Type] {
         [
             User.self, SpentNonce.self, PendingCredential.self, WebFlow.self, KeptAnswer.self, OutOfBandCode.self,

@@ -218,7 +218,7 @@ extension Exchange {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the account with this GitHub login, in upper or lower case.
+    /// Returns the account with this GitHub login. Upper and lower case make no difference.
     func account(gitHubLogin login: String) -> Account? {
         first(Account.byIdentifier, "github.login:\(login.lowercased())")
     }

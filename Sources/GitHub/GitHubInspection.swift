@@ -187,7 +187,7 @@ struct GitHubDirectory: Sendable {
         teamsByNumber = Dictionary(grouping: teams, by: \.number).mapValues { $0.map(\.place) }
     }
 
-    /// Returns the GitHub organization with this login, in upper or lower case.
+    /// Returns the GitHub organization with this login. Upper and lower case make no difference.
     func organization(_ login: String) -> GitHubSection.Organization? {
         byLogin[login.lowercased()].map { organizations[$0] }
     }

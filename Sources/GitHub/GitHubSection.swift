@@ -224,7 +224,8 @@ extension GitHubSection {
 }
 
 extension GitHubSection.App.Details {
-    /// Whether the GitHub App is installed at the account or organization with this login, in upper or lower case.
+    /// Whether the GitHub App is installed at the account or organization with this login. Upper and lower case make no
+    /// difference.
     func isInstalled(at login: String) -> Bool { installations[login.lowercased()] != nil }
 
     /// Returns the installations of the GitHub App at accounts or organizations with these logins, in the seed's order:
@@ -328,7 +329,7 @@ extension GitHubSection {
             placesByPerson = Dictionary(grouping: people, by: \.id).mapValues { $0.map(\.place) }
         }
 
-        /// Returns the team of the GitHub organization with this slug, in upper or lower case.
+        /// Returns the organization's GitHub team with this slug. Upper and lower case make no difference.
         func team(slug: String) -> Team? { teamPlaces[slug.lowercased()].map { teams[$0] } }
 
         func teams(of account: String) -> [Team] { (placesByPerson[account] ?? []).map { teams[$0] } }

@@ -206,12 +206,13 @@ extension GoogleClient {
                 Diagnosis(
                     received: received, "a client of type device can't redirect: it signs in with POST /device/code"))
         }
+        let accepted = Diagnosis.alternatives(schemes.map { "\($0):/oauth2redirect" })
         return GoogleError(
             "invalid_request",
             "The loopback flow has been blocked in order to keep users secure. Follow the Loopback IP Address flow migration "
                 + "guide linked in the developer docs below to migrate your app to an alternative method.",
             Diagnosis(
-                received: received, expected: Diagnosis.alternatives(schemes.map { "\($0):/oauth2redirect" }),
+                received: received, expected: accepted,
                 "a client of type \(type.rawValue) can't redirect to this machine: use the app's own URI scheme, or a client of type desktop"
             ))
     }

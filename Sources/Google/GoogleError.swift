@@ -7,7 +7,7 @@ import JSON
 struct GoogleError: Error, Sendable {
     let name: String
     let status: Int
-    /// The `error_description` of the response, which is also the sentence on Google's error page.
+    /// The `error_description` of the response. It is also the sentence on Google's error page.
     let description: String?
     let diagnosis: Diagnosis
     var uri: String?

@@ -33,7 +33,6 @@ struct GoogleGrant: GrantToClient {
     }
 
     static let tables = GrantTables<GoogleGrant>("google", tokenIndexes: [refreshTokens])
-    /// The index of a Google grant's refresh tokens.
     static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
     /// The greatest number of refresh tokens of a Google grant. One token more revokes the oldest.
     static let refreshTokenLimit = 100
@@ -189,7 +188,8 @@ struct GoogleScopes: Codable, Sendable {
         return GoogleScopes(names.filter { GoogleScopes.isOfSignIn($0) || granted.contains($0) })
     }
 
-    /// The scopes of sign-in among these scopes, which a person can't deselect: `openid`, `email` and `profile`.
+    /// The scopes of sign-in among these scopes: `openid`, `email` and `profile`. A person can't deselect them on
+    /// Google's consent page.
     var ofSignIn: GoogleScopes { GoogleScopes(names.filter(GoogleScopes.isOfSignIn)) }
 
     /// The scopes that a person may deselect on Google's consent page.

@@ -101,7 +101,7 @@ extension GoogleProvider {
 
 extension Transaction {
     /// Makes the authorization code that the native app `app` has requested for its backend `server`. The backend gets
-    /// a refresh token for the code if the person hasn't granted the backend these scopes before.
+    /// a refresh token for the code if the person hasn't granted `scopes` to the backend before.
     mutating func makeServerCode(
         _ account: Account, for server: GoogleClient, by app: GoogleClient, _ scopes: GoogleScopes, lifetime: TimeSpan,
         usedBy: String?

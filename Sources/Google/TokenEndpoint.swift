@@ -334,9 +334,9 @@ struct IDToken: Sendable {
     let account: Account
     let details: GoogleGrant.TokenDetails
     let issuedAt: Instant
-    /// The access token that is sent beside the ID token, for `at_hash`.
+    /// The access token in the same response as the ID token. The claim `at_hash` is made from it.
     var accessToken: String?
-    /// The code that is sent beside the ID token, for `c_hash`.
+    /// The authorization code in the same response as the ID token. The claim `c_hash` is made from it.
     var code: String?
     /// The `jti` of the ID token. Only tokens of Google's script for browsers have it, together with `nbf`.
     var identifier: String?

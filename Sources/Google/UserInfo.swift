@@ -42,8 +42,8 @@ extension GoogleProvider {
         return GoogleProvider.json(.object(body))
     }
 
-    /// Returns the error response of Google's user info endpoint. If `isMissing` is true, the request has no token, or
-    /// its token has no scope of sign-in. Otherwise the token doesn't work.
+    /// Returns the error response of Google's user info endpoint. `isMissing` is true if the request has no token, or a
+    /// token without a scope of sign-in. It is false if the token doesn't work.
     private func refused(_ version: UserInfoVersion, isMissing: Bool, _ diagnosis: Diagnosis) -> Response {
         let error = isMissing ? APIError.noCredential(diagnosis) : APIError.invalidCredential(diagnosis)
         switch version {
@@ -101,9 +101,9 @@ extension GoogleProvider {
         return (scopes, account)
     }
 
-    /// Returns the fields of a person that a request to Google's People API names in `personFields`. If that is empty,
-    /// the older `requestMask.includeField` is read, whose paths begin with "person."
-    /// (<https://developers.google.com/people/api/rest/v1/RequestMask>,
+    /// Returns the names of a person's fields in the parameter `personFields` of a request to Google's People API. If
+    /// `personFields` is empty, the names are read from the older parameter `requestMask.includeField`, where each name
+    /// begins with `person.` (<https://developers.google.com/people/api/rest/v1/RequestMask>,
     /// <https://github.com/codenameone/CodenameOne/issues/3135>).
     private func personFields(_ query: Form) throws(APIError) -> Set<String> {
         func split(_ text: String) -> [Substring] { text.split { $0 == "," || $0 == " " } }

@@ -11,10 +11,10 @@ package enum OutgoingRequest {
     /// The reason why an outgoing HTTP request got no answer.
     package typealias Failure = ConnectionFailure
 
-    /// The most bytes of the answer to an outgoing HTTP request.
+    /// The greatest number of bytes in the answer to an outgoing HTTP request.
     package static let answerLimit = 1 << 20
 
-    /// The most bytes in the header of the answer to an outgoing HTTP request.
+    /// The greatest number of bytes in the header of the answer to an outgoing HTTP request.
     private static let headerLimit = 64 << 10
 
     /// The `User-Agent` of the daemon's own requests. The control API refuses requests with it, so that a notification

@@ -1,8 +1,8 @@
 import Platform
 import Synchronization
 
-/// A client's connection to the HTTP server, from its acceptance until its descriptor is closed. The lock of the
-/// `ConnectionGate` protects its variables.
+/// A client's connection to the HTTP server, from its acceptance until its descriptor is closed. The connection's
+/// variables are protected by the lock of the `ConnectionGate`.
 final class Connection: @unchecked Sendable {
     enum Phase {
         /// The connection is accepted, but no worker thread has opened it yet.

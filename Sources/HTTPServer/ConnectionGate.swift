@@ -10,7 +10,7 @@ final class ConnectionGate: Sendable {
     struct Limits: Sendable {
         var connections: Int
         var connectionsPerAddress: Int
-        /// The most bytes that the bodies of all requests together may take in memory.
+        /// The greatest number of bytes that the bodies of all requests together may take in memory.
         var bodyBytes = 64 << 20
         /// The seconds in which a whole request must have arrived.
         var requestSeconds: Int64 = 60

@@ -49,8 +49,8 @@ package final class EventStream: Sendable {
         }
     }
 
-    /// The most bytes of a streamed body that may wait for the client to read them. If more bytes wait, the stream
-    /// ends, unless they are a single chunk.
+    /// The greatest number of bytes of a streamed body that may wait for the client to read them. If more bytes wait,
+    /// the stream ends, unless they are a single chunk.
     private static let backlogLimit = 4 << 20
     private let state = Mutex(State())
     private let whenDrained: (@Sendable () -> Void)?
@@ -121,8 +121,8 @@ package final class EventStream: Sendable {
         case nothing
     }
 
-    /// Takes at most `limit` bytes of the streamed body, to send them. If there are none yet, `suspend` is called while
-    /// no thread can add any, and `wake` is called once when bytes have been added.
+    /// Takes at most `limit` bytes of the streamed body, to send them. If there are none yet, calls `suspend`; no bytes
+    /// can be added during this call. `wake` is then called once, as soon as bytes have been added.
     func take(upTo limit: Int, suspend: () -> Void, wake: @escaping @Sendable () -> Void) -> Part {
         let part = state.withLock { state -> Part in
             guard state.waiting.isEmpty else { return .bytes(state.takeFirst(upTo: limit)) }
@@ -164,7 +164,7 @@ package final class StreamChunk: Sendable {
 
 /// Limits the memory that the unread bytes of all streamed responses in a process take.
 package final class StreamBudget: Sendable {
-    /// The most bytes of streamed responses that may wait for clients to read them.
+    /// The greatest number of bytes of streamed responses that may wait for clients to read them.
     package let limit: Int
     private let held = Atomic<Int>(0)
     private let ended = Atomic<Int>(0)
@@ -185,7 +185,8 @@ package final class StreamBudget: Sendable {
 
     fileprivate func change(by count: Int) { held.wrappingAdd(count, ordering: .relaxed) }
 
-    /// Counts the unread bytes of a streamed response for the memory limit until the response's connection is closed.
+    /// Counts the unread bytes of a streamed response towards the memory limit. The count ends when the response's
+    /// connection is closed.
     package func add(_ stream: EventStream) {
         let id = ObjectIdentifier(stream)
         streams.withLock { $0[id] = Entry(stream: stream) }

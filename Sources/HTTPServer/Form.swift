@@ -11,7 +11,7 @@ package struct Form: Sendable {
         /// more combining marks in a row than people write becomes a single U+FFFD, because comparing such texts takes
         /// quadratic time.
         package let value: String
-        /// The percent-decoded bytes of the form field's value, if `value` has U+FFFD in place of some of them.
+        /// The percent-decoded bytes of the form field's value; `nil` if they are equal to the bytes of `value`.
         private let sent: [UInt8]?
 
         /// The decoded bytes of the form field's value, for values that must be returned unchanged.

@@ -144,14 +144,14 @@ package final class Completion: Sendable {
         if isAbandoned { action() }
     }
 
-    /// Returns another completion. It changes the answer that it gets by `change`, and passes the result to this
-    /// completion. If the client disconnects, both completions report it.
+    /// Returns a new completion, which applies `change` to its answer, and passes the changed answer to this
+    /// completion. If the client disconnects, both this completion and the new one report it.
     package func through(_ change: @escaping @Sendable (Response) -> Response) -> Completion {
         then { [self] in self(change($0)) }
     }
 
-    /// Returns another completion, which passes the answer that it gets to `deliver`. If the client disconnects, both
-    /// completions report it.
+    /// Returns a new completion, which calls `deliver` with its answer. If the client disconnects, both this completion
+    /// and the new one report it.
     package func then(_ deliver: @escaping @Sendable (Response) -> Void) -> Completion {
         let inner = Completion(deliver)
         whenAbandoned { [weak inner] in inner?.abandon() }

@@ -43,7 +43,8 @@ package struct Request: Sendable {
         if path.isEmpty { path = "/" }
     }
 
-    /// Returns the value of the request's first header field with this name, in upper or lower case.
+    /// Returns the value of the request's first header field with this name. Upper and lower case in the name make no
+    /// difference.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }

@@ -28,7 +28,7 @@ package struct Router<Endpoint: Sendable>: Sendable {
     }
 
     private var routes: [Route] = []
-    /// The index in `routes` for the path of each route, so that routes without parameters are found in one step.
+    /// The positions in `routes` by the routes' paths. A route without parameters is thus found in one step.
     private var places: [String: Int] = [:]
 
     package init() {}

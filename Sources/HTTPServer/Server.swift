@@ -29,7 +29,7 @@ package final class Server: Sendable {
         /// Returns the limit in bytes for the body of a request with this method and target; `nil` if `bodyLimitBytes`
         /// applies.
         package var bodyLimitBytesOf: @Sendable (_ method: String, _ target: String) -> Int? = { _, _ in nil }
-        /// The most bytes that the bodies of all requests together may take in memory.
+        /// The greatest number of bytes that the bodies of all requests together may take in memory.
         package var bodyLimitBytesTogether = 64 << 20
         package var headerLimitBytes = 32 << 10
         /// The bytes of memory that the HTTP library libmicrohttpd has for reading a request on a connection.
@@ -51,8 +51,8 @@ package final class Server: Sendable {
         package var polls = false
         /// The time that `stop` waits for requests that are still being answered.
         package var stopGrace = Duration.milliseconds(1000)
-        /// Makes the response to a request that the server refuses without calling its handler. The closure gets the
-        /// status, the reason, and the request target if it is known.
+        /// Called to make the response to a request that the server refuses without calling its handler. The arguments
+        /// are the status, the reason, and the request target, which is `nil` if it isn't known.
         package var refusal: @Sendable (_ status: Int, _ reason: String, _ target: String?) -> Response = {
             (status, reason, _) in Response(status: status, contentType: "text/plain", body: "\(reason)\n")
         }

@@ -144,8 +144,8 @@ final class Watch: Sendable {
         _ = watched
     }
 
-    /// Adds a descriptor to the event set. `serial` is 0 for descriptors to read from, and a unique number for each
-    /// connection that waits for its answer.
+    /// Adds a descriptor to the event set. `serial` is 0 for a listening socket. For a client's connection, which is
+    /// watched only for its end, `serial` is a unique number.
     private func add(_ descriptor: Int32, serial: UInt32) {
         let word = UInt64(serial) << 32 | UInt64(UInt32(bitPattern: descriptor))
         _ = understudy_events_add(events, descriptor, serial == 0 ? 0 : 1, word)
@@ -209,8 +209,8 @@ final class Watch: Sendable {
         }
     }
 
-    /// Refuses one client that waits to be accepted when the process has no descriptor left. A descriptor kept in
-    /// reserve is used for that. The function then pauses, because descriptors may become free.
+    /// Refuses one waiting client, because the process has no free descriptor. The client's connection gets a
+    /// descriptor that was kept in reserve. Then the function pauses, to give other threads time to free descriptors.
     private func refuseOne(from listener: Int32) {
         let kept = reserve.exchange(-1, ordering: .relaxed)
         if kept >= 0 { close(kept) }

@@ -57,8 +57,8 @@ package struct SystemGenerator: Codable, Sendable {
         case isUsed
     }
 
-    /// The number of random bytes in the pool. The pool's array thus takes less than 1,024 bytes of memory, because
-    /// glibc allocates larger blocks more slowly.
+    /// The number of random bytes in the pool. With this number, the pool's array takes less than 1,024 bytes of
+    /// memory: glibc allocates larger blocks more slowly.
     private static let poolSize = 960
     /// The pool of random bytes. The array is never modified, so that copies of the generator share it.
     private var pool: [UInt8] = []

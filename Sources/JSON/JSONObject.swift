@@ -12,8 +12,8 @@ package struct JSONObject: Sendable {
     private static let searched = 8
 
     private var entries: [Entry] = []
-    /// The positions of the object's members by name. While the object has only a few members, the dictionary is empty,
-    /// and a removed member leaves no gap in `entries`.
+    /// The positions in `entries` by member name. The dictionary is empty while the object has only a few members. Then
+    /// a removed member leaves no gap in `entries`.
     private var places: [String: Int] = [:]
 
     package init(_ members: [(String, JSONValue)] = []) {

@@ -31,7 +31,8 @@ struct Issuer: SchemaObject {
     let interaction: Interaction?
     var look: Look { .issuer(name) }
     private let clientsByID: [String: ClientMetadata]
-    /// Whether the issuer was created by its first use and isn't in the seed. Such an issuer accepts any client.
+    /// Whether the issuer isn't in the seed, and was created by the first request for it. Such an issuer accepts any
+    /// client.
     private(set) var isTakenOnTrust = false
 
     /// A path at which an issuer is served in addition to the path of its URL. An example is Microsoft Entra's
@@ -154,10 +155,10 @@ extension Issuer: PersonPagesFlow {
 // Issuers may be unknown to the seed. With "unknownIssuers": "accept" they are created by their first use, as at
 // https://github.com/navikt/mock-oauth2-server. Otherwise, the refusal lists the known ones.
 
-/// An issuer that isn't in the seed and was created by its first use.
+/// An issuer that isn't in the seed and was created by the first request for it.
 struct TakenIssuer: Row {
     static let table = Table<TakenIssuer>("openid.takenIssuer")
-    /// The greatest number of issuers that a test world creates by their first use.
+    /// The greatest number of issuers outside the seed that a test world may have.
     static let limit = 100
 
     /// The ID of the issuer in its path, `/oidc/ID`.
@@ -171,8 +172,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// Returns the issuer with this ID: an issuer in the seed, or one that was created by its first use in this test
-    /// world.
+    /// Returns the issuer with this ID: an issuer in the seed, or one that was created by the first request for it in
+    /// this test world.
     func issuer(_ id: String, in world: World) -> Issuer? {
         if let known = issuers.first(where: { $0.id == id }) { return known }
         guard takesUnknown, world.read({ $0.find(TakenIssuer.self, id) }) != nil else { return nil }

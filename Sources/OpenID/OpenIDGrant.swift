@@ -18,7 +18,7 @@ struct OpenIDGrant: OAuthGrant {
         let audience: [String]
         /// The thumbprint of the key to which the token is bound; `nil` for a bearer token.
         var thumbprint: String?
-        /// The ID of the HTTP request that has used the refresh token; `nil` if it is unused.
+        /// The ID of the HTTP request that has used the refresh token; `nil` if the token is unused.
         var usedBy: String?
     }
 

@@ -348,7 +348,8 @@ extension Look {
 }
 
 extension Evidence {
-    /// Returns the evidence for a response that follows an RFC. `section` has the form `9728#section-3`.
+    /// Makes evidence (the public source of a behaviour) from a section of an RFC. `section` has the form
+    /// `9728#section-3`.
     static func rfc(_ section: String) -> Evidence {
         .specified("https://datatracker.ietf.org/doc/html/rfc\(section)")
     }

@@ -76,7 +76,8 @@ package final class PostgreSQLConnection {
         libpq.pointee.errorMessage(pointer).map { address.line(String(cString: $0)) } ?? "the connection failed"
     }
 
-    /// Waits for `poll` events on the database connection. Returns `false` if the deadline has passed.
+    /// Waits until one of `events` happens at the socket of the database connection. `events` are flags of the system
+    /// call `poll`. Returns `false` if the deadline has passed.
     private func wait(for events: Int16, until deadline: ContinuousClock.Instant) -> Bool {
         while true {
             let left = ContinuousClock.now.duration(to: deadline)

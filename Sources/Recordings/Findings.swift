@@ -80,8 +80,8 @@ private struct Finder {
 
     private(set) var findings: [Finding] = []
     private var depth = 0
-    /// The names of the fields to find, in lower case without `_` and `-`; `nil` for all fields. If there are names,
-    /// findings have no exact place, which saves much time.
+    /// The names of the fields to find, in lower case without `_` and `-`; `nil` for all fields. If names are given,
+    /// the places of the findings aren't exact, because computing exact places takes much time.
     private let names: Set<String>?
 
     init(only names: Set<String>? = nil) { self.names = names }

@@ -53,8 +53,8 @@ struct FlowIndex: Sendable {
     /// for the destination, the sign-in is removed from this list.
     private var onward: [Int: String] = [:]
     private var flows: [String: Flow] = [:]
-    /// Recorded requests that the daemon sent to itself while it handled another request, their parent. They are listed
-    /// here by the parent's ID until the parent is recorded.
+    /// The IDs of recorded requests that the daemon sent to itself while it handled another request, their parent. The
+    /// IDs are listed by the parent's ID until the parent is recorded.
     private var orphans: [String: [String]] = [:]
     private static let orphanLimit = 256
 
@@ -114,8 +114,8 @@ struct FlowIndex: Sendable {
         return parent
     }
 
-    /// Moves into a request's sign-in all requests that the daemon sent to itself because of that request. They were
-    /// recorded earlier than the request, which is `parent`.
+    /// Adds requests to `flow`, the group of recorded requests that belong to one sign-in. The daemon sent these
+    /// requests to itself because of the request with the ID `parent`, and recorded them before that request.
     private mutating func adopt(by parent: String, into flow: String) {
         guard flow != parent, let children = orphans.removeValue(forKey: parent) else { return }
         for child in children {

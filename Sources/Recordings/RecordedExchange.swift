@@ -199,8 +199,8 @@ package struct ExchangeNotes: Sendable {
     package fileprivate(set) var hasClientSecret = false
     /// The error in the recorded answer: OAuth's `error`, or the name or message if `error` is an object.
     package fileprivate(set) var error: String?
-    /// The user who signs in, from an ID token of the answer, or else of the request, or else from the answer's own
-    /// fields.
+    /// The user who signs in: the user of an ID token in the answer. Without such a token, it is the user of an ID
+    /// token in the request. Without any ID token, it is the user whom other fields of the answer name.
     package fileprivate(set) var subject: Subject?
     /// Whether an ID token in the recorded answer has the claim `nonce`.
     package fileprivate(set) var hasNonce = false

@@ -71,7 +71,7 @@ final class RecordingMirrors: Sendable {
         }
     }
 
-    /// The recordings of all test worlds, as they were found when the database was last asked for all of them.
+    /// The recordings of all test worlds, as they were when this process last read all of them from the database.
     var all: [Recording] { state.withLock { $0.all } }
 
     var refusedByGoneWorlds: [RecordedExchange] {

@@ -97,7 +97,8 @@ package final class RecordingStore: Sendable {
         }
     }
 
-    /// The number of the log that keeps refused requests after their test worlds have been deleted, dropped or reset.
+    /// Each log (list of recorded requests) has a number. This is the number of the log for refused requests whose test
+    /// worlds have been deleted, dropped or reset.
     private static let goneLog = 0
 
     /// The most bytes that the recordings of all test worlds together may have.
@@ -150,7 +151,8 @@ package final class RecordingStore: Sendable {
     }
 
     /// Empties the recording of a test world. Later requests don't get the positions of the removed requests. If
-    /// `forgetting` is false, a store that keeps refused requests moves them to the log of worlds that no longer exist.
+    /// `forgetting` is false, and the store keeps refused requests, the refused requests move to the log of worlds that
+    /// no longer exist.
     func clear(_ log: Int, forgetting: Bool) {
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
@@ -256,7 +258,7 @@ struct ArrivalOrder: Sendable {
     private var free = none
     private(set) var count = 0
 
-    /// The number of the log that has the oldest recorded request; `nil` if there is none.
+    /// The number that identifies the log with the oldest recorded request; `nil` if no request is recorded.
     var first: Int? { head == ArrivalOrder.none ? nil : nodes[head].log }
 
     mutating func append(_ log: Int) -> Int {

@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 import Worlds
 
-/// The recorded requests of test worlds, which several daemons share in a database. A request is recorded before its
+/// The recorded requests of all test worlds, in a database that several daemons share. A request is recorded before its
 /// answer is sent. Reads use copies in memory, which are refreshed on demand.
 final class SharedRecordings: Sendable {
     let mirrors: RecordingMirrors
@@ -147,8 +147,8 @@ package protocol RecordingKeeper: Sendable {
     /// list for removed worlds, which has the limits of one world's recording.
     func clear(_ worlds: [String], keepingRefusals: Bool) throws(StoreFailure)
 
-    /// Returns the numbers of all refused requests of test worlds that no longer exist, the lowest first. Also returns
-    /// the requests themselves, except those whose numbers are in `known`.
+    /// Finds the refused requests whose test worlds no longer exist. Returns the numbers that identify all of these
+    /// requests, the lowest first, and the requests whose numbers aren't in `known`.
     func refusedByGoneWorlds(
         known: Set<Int>
     ) throws(StoreFailure) -> (numbers: [Int], exchanges: [KeptExchange])
@@ -161,7 +161,7 @@ package struct AppendedExchange: Sendable {
     /// The ID of a recorded request. It is unique among the requests of all daemons.
     package let id: String
     package let world: String
-    /// The number of bytes that the recorded exchange counts for the limits of the recording.
+    /// The size of the recorded request and its answer, in bytes, which counts toward the limits for recordings.
     package let size: Int
     package let isRefused: Bool
     /// The recorded exchange as JSON, in the form of `RecordedExchange.encoded`.

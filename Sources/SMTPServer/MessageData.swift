@@ -105,7 +105,7 @@ final class MessageRoom: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// The octets that one mail has reserved of the common limit of all mails. They are given back when the last
+    /// One mail's share, in octets, of the limit that all mails have in common. The share is given back when the last
     /// reference to this object is released.
     final class Part {
         private let room: MessageRoom
@@ -115,8 +115,8 @@ final class MessageRoom: Sendable {
 
         deinit { room.taken.subtract(size, ordering: .relaxed) }
 
-        /// Reserves octets of the common limit of all mails, in steps of 64 KiB. Returns `false` if the limit would be
-        /// exceeded.
+        /// Enlarges the mail's share of the limit that all mails have in common, in steps of 64 KiB. Returns `false` if
+        /// the limit would be exceeded.
         func grow(to wanted: Int) -> Bool {
             guard wanted > size else { return true }
             let step = (wanted - size + Part.step - 1) / Part.step * Part.step

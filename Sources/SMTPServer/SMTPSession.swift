@@ -131,8 +131,8 @@ package struct SMTPSession: Sendable {
         }
     }
 
-    /// Replies to a line that isn't an SMTP command. If it is the client's first line, or HTTP, the client is
-    /// disconnected. Otherwise a web page could let a browser send SMTP commands in the body of an HTTP request to this
+    /// Replies to a line that isn't an SMTP command. The client is disconnected if the line is the client's first, or
+    /// is HTTP. This keeps web pages from letting a browser send SMTP commands in the body of an HTTP request to this
     /// port.
     private mutating func unknown(_ reply: SMTPReply, _ shown: String, isOtherProtocol: Bool = false) -> Turn {
         var isFirst = false
@@ -406,7 +406,7 @@ extension SMTPSession {
         package let step: Step
         /// The time that the server waits before it replies.
         package internal(set) var delay = Duration.zero
-        /// The client's line as it may be shown, without secrets.
+        /// The line that the client has sent, without its secrets, for display.
         package internal(set) var shown = ""
         /// The name of the SMTP command, if the session refused it without asking the `MailReceiver`; `nil`
         /// otherwise.

@@ -1,6 +1,6 @@
 extension String {
     /// Returns the text with values in place of names in braces, as in `"Continue to {client}?"`. `value` returns the
-    /// value for a name. A name for which it returns `nil` stays, with its braces. Braces within a value have no
+    /// value for a name. If `value` returns `nil`, the name stays, with its braces. Braces within a value have no
     /// meaning.
     package func filled(_ value: (Substring) -> String?) -> String {
         let parts = split(separator: "{", omittingEmptySubsequences: false)

@@ -15,7 +15,8 @@ import Time
 public struct Explanation: Sendable {
     /// A sentence about one property of the explained token, nonce or client secret.
     public struct Finding: Sendable {
-        /// Whether the property that the sentence describes is right; `nil` if the sentence is only information.
+        /// Whether ``text`` describes a correct property (`true`) or an error (`false`); `nil` if ``text`` is only
+        /// information.
         public let holds: Bool?
         /// The sentence about a property of the explained value, without a full stop.
         public let text: String

@@ -207,8 +207,9 @@ extension RunningServer {
         public var worldMailPorts: [(world: String, port: UInt16)] = []
         /// The local certificate authority that issues the server's certificate. It must exist if TLS is used.
         public var authority = LocalAuthority()
-        /// The lifetime of the server's certificate, and the interval between checks for its renewal; for tests.
+        /// The lifetime of the server's certificate. Only tests set it.
         package var certificateLifetime: TimeSpan?
+        /// The interval between checks whether the server's certificate must be renewed. Only tests set it.
         package var certificateInterval: Duration?
         /// The generator of signing keys for test worlds in memory; `nil` makes one for this server. Servers of one
         /// process that share a generator needn't wait for keys.
@@ -259,7 +260,7 @@ extension RunningServer {
             self.logger = logger ?? Logger(label: "understudy") { _ in SwiftLogNoOpLogHandler() }
         }
 
-        /// The day whose behaviour the providers have in test worlds whose seed doesn't name a day.
+        /// The date for test worlds whose seed names none. The stand-ins behave as the real providers did on that date.
         var day: Day { asOf.flatMap { Day($0) } ?? .today }
     }
 }

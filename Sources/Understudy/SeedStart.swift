@@ -45,9 +45,9 @@ package struct SeedStart: Sendable {
     }
 
     private static func nothingFound(in app: AppConfiguration) -> String {
-        let known = "such as GOOGLE_CLIENT_ID, AUTH_GITHUB_ID, APPLE_TEAM_ID, OIDC_ISSUER or FIREBASE_PROJECT_ID"
+        let known = "GOOGLE_CLIENT_ID, AUTH_GITHUB_ID, APPLE_TEAM_ID, OIDC_ISSUER or FIREBASE_PROJECT_ID"
         let names = app.names.prefix(6).joined(separator: ", ")
-        return "\(app.name ?? ""): the configuration has no entry for a provider's client, \(known)"
+        return "\(app.name ?? ""): the configuration has no entry for a provider's client, such as \(known)"
             + (names.isEmpty ? "; it is empty" : "; it has \(names)\(app.names.count > 6 ? ", …" : "")")
     }
 

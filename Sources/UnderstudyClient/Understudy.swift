@@ -57,13 +57,13 @@ public struct Understudy: Sendable, Hashable {
     ///
     ///     let world = Understudy.world("checkout")
     ///
-    /// - Parameter name: 1 to 64 letters, digits, `-`, `_` and `.`; ``worldName(from:)`` makes such a name of any text.
+    /// - Parameter name: 1 to 64 letters, digits, `-`, `_` and `.`; ``worldName(from:)`` makes one from any text.
     ///   `nil` is the default world.
     public static func world(_ name: String? = nil) -> World { Understudy().world(name) }
 
     /// Returns a test world of this daemon. The daemon creates the world at its first use.
     ///
-    /// - Parameter name: 1 to 64 letters, digits, `-`, `_` and `.`; ``worldName(from:)`` makes such a name of any text.
+    /// - Parameter name: 1 to 64 letters, digits, `-`, `_` and `.`; ``worldName(from:)`` makes one from any text.
     ///   `nil` is the world that the daemon's address names, or the default world if the address names none.
     public func world(_ name: String? = nil) -> World {
         World(daemon: Understudy(url: url, controlToken: controlToken), name: name ?? worldName)

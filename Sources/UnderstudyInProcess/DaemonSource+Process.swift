@@ -15,8 +15,8 @@ extension DaemonSource {
         }
     }()
 
-    /// Makes a source of daemons whose daemon runs in this process: `start` starts the daemon for the first test. Keep
-    /// the source: each source starts its own daemon, which runs as long as the source exists.
+    /// Makes a source of a daemon that runs in this process. The closure `start` starts the daemon when the first test
+    /// needs it. Keep the source: each source starts a new daemon, which runs as long as the source exists.
     ///
     ///     let shop = DaemonSource.process { try RunningServer.start(seeds: [.path("Tests/seed.json")]) }
     ///

@@ -66,7 +66,7 @@ struct TestAccount: Sendable {
             : "Understudy, world \(name): refused were \(refused) of \(count) requests"
     }
 
-    /// Attaches the report on the requests to the running test, and adds the report to the test's issues as a warning.
+    /// Adds this report to the running test, both as an attachment and as an issue with the severity `warning`.
     func attach(at place: SourceLocation) {
         Attachment.record(Array(text.utf8), named: "understudy.txt", sourceLocation: place)
         if let archive { Attachment.record(Array(archive), named: "understudy.har", sourceLocation: place) }

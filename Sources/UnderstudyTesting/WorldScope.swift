@@ -7,7 +7,8 @@ struct WorldScope: Sendable {
     let source: DaemonSource
     /// The seeds (test data) of the traits, which are merged into the daemon's seed in this sequence.
     let seeds: [JSONValue]
-    /// Whether a trait closer to the test gives the test its world, so that this trait's world isn't used.
+    /// Whether the test uses the world of an inner trait, such as the test's own, instead of the world of this outer
+    /// trait.
     let isReplaced = Flag()
 
     @TaskLocal static var current: WorldScope?

@@ -65,8 +65,8 @@ extension Archive {
 
 /// A row of one of a test world's tables, in the form that is stored in a file or database.
 package struct ArchivedRow: Codable, Sendable {
-    /// The relation of a stored row to the rows of the seed (the test world's initial data). Seeded rows that haven't
-    /// changed aren't stored.
+    /// The reason why a row is stored: it was added to the test world, or it replaces or removes a row of the seed (the
+    /// initial data). Unchanged rows of the seed aren't stored.
     package enum Kind: Int64, Codable, Sendable {
         /// The row was added to the test world, and isn't part of the seed (the initial data).
         case own = 0
@@ -79,8 +79,8 @@ package struct ArchivedRow: Codable, Sendable {
 
     package let table: String
     package let key: String
-    /// The relation of the stored row to the rows of the seed (the initial data); `nil` in a change that deletes the
-    /// stored row.
+    /// The reason why the row is stored: it was added to the test world, or it replaces or removes a row of the seed
+    /// (the initial data). It is `nil` in a change that deletes the stored row.
     package let kind: Kind?
     /// The number of the row in the sequence in which the rows of a test world were added.
     package let place: Int64
@@ -175,8 +175,7 @@ package protocol SharedTexts: Sendable {
 /// The list of all test worlds in a database that several daemons share, whichever daemon has loaded them. Each call is
 /// one short transaction.
 package protocol WorldDirectory: Sendable {
-    /// Returns the names of all test worlds, each with the seconds since the last use of the world that a daemon has
-    /// recorded.
+    /// Returns the names of all test worlds, each with the number of seconds since the last recorded use of the world.
     func list() throws(StoreFailure) -> [(name: String, idle: Int)]
 
     /// Returns whether there is a test world of this name.

@@ -114,8 +114,8 @@ struct CompareTests {
         #expect(!result.output.contains("example.com/callback"))
         #expect(
             result.output.hasSuffix(
-                "5 responses compared, 0 differ; 0 requests skipped, and 1 more to hosts that "
-                    + "Understudy doesn't impersonate\n"),
+                "5 responses compared, 0 differ; 0 requests skipped, and 1 more because "
+                    + "Understudy doesn't impersonate their hosts\n"),
             "\(result)")
     }
 
@@ -255,7 +255,8 @@ struct CompareTests {
                 skipped  1  POST github.com/login/oauth/access_token: this request needs a code which isn't issued \
                 anywhere in the recording
                 skipped  2  GET api.github.com/user: this request needs a token which Understudy hasn't issued
-                0 responses compared, 0 differ; 2 requests skipped, and 0 more to hosts that Understudy doesn't impersonate
+                0 responses compared, 0 differ; 2 requests skipped, and 0 more because \
+                Understudy doesn't impersonate their hosts
 
                 """)
         // Nothing was compared, so nothing is known to be the same.

@@ -36,7 +36,7 @@ struct EvidenceCommandTests {
             try #expect(Tool.run("evidence", title).output == Tool.run("evidence", name).output)
         }
         let none = try Tool.run("evidence", "openid", "--kind", "recorded")
-        #expect(none.output == "OpenID Connect: no fact has this kind of source\n", "\(none)")
+        #expect(none.output == "OpenID Connect: no known behaviour matches --kind recorded\n", "\(none)")
         let counts = try Tool.run("evidence", "--kind", "chosen")
         #expect(counts.output.contains(" chosen\n") && !counts.output.contains("documented"), "\(counts)")
     }

@@ -38,7 +38,7 @@ struct BrokenToken: Sendable, CustomStringConvertible {
         BrokenToken(#"{"claims":{"nonce":"other"}}"#, "isn't the one that was sent to Apple"),
         BrokenToken(#"{"claims":{"email_verified":false}}"#, "link accounts by it"),
         BrokenToken(#"{"claims":{"email_verified":"yes"}}"#, "the claim must be true or false"),
-        BrokenToken(#"{"claims":{"c_hash":"wrong"}}"#, "not the hash of the code"),
+        BrokenToken(#"{"claims":{"c_hash":"wrong"}}"#, "the hash doesn't match the code"),
         BrokenToken(#"{"signature":"invalid"}"#, "isn't by Apple's"),
         BrokenToken(#"{"signature":"unknownKey"}"#, "but the key is never published"),
         BrokenToken(#"{"signature":"wrongAlgorithm"}"#, "HS256 with Apple's public key"),
@@ -156,7 +156,7 @@ struct NonceWay: Sendable, CustomStringConvertible {
             "\(FirebaseFixture.toolkit)/v1/accounts:signUp?key=\(FirebaseFixture.key)",
             json: ["email": "new@example.com", "password": "correct horse", "returnSecureToken": true] as [String: Any])
         let words = try fixture.shown(signUp).words
-        #expect(words.contains("as for Firebase SDKs in emulator"))
+        #expect(words.contains("only Firebase SDKs in emulator"))
         #expect(words.contains("the user new@example.com of project demo-app"))
     }
 

@@ -188,6 +188,6 @@ struct StoreFailureTests {
         try users.replacingOccurrences(of: "u1@", with: "u2@").write(
             toFile: "\(exported.path)/accounts.json", atomically: true, encoding: .utf8)
         let error = #expect(throws: StartError.self) { try start(importing: exported.path) }
-        #expect(error?.description.contains("made from seed and import") == true)
+        #expect(error?.description.contains("made from a seed and imported data") == true)
     }
 }

@@ -21,8 +21,9 @@ struct Page {
         schema = .answer([.required(name, .sequence(of: element), about)] + others, goesOn ? [more, last] : [more])
     }
 
-    /// Returns an answer with as many elements of a list as fit. If some don't fit, the member `more` is `true`. If the
-    /// tool also has the argument `after`, the member `last` is the ID of the answer's last element.
+    /// Returns a tool's answer with as many of the list's elements as the answer's size limit allows. If elements are
+    /// left out, the member `more` is `true`. A tool with the argument `after` then also gives the ID of the last
+    /// element in the answer, as the member `last`.
     func answer(
         _ all: [JSONValue], more: Bool = false, last: (JSONValue) -> JSONValue? = { _ in nil }
     ) throws(ToolFailure) -> JSONObject {

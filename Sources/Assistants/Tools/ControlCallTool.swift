@@ -20,7 +20,7 @@ extension DaemonTools {
         let world: String?
 
         init(_ fields: inout Fields) {
-            method = fields.optional("method", .choice(Method.self), "Without it, calls are listed.")
+            method = fields.optional("method", .choice(Method.self), "If missing, calls are listed.")
             path = fields(
                 "path", .text(.any), default: "",
                 "Such as \"apple/notifications\" or \"worlds/w1\"; in a list, what paths contain.")

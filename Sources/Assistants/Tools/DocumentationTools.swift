@@ -22,8 +22,8 @@ extension DaemonTools {
                     of: .members([
                         .required("page", .string, "The page."),
                         .required("section", .string, "The section's heading."),
-                        .required("excerpt", .string, "What it says of the words."),
-                    ])), "The first of them."),
+                        .required("excerpt", .string, "The lines with the words."),
+                    ])), "The first sections."),
         ])
         return Tool(
             "search_documentation", title: "Search the documentation", .reads,

@@ -12,7 +12,7 @@ extension DaemonTools {
             answers: .answer(
                 [
                     .required("url", .string, "The world's address."),
-                    .required("inspector", .string, "Where people can watch it."),
+                    .required("inspector", .string, "The inspector's address."),
                 ], shown)
         ) { choice, _ throws(ToolFailure) in
             let answer = try daemon.ask("GET", "health", about: .world(choice.world))
@@ -28,11 +28,11 @@ extension DaemonTools {
         Tool(
             "app_environment", title: "Environment for an app", .adds,
             "The environment variables that lead an app or a test run to this daemon: each provider's address, Firebase's emulator "
-                + "host, and where mail goes. A world that is named gets a port of its own for it.",
+                + "host, and where mail goes. If you name a world, it gets its own port.",
             arguments: WorldChoice.self,
             answers: .answer([
-                .required("variables", .map(of: .string), "Their names and values."),
-                .required("example", .string, "Where an endpoint of a provider is."),
+                .required("variables", .map(of: .string), "Values by variable name."),
+                .required("example", .string, "The URL of a provider's endpoint."),
             ])
         ) { choice, _ throws(ToolFailure) in
             let ports = try daemon.call("GET", "health", about: .world(choice.world))["ports"]

@@ -44,8 +44,8 @@ extension DaemonTools {
         }
     }
 
-    /// Returns the messages that match. If no message matches, asks again every second until the tool's waiting time is
-    /// over or the call of the tool is cancelled.
+    /// Returns the messages that match the filters in `arguments`. If there are none, asks the daemon again every
+    /// second until the waiting time in `arguments` is over or the tool call is cancelled.
     private func messages(
         _ arguments: JSONValue, _ choice: Choice, _ call: ToolCall
     ) throws(ToolFailure) -> JSONValue {

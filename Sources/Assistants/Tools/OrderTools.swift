@@ -39,7 +39,7 @@ extension DaemonTools {
     var endpoints: Tool {
         let list = DeclaredCall("GET", "endpoints").answer.fields("endpoints")
         let page = Page(
-            "endpoints", of: list.first?.schema.elements ?? .any, "Those that were found.",
+            "endpoints", of: list.first?.schema.elements ?? .any, "The endpoints found.",
             others: [.required("found", .count, "The number found.")])
         return Tool(
             "list_endpoints", title: "What can be ordered where", .reads,
@@ -67,8 +67,8 @@ extension DaemonTools {
                 .required(list.name, .sequence(of: list.schema.elements.outline), list.about)
             })
         return Tool(
-            "list_orders", title: "What is ordered", .reads,
-            "The outcomes and faults that are ordered and not used up yet.",
+            "list_orders", title: "Pending orders", .reads,
+            "The requested outcomes and faults that aren't used up yet.",
             arguments: WorldChoice.self, answers: schema
         ) { choice, _ throws(ToolFailure) in
             var answer = JSONObject()

@@ -58,7 +58,7 @@ extension DaemonTools {
     var request: Tool {
         Tool(
             "show_request", title: "One request and its answer", .reads,
-            "Everything about one recorded request: headers, bodies, tokens decoded, why it was refused, the fault that was ordered. "
+            "Everything about one recorded request: headers, bodies, tokens decoded, why it was refused, the requested fault. "
                 + "Long texts are cut.",
             arguments: RequestChoice.self, answers: DaemonTools.exchange.answered
         ) { choice, _ throws(ToolFailure) in

@@ -156,7 +156,7 @@ struct ClaimWords {
         return audiences.prefix(10).map { audience in
             if let words = clientWords(audience) { return .init(holds: isOurs ? true : nil, words) }
             guard isOurs, surroundings.client == nil, issuer != nil else {
-                return .init(holds: nil, "the receiver of the token")
+                return .init(holds: nil, "the application that the token is meant for")
             }
             return .init(holds: false, "no client of \(issuerTitle) in the seed has this ID")
         }
@@ -174,7 +174,9 @@ struct ClaimWords {
         let audience = token.claims["aud"]?.string ?? token.claims["aud"]?.array?.first?.string ?? ""
         let minting = (surroundings.maker ?? issuer) as? any MintsIDTokens
         let known = minting?.subject(text, of: audience, in: reader.world)
-        return .init(holds: nil, known?.about ?? "a user's ID at \(issuerTitle) that no account in this test world has")
+        return .init(
+            holds: nil,
+            known?.about ?? "a user's ID at \(issuerTitle); no account in this test world has this ID")
     }
 
     private func emailFindings(_ value: JSONValue) -> [Finding] {
@@ -233,8 +235,8 @@ struct ClaimWords {
         return .init(
             holds: holds,
             holds
-                ? "the hash of the \(what) that came with the token"
-                : "not the hash of the \(what) that came with the token: one of the two was replaced")
+                ? "the hash matches the \(what) that came with the token"
+                : "the hash doesn't match the \(what) that came with the token: the hash or the \(what) was replaced")
     }
 }
 

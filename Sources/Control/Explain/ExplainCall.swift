@@ -40,7 +40,7 @@ extension ControlAPI {
                                     .required("text", .string, "The finding, in a sentence."),
                                     .optional("request", .string, "The ID of the request that the finding is about."),
                                 ])), "The findings about the value."),
-                    ])), "What is known of the value."),
+                    ])), "The value's explanation."),
         ])
 
     private struct ExplainRequest: SchemaObject {
@@ -49,7 +49,7 @@ extension ControlAPI {
 
         init(_ fields: inout Fields) {
             value = fields("value", .text(.token), "A token, a client secret, a code, a nonce or a callback URL.")
-            rawNonce = fields.nullable("rawNonce", .text(.any), "The text whose SHA-256 the token's nonce must be.")
+            rawNonce = fields.nullable("rawNonce", .text(.any), "The nonce before hashing with SHA-256.")
         }
     }
 

@@ -12,7 +12,7 @@ package struct PastedValue: Sendable {
     /// The parsed token, if the pasted value is a JSON Web Token.
     package let token: ReadToken?
 
-    /// Whether no finding says that something is wrong with the pasted value.
+    /// Whether the pasted value has passed all checks.
     package var isSound: Bool { parts.allSatisfy { $0.findings.allSatisfy { $0.holds ?? true } } }
 
     init(_ kind: String, _ parts: [ExplainedPart], token: ReadToken? = nil) {
@@ -120,9 +120,9 @@ extension ValueReader {
                     "this text looks like a SHA-256, and was sent to \(receiver) as the nonce, which is correct"
                 // Whether that is right depends on the program that compares it, which isn't known here.
                 case .rawNonceSent:
-                    "this text was sent to \(receiver) unhashed: right if your backend compares the token's nonce with "
-                        + "the text; but with Firebase, send the text's SHA-256 to \(receiver), and the text itself to "
-                        + "Firebase"
+                    "this text was sent to \(receiver) unhashed: correct for a backend that compares it with the nonce "
+                        + "in the token; if Firebase is the backend, send the text's SHA-256 to \(receiver), and the "
+                        + "text itself to Firebase"
                 default: comparison.explanation(provider: receiver)
                 }
             let holds: Bool? =

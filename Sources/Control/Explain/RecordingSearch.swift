@@ -52,8 +52,8 @@ package struct RecordingSearch: Sendable {
         return nil
     }
 
-    /// Returns the values of the fields with these names in each response that contains `token`. If the responses have
-    /// no such field, returns the values from their requests.
+    /// Returns the values of the fields with these names in all responses that contain `token`. If none of these
+    /// responses has such a field, returns the values of the fields in their requests.
     func values(beside token: String, named names: Set<String>) -> [String] {
         var answers: [String] = []
         var requests: [String] = []

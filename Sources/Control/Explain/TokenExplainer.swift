@@ -68,7 +68,7 @@ package struct TokenExplainer: Sendable {
         guard rawNonce != nil || nonce != nil else { return [] }
         let comparison = NonceComparison(tokenNonce: nonce, rawNonce: rawNonce)
         guard comparison != .rawNonceMissing else {
-            let advice = "the nonce isn't checked: give the text before hashing with --raw-nonce"
+            let advice = "the nonce isn't checked: give --raw-nonce, the nonce before hashing"
             return [ExplainedPart("Nonce", [.init(holds: nil, advice)])]
         }
         let explanation = comparison.explanation(provider: owner ?? "the provider")

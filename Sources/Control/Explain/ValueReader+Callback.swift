@@ -96,7 +96,8 @@ extension ValueReader {
         case "user":
             return [
                 .init(
-                    holds: nil, "user, with name and e-mail address: sent only with the first consent, so store it")
+                    holds: nil,
+                    "the parameter user has the name and e-mail address: store both, since later consents lack them")
             ]
         case "id_token", "idToken", "identityToken":
             return RecordingSearch.isToken(field.value)
@@ -160,8 +161,8 @@ extension ValueReader {
         var findings: [ExplainedPart.Finding] = [
             .init(
                 holds: nil,
-                "\(called) is known in this world: \(value.kind == .code ? "an" : value.kind == .accessToken ? "an" : "a") \(value.kind.rawValue) "
-                    + "issued by \(title) for client \(Diagnosis.quote(value.client)) and \(person(value.account))",
+                "\(called) is \(value.kind == .code ? "an" : value.kind == .accessToken ? "an" : "a") \(value.kind.rawValue) "
+                    + "issued by \(title) in this test world, to client \(Diagnosis.quote(value.client)) for \(person(value.account))",
                 exchange: made)
         ]
         if let usedBy = value.usedBy {
@@ -216,7 +217,7 @@ enum ReturnedWords {
         "token_type": "how the access token is sent", "expires_in": "seconds until the access token expires",
         "scope": "the scopes that were granted", "session_state": "the state of the browser's session at the provider",
         "authuser": "which of the browser's signed-in accounts was used",
-        "prompt": "what the user was asked for, such as consent",
+        "prompt": "what the provider asked the user to do, such as to consent",
         "hd": "the organization that the user's account belongs to",
     ]
 

@@ -64,7 +64,7 @@ extension ValueReader {
                 .init(
                     holds: isMeant ? nil : false,
                     isMeant
-                        ? "the token isn't signed, as for Firebase SDKs in emulator mode: only they accept it"
+                        ? "the token isn't signed: only Firebase SDKs in emulator mode accept such a token"
                         : "alg is none, and there is no signature: a server that accepts this token accepts any token")
             ]
         }

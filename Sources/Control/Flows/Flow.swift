@@ -97,8 +97,8 @@ package struct Flow: Sendable {
         failure == nil && steps.allSatisfy { [.keySet, .discovery].contains($0.step.kind) }
     }
 
-    /// The usual name for this kind of sign-in, such as "web sign-in"; `nil` if a step gives it a special name, such as
-    /// "Google One Tap".
+    /// The name of the kind of sign-in, such as "web sign-in". `nil` if the sign-in is called after one of its steps,
+    /// such as "Google One Tap".
     private var kind: String? {
         guard
             !steps.contains(where: { $0.step.kind == .service || $0.step.kind == .authorization && !$0.step.isOrdinary }
@@ -125,7 +125,7 @@ package struct Flow: Sendable {
         ([.refresh], "token refresh"), ([.logout], "sign-out"), ([.revocation], "revocation"),
     ]
 
-    /// The sign-in's title with the provider: "Apple web sign-in".
+    /// The sign-in's title after the provider's name, such as "Apple web sign-in".
     package var name: String {
         let title = Place.shortened(title, to: 100)
         guard !providers.isEmpty else { return title }
@@ -286,8 +286,8 @@ package enum Party: Hashable, Sendable {
     case browser
     /// The server of the client (the app under test).
     case backend
-    /// An identity provider, or a service that asks other providers, such as Firebase. The first value is the
-    /// provider's or service's name in the seed.
+    /// An identity provider, or a service that asks other providers, such as Firebase. The first associated value is
+    /// the provider's or service's name in the seed.
     case provider(String, title: String, isService: Bool)
     /// The daemon itself: it receives requests for hosts that it doesn't impersonate, and sends messages that no
     /// request caused.

@@ -113,7 +113,7 @@ struct SentCode: Sendable {
     func advice(now: Instant) -> String {
         let place = callback.map { " to \(Diagnosis.quote($0))" } ?? ""
         let age = max(.zero, now - exchange.time).inWords
-        let begin = "The code was \(isPosted ? "posted" : "sent")\(place) \(age) ago, and hasn't been redeemed. "
+        let begin = "The authorization code hasn't been redeemed. The provider sent it \(age) ago\(place). "
         guard isPosted else {
             return begin
                 + "Check whether the browser reached the redirect URI, and what the app's callback answered: a state "

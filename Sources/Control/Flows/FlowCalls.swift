@@ -17,7 +17,7 @@ extension ControlAPI {
         init(_ fields: inout Fields) {
             filter = FlowFilter(&fields)
             after = fields.optional(
-                "after", .text(Query.id), "List sign-ins with a request after the one with this ID.")
+                "after", .text(Query.id), "A request's ID: list sign-ins with later requests.")
             limit = fields.optional(
                 "limit", .integer(1...Recording.countLimit),
                 "The maximum number of sign-ins. Without `after`, the latest are listed.")

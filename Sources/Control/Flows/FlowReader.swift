@@ -107,8 +107,8 @@ package struct FlowReader: Sendable {
 
     private func account(_ id: String) -> Account? { world.read { $0.account(id) } }
 
-    /// Returns the ID of the account for which one of the codes or tokens was issued. Only the providers of the sign-in
-    /// are asked.
+    /// Returns the ID of the account for which a provider of the sign-in `flow` issued one of the codes or tokens
+    /// `credentials`.
     private func behind(_ credentials: [String], _ flow: Flow) -> String? {
         let names = Set(flow.providerNames)
         for case let provider as any KeepsGrants in control.providers where names.contains(provider.name) {
@@ -137,10 +137,10 @@ package struct FlowFilter: Sendable {
     package var provider: String?
     /// A text that must occur in the sign-in's `client_id`.
     package var client: String?
-    /// With `true`, a refusal, the user or a fault must have stopped the sign-in. With `false`, none of them may have
-    /// stopped it. With `nil`, both are allowed.
+    /// With `true`, only sign-ins that were stopped by a refusal, the user or a fault are selected. With `false`, only
+    /// the others. With `nil`, all.
     package var isRefused: Bool?
-    /// With `true`, the sign-in must be unfinished. With `false`, it must have ended. With `nil`, both are allowed.
+    /// With `true`, only unfinished sign-ins are selected. With `false`, only those that have ended. With `nil`, all.
     package var isUnfinished: Bool?
     /// A text that must occur in the sign-in's summary. Upper and lower case don't matter.
     package var text: String?
@@ -151,7 +151,7 @@ package struct FlowFilter: Sendable {
 
     init(_ fields: inout Fields) {
         isRefused = fields.optional(
-            "refused", .boolean, "true: only sign-ins that a refusal, the user or a fault stopped.")
+            "refused", .boolean, "true: only sign-ins stopped by a refusal, the user or a fault.")
         isUnfinished = fields.optional("unfinished", .boolean, "true: only unfinished sign-ins.")
         provider = fields.optional(
             "provider", .text(.nonEmpty), "The name of a provider, as in the seed: \"apple\".")

@@ -137,7 +137,7 @@ extension ControlAPI {
 
     private func rawMessage(_ exchange: Exchange, _ query: RawQuery) async -> Response {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
-        guard row.message.kind == .mail else { return notMail(row, "has a raw form") }
+        guard row.message.kind == .mail else { return notMail(row, "only an e-mail has a raw form") }
         let wantsForwarded = query.form == .forwarded
         guard !wantsForwarded || row.message.relay?.forwardedTo != nil else {
             return ControlAnswer.error(
@@ -209,7 +209,7 @@ extension ControlAPI {
     }
 
     func notMail(_ row: InboxMessage, _ what: String) -> Response {
-        ControlAnswer.error(404, "notMail", "the message \(row.id) is a text message: only an e-mail \(what)")
+        ControlAnswer.error(404, "notMail", "the message \(row.id) is a text message, not an e-mail: \(what)")
     }
 
     func noSuchMessage(_ exchange: Exchange) -> Response {

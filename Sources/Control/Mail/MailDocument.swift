@@ -122,8 +122,9 @@ extension MailDocument {
                     .required("from", .string, "The sender."), .required("to", .strings(), "The recipients."),
                 ]), "The envelope."),
             .optional("cc", .strings(), "The recipients of copies."), .optional("subject", .string, "The subject."),
-            .optional("text", .string, "The plain text."), .optional("html", .string, "The same as HTML."),
-            .required("links", .strings(), "The links in it."), .required("codes", .strings(), "The codes in it."),
+            .optional("text", .string, "Plain text."), .optional("html", .string, "HTML text."),
+            .required("links", .strings(), "Links in the message."),
+            .required("codes", .strings(), "Codes in the message."),
             .optional("attachments", .sequence(of: attachmentSchema), "The attachments."),
             .optional("relay", relaySchema, "How a relay treated the mail."),
             .required("time", .time, "Arrival, by world's clock."),
@@ -150,7 +151,7 @@ extension MailDocument {
     private static let relaySchema = Schema.members([
         .required("address", .string, "The hidden address."), .required("title", .string, "The relay's name."),
         .optional("forwardedTo", .string, "The address to which the relay forwarded the mail."),
-        .optional("sender", .string, "The sender in the forwarded mail."),
+        .optional("sender", .string, "The forwarded mail's MAIL FROM."),
         .optional("refusal", .string, "The reply with which the relay refused the mail."),
         .optional("reason", .string, "The reason."),
     ])

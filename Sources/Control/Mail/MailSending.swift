@@ -91,7 +91,7 @@ extension ControlAPI {
     /// Replies to a mail of the inbox, in the name of the person to whom the mail was sent.
     func reply(_ exchange: Exchange, _ order: NewReply) async throws -> Response {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
-        guard row.message.kind == .mail else { return notMail(row, "is answered") }
+        guard row.message.kind == .mail else { return notMail(row, "only an e-mail can be answered") }
         guard order.text != nil || order.html != nil else {
             return ControlAnswer.error(400, "invalidBody", "the reply needs a text, or HTML", path: "$.text")
         }

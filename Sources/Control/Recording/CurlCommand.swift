@@ -171,8 +171,8 @@ extension CurlCommand {
         if mail.recipients.isEmpty { remarks.append("The mail had no recipients: add them with --mail-rcpt.") }
         remarks.append(
             mail.messages.isEmpty
-                ? "Save the mail as \(file) first: the recording has only the mail's header."
-                : "Save the mail as \(file) first: the inbox has the original mail.")
+                ? "Save the mail as \(file) before you run the command. The recording has only the mail's header."
+                : "Save the mail as \(file) before you run the command. The original mail is in the inbox.")
         self.init(parts.joined(separator: " \\\n  "), remarks)
     }
 }

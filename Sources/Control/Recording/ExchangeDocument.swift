@@ -10,8 +10,8 @@ import Time
 package struct ExchangeDocument: Sendable {
     package let known: KnownExchange
     private let mask: Mask?
-    /// Whether bodies, and texts that may quote them, are hidden. They are hidden if a body is incomplete or
-    /// unreadable, so that secrets in it can't be found and masked.
+    /// Whether bodies, and texts that may quote them, are hidden. This is so if secrets must be masked, but a body is
+    /// incomplete or unreadable: secrets in such a body can't be found.
     package let isWithheld: Bool
 
     package init(_ known: KnownExchange, masksSecrets: Bool) {
@@ -193,13 +193,13 @@ extension ExchangeDocument {
             .required("status", .integer(0...999), "The answer's status."),
             .optional("diagnosis", .string, "Why the request failed."),
             .optional("note", .string, "A warning about a successful response."),
-            .optional("evidence", evidenceSchema, "The source for the provider's response."),
+            .optional("evidence", evidenceSchema, "How the provider's response is known."),
             .optional("fault", .string, "The injected fault that occurred."),
             .required("request", requestSchema, "The request."),
             .required("response", responseSchema, "The answer."),
             .optional("tokens", .sequence(of: tokenSchema), "The JSON Web Tokens."),
             .optional("world", .string, "Test world, if several were queried."),
-            .optional("gone", .boolean, "Whether the world was deleted or reset."),
+            .optional("gone", .boolean, "true: its world was deleted or reset."),
         ])
 
     private static let evidenceSchema = Schema.members([
@@ -247,7 +247,7 @@ extension ExchangeDocument {
         .required("place", .string, "The token's position."),
         .required("header", .map(of: .any), "The token's header."),
         .required("claims", .map(of: .any), "The token's claims."),
-        .required("signed", .boolean, "Whether it is signed."),
+        .required("signed", .boolean, "Whether the token is signed."),
     ])
 
     static let listSchema = Schema.members(
@@ -271,7 +271,7 @@ extension ExchangeDocument {
                     .required("version", .choice(["1.2"]), "The format's version."),
                     .required("creator", .map(of: .string), "The HAR file's creator."),
                     .optional("pages", .sequence(of: .any), "One HAR page per world, if there are several."),
-                    .optional("_mail", .sequence(of: schema), "Mail, which isn't HTTP's."),
+                    .optional("_mail", .sequence(of: schema), "Recorded mail (not HTTP)."),
                     .required("entries", .sequence(of: .any), "The exchanges."),
                     .optional("comment", .string, "The value of `after` for the next page, if there is one."),
                 ]), "The archive: HAR 1.2.")

@@ -40,8 +40,8 @@ package struct Mask: Sendable {
             for byte in bytes.dropFirst() { borders.append(matched(borders[borders.count - 1], then: byte)) }
         }
 
-        /// Returns how many bytes of the secret's beginning stand at the end of the text read so far, of which `byte`
-        /// is the last. `count` is this number before `byte` was read.
+        /// Returns the number of the secret's first bytes that match the end of the text, which ends with `byte`.
+        /// `count` bytes matched the end of the text before `byte` was read.
         private func matched(_ count: Int, then byte: UInt8) -> Int {
             var count = count
             while count > 0, bytes[count] != byte { count = borders[count] }

@@ -53,7 +53,7 @@ extension ControlAPI {
                 "count", .integer(1...Recording.countLimit), default: 1, "The number of requests to wait for.")
             isHAR = fields("format", .choice(RecordingFormat.self), default: .json, RecordingFormat.about) == .har
             worlds = fields.optional(
-                "world", .text(.pattern), "Requests of worlds with such a name; \"*\" matches any characters."
+                "world", .text(.pattern), "Requests of worlds with this name; \"*\" matches any characters."
             ).map { Glob($0) }
         }
 
@@ -94,7 +94,7 @@ extension ControlAPI {
 
         init(_ fields: inout Fields) {
             worlds = fields.optional(
-                "world", .text(.pattern), "Recordings of worlds with such a name; \"*\" matches any characters."
+                "world", .text(.pattern), "Recordings of worlds with this name; \"*\" matches any characters."
             ).map { Glob($0) }
         }
     }
@@ -139,7 +139,7 @@ extension ControlAPI {
         }
         let isStream = exchange.request.header("Accept")?.contains("text/event-stream") ?? false
         if query.worlds != nil, query.wait != nil || isStream {
-            let message = "requests of several worlds can't be waited for or streamed: use one world's address"
+            let message = "a call for several worlds can neither wait nor stream: use one world's address"
             return ControlAnswer.error(400, "invalidQuery", message, path: "$.world")
         }
         if let worlds = query.worlds {
@@ -229,8 +229,8 @@ extension ControlAPI {
         return Array(known.suffix(limit))
     }
 
-    /// The number of bytes of bodies after which an answer of `GET requests` ends. A client gets further requests with
-    /// the parameter `after`.
+    /// The size limit of an answer of `GET requests`: the number of bytes in the bodies of the listed requests and
+    /// responses. A client gets the requests after these with the parameter `after`.
     private static let pageSize = 2 << 20
 
     /// Returns the first of the found requests, as many as fit into one answer of `GET requests`.

@@ -20,7 +20,7 @@ extension ControlAPI {
 /// queue.
 private final class RecordingReader: Sendable {
     private struct State {
-        /// The position in the recording of the request to examine next.
+        /// The position, within the recording, of the request to examine next.
         var next = 0
         var hasBegun = false
         /// The event stream's share of the limit on open streams, released when the client disconnects.

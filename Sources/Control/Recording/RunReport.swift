@@ -104,7 +104,7 @@ package struct RunReport {
     }
 
     /// Returns a test suite in JUnit's XML, with the attributes that common readers of such reports demand. The
-    /// timestamp is in UTC, because their schema allows no time zone in it.
+    /// timestamp is in UTC, because the schema of these reports allows no time zone.
     /// <https://github.com/junit-team/junit-framework/blob/main/platform-tests/src/test/resources/jenkins-junit.xsd>
     private static func suite(
         _ name: String, _ cases: [XML], failures: Int, _ about: (host: String, began: Instant, seconds: Double)

@@ -23,8 +23,8 @@ extension ControlAPI {
     private static let resultSchema = Schema.members(
         "VerifiedExpectation",
         [
-            .required("expected", .map(of: .any), "The expectation as it was sent."),
-            .required("met", .boolean, "Whether it is met."),
+            .required("expected", .map(of: .any), "The expectation."),
+            .required("met", .boolean, "Whether the expectation is met."),
             .required("found", .count, "The number of matching requests."),
             .required("matched", .strings(), "The IDs of the matching requests."),
             .optional("message", .string, "Why the expectation failed."),

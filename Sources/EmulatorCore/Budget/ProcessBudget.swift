@@ -62,7 +62,7 @@ package final class Allowance: Sendable {
     package init(limit: Int) { self.limit = limit }
 
     package var count: Int { taken.load(ordering: .relaxed) }
-    /// The number of refusals, because the limit was reached or for another reason.
+    /// The number of refusals for any reason, such as a reached limit.
     package var refused: Int { refusals.load(ordering: .relaxed) }
 
     /// Takes one of the places of this limit. Returns a lease that holds the place until the last reference to the

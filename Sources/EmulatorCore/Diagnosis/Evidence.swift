@@ -92,19 +92,18 @@ package struct EvidenceTable: Sendable {
         case header
         /// A limit of a provider, such as a token's lifetime, a size or a count.
         case limit
-        /// A behaviour of a provider that is no endpoint, error, claim, header or limit.
+        /// A provider's behaviour of another kind than endpoint, error, claim, header and limit.
         case text
     }
 
     package struct Row: Sendable {
         package let subject: Subject
         package let name: String
-        /// The text in a row of the table of public sources: the text of an error, the value of a limit, or the hosts
-        /// of an endpoint. In the text of an error, `…` stands for any characters.
+        /// The text of an error, the value of a limit, or the hosts of an endpoint. In the text of an error, `…` stands
+        /// for any characters.
         package let text: String
         package let evidence: Evidence
-        /// The first day on which the provider behaves as this row of the table of public sources says; empty if the
-        /// day isn't known.
+        /// The first day of the described behaviour of the provider; empty if the day isn't known.
         package let since: String
 
         package init(_ endpoint: String, hosts: [String], _ evidence: Evidence) {
@@ -129,7 +128,7 @@ package struct EvidenceTable: Sendable {
     private let errors: [String: [Int]]
 
     /// Reads the table of public sources for a provider's behaviour from `text`, the content of a file `evidence.tsv`.
-    /// The rows of the table `other` are added to it.
+    /// The table begins with the rows of the table `other`.
     package init(_ text: StaticString, beside other: EvidenceTable? = nil) {
         rows = (other?.rows ?? []) + TextTable.rows(text).compactMap { Row($0) }
         errors = Dictionary(grouping: rows.indices.filter { [rows] in rows[$0].subject == .error }) { [rows] in

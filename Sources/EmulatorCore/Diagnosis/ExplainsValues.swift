@@ -58,8 +58,8 @@ package enum ExplainedValue: Sendable {
 package struct ExplainedPart: Sendable {
     /// A sentence about the explained value, such as a token: the result of a check, or a mere statement.
     package struct Finding: Sendable {
-        /// Whether the explained value, such as a token, has passed the check that the sentence is about; `nil` for a
-        /// sentence that isn't about a check.
+        /// The result of the check of the explained value, such as a token: `true` if the value has passed the check,
+        /// `nil` for information without a check.
         package let holds: Bool?
         /// The sentence about the explained value, such as a token, without a full stop.
         package let text: String

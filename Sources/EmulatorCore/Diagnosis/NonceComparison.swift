@@ -68,11 +68,11 @@ package enum NonceComparison: Equatable, Sendable {
         case .hashGivenAsRawNonce:
             "the nonce's hash was given in place of the raw nonce: give the text that was hashed, not its hash"
         case .base64OfDigest:
-            "\(provider) was sent the nonce's SHA-256 in base64: send it in lower-case hex, 64 characters"
+            "the nonce's SHA-256 was sent to \(provider) in base64: send it in lower-case hex, 64 characters"
         case .base64URLOfDigest:
-            "\(provider) was sent the nonce's SHA-256 in base64url: send it in lower-case hex, 64 characters"
+            "the nonce's SHA-256 was sent to \(provider) in base64url: send it in lower-case hex, 64 characters"
         case .upperCaseHex:
-            "\(provider) was sent the nonce's SHA-256 in upper-case hex: write the hex digits in lower case"
+            "the nonce's SHA-256 was sent to \(provider) in upper-case hex: write the hex digits in lower case"
         case .hashOfHash:
             "the nonce was hashed twice before it was sent to \(provider): hash the raw nonce once"
         case .unrelated:

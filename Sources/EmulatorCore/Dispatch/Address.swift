@@ -31,8 +31,9 @@ package struct Address: Sendable, Equatable {
     /// Whether the request came over TLS that the daemon itself terminates.
     private let isSecure: Bool
 
-    /// Reads the address of a request in the test world that the request names. `alias` returns the short address, such
-    /// as `/oidc/corp`, to which a path belongs. `knows` returns whether a host is a provider's host in this world.
+    /// Reads the address of a request. `world` is the test world that the request names. `alias` returns the short
+    /// address, such as `/oidc/corp`, with which a request's path begins. `knows` returns whether a host is a
+    /// provider's host in this world.
     package init(
         _ request: Request, in world: NamedWorld, alias aliasOf: (String) -> HostAlias? = { _ in nil },
         knows isKnown: (String) -> Bool
@@ -177,8 +178,8 @@ package struct Address: Sendable, Equatable {
 
 /// Rules for host names: <https://www.rfc-editor.org/rfc/rfc1123#section-2.1>.
 package enum HostName {
-    /// Returns whether the text is a DNS name in lower case, and not an IP address. If `isLocal` is true, the text may
-    /// be a machine's own name, such as container engines give out, with capitals and underscores or only digits.
+    /// Returns whether the text is a DNS name in lower case, and not an IP address. If `isLocal` is true, capitals,
+    /// underscores and names made of digits are allowed, too: container engines give machines such names.
     package static func isValid(_ name: String, isLocal: Bool = false) -> Bool {
         let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
@@ -194,15 +195,15 @@ package enum HostName {
     }
 }
 
-/// A short address of a provider at the daemon. A path that begins with `prefix` stands for the path at the provider's
-/// `host` that begins with `path` instead: `/oidc/corp/token` stands for `/token` at `login.corp.example`.
+/// A short address of a provider at the daemon. A path that begins with `prefix` stands for a path at the provider's
+/// `host` that begins with `path`: `/oidc/corp/token` stands for `/token` at `login.corp.example`.
 package struct HostAlias: Sendable, Equatable {
     /// The beginning of a short address, such as `/oidc/corp`. If it is empty, the short address covers the paths that
     /// the daemon itself doesn't serve.
     package let prefix: String
     package let host: String
-    /// The beginning of the paths at the provider's host for which a short address stands, without a slash at its end.
-    /// It is empty if the short address stands for the whole host.
+    /// A path at the provider's host, without a slash at its end. The short address replaces the host and this path.
+    /// The path is empty if the short address replaces only the host.
     package let path: String
 
     package init(prefix: String, host: String, path: String) {

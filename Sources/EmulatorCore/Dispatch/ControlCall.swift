@@ -85,16 +85,16 @@ package struct CallInput<Value>: Sendable {
 extension CallInput where Value == Void {
     static var nothing: CallInput { CallInput { (_) throws(ControlRefusal) in } }
 
-    /// The input of a control API call without parameters, which refuses a query that has any. Calls that remove
-    /// everything use it, because a parameter would suggest a filter, which they don't support.
+    /// The input of a control API call that takes no parameters. A query with a parameter is refused: a call that
+    /// removes everything must not ignore a parameter that was meant as a filter.
     package static var noQuery: CallInput {
         CallInput(query: { NoParameters.schema }) { (exchange) throws(ControlRefusal) in
             _ = try exchange.query(NoParameters.self)
         }
     }
 
-    /// Returns the input of a control API call whose handler reads the request body itself, because the schema alone
-    /// doesn't say how to read it.
+    /// Returns the input of a control API call whose handler reads the request body. The schema only documents the
+    /// body.
     package static func unread(
         _ schema: @escaping @autoclosure @Sendable () -> Schema, isOptional: Bool? = nil
     ) -> CallInput {
@@ -202,7 +202,7 @@ package struct CallAnswer: Sendable {
                                 .required("path", .string, "The error's place in the request's body."),
                                 .required("message", .string, "The error at `path` in the request's body."),
                             ])), "All errors in the request's body, twenty at most."),
-                    .optional("more", .string, "The number of further errors that aren't listed, in words."),
+                    .optional("more", .string, "The number of errors that aren't listed: \"and 3 more\"."),
                 ]), "The reason why the API call is refused.")
         ])
 
@@ -240,8 +240,8 @@ extension Endpoint {
     /// Returns the endpoint of a control API call. `path` is below the API's root, such as `faults/:id`. `about`
     /// describes the call in a sentence, and `names` describe the parameters in the path.
     ///
-    /// A call that acts as a part of a provider has `traits`. Only such calls are recorded, and tests can request
-    /// faults only for them.
+    /// `traits` are the faults that tests can request for a call that does what a provider's endpoint does. Only calls
+    /// with `traits` are recorded.
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],

@@ -112,7 +112,7 @@ extension Dispatcher {
         500, "defect", Diagnosis("this is a bug in Understudy: please report it, with the error in the daemon's log"))
 
     /// Returns the response to a request that the HTTP server refuses before any handler sees it, such as one that is
-    /// too large. It is a line of text, and for calls of the control API an error in JSON.
+    /// too large. A call of the control API gets an error in JSON, and any other request gets a line of text.
     package func refusal(_ status: Int, _ reason: String, of target: String?) -> Response {
         let id = nextID()
         logger.info("\(reason)", metadata: ["request": "\(id)"])

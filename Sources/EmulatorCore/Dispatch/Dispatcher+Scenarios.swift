@@ -30,8 +30,8 @@ extension Dispatcher {
     }
 
     /// Runs the daemon's start scenarios (prepared situations) in a new test world. Other requests to this world wait
-    /// meanwhile. If another daemon that shares the world is running them, waits for that daemon. Returns the reasons
-    /// why scenarios can't be run; `nil` when all can.
+    /// meanwhile. If another daemon that shares the world is running the scenarios, waits for that daemon. Returns the
+    /// reasons why scenarios can't be run; `nil` when all can.
     func prepare(_ world: World) async throws -> String? {
         defer { world.preparation.finish() }
         guard world.state.isShared else { return try await play(in: world) }

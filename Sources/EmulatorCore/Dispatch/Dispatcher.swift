@@ -292,8 +292,7 @@ package final class Dispatcher: Sendable {
         return nil
     }
 
-    /// The HTTP methods of requests that change nothing in a test world. Requests that issue a code or token are the
-    /// exception.
+    /// The HTTP methods whose requests change a test world only by issuing a code or token.
     private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS"]
 }
 
@@ -418,8 +417,8 @@ extension Dispatcher: Network {
     /// The greatest number of test worlds that are searched for the one that has issued a certain code or token.
     private static let askedWorlds = 64
 
-    /// Returns the name of a test world, other than `world`, that has issued a code or token. Worlds in a shared store
-    /// aren't searched, since each would have to be read from the store.
+    /// Returns the name of the test world, other than `world`, that has issued the code or token `text`; `nil` if none
+    /// is found. Worlds in a shared store aren't searched, since each would have to be read from the store.
     package func world(thatIssued text: String, besides world: World) -> String? {
         guard !worlds.isShared, (8...4_096).contains(text.utf8.count) else { return nil }
         let others = worlds.all.lazy.map(\.world).filter { $0.name != world.name }.prefix(Dispatcher.askedWorlds)

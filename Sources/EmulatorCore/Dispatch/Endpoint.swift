@@ -9,8 +9,8 @@ import Recordings
 package struct Endpoint: Sendable {
     /// The rule that says whether browser scripts of other origins may read an endpoint's responses (CORS).
     package enum CORS: Sendable, Equatable {
-        /// No CORS header is sent. Browsers keep the response from scripts of other origins, as they do at the real
-        /// provider.
+        /// No CORS header is sent, so browsers don't let scripts of other origins read the response. The real provider
+        /// sends none either.
         case none
         /// A script of any origin may read the response (CORS).
         case any
@@ -43,8 +43,8 @@ package struct Endpoint: Sendable {
     /// A few words for what a request to the endpoint does in a sign-in, such as "redeem a code"; `nil` for an endpoint
     /// that is no part of a sign-in.
     package private(set) var title: String?
-    /// A closure that returns which step of a sign-in a recorded request is; `nil` for an endpoint to which OAuth's
-    /// general rules apply.
+    /// A closure that returns the step of a sign-in to which a recorded request belongs. If there is no closure
+    /// (`nil`), the step is recognized by general signs, such as `grant_type`.
     private(set) var step: (@Sendable (RecordedExchange) -> Step?)?
     /// A closure that returns notes for developers about a successful response, for example that it has no name of the
     /// user. The first argument is the request with its response. The second is all recorded requests of the sign-in.

@@ -5,7 +5,7 @@ import Worlds
 /// The reason why a request for one of the daemon's own pages is refused.
 package enum PageRefusal: Sendable {
     case nothingThere
-    /// The page is served only for these HTTP methods, and the request has a different one.
+    /// The page is served only for these HTTP methods, and the request has a different method.
     case otherMethod([String])
     /// The request has too many fields, or texts that are too long.
     case tooMuch(Diagnosis)
@@ -46,7 +46,7 @@ struct EndpointTable: Sendable {
     private var aliases: [String: HostAlias] = [:]
     /// The greatest number of path segments in a short address, such as 2 for `/oidc/corp`.
     private var aliasDepth = 0
-    /// An index of the short addresses by the providers' hosts and paths for which they stand.
+    /// An index that finds the short addresses for a provider's host and path.
     private var hostAliases = HostAliases()
 
     /// Makes the table of endpoints. `own` are the endpoints that belong to no provider. An endpoint that controls the
@@ -87,8 +87,8 @@ struct EndpointTable: Sendable {
 
     func serves(_ host: String) -> Bool { find(host) != nil }
 
-    /// Returns the short address to which a path at the daemon's own host name belongs, such as the one that begins
-    /// with `/oidc/corp`; `nil` for any other path.
+    /// Returns the short address (a path that stands for a provider's host) with which `path` begins: `/oidc/corp` for
+    /// `/oidc/corp/token`. Returns `nil` if `path` begins with none.
     func alias(of path: String) -> HostAlias? {
         guard !aliases.isEmpty else { return nil }
         var ends: [String.Index] = []
@@ -182,8 +182,8 @@ struct EndpointTable: Sendable {
 
     private func router(of host: String?) -> Router<Entry> { host.flatMap(find)?.router ?? own }
 
-    /// Returns the endpoints of the host `name`: those of the name itself, or those of a pattern, such as
-    /// `*.example.com`, that matches it.
+    /// Returns the endpoints of the host `name`: those of the name itself, or those of a pattern that matches the name,
+    /// such as `*.example.com`.
     private func find(_ name: String) -> Host? {
         if let host = hosts[name] { return host }
         guard let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return nil }

@@ -37,8 +37,8 @@ package struct Exchange: Sendable {
     /// other request.
     package var scenario: String? { isInternal ? request.header(Scenario.header) : nil }
 
-    /// Returns the reason that later error messages give, such as "the person signed out at TIME, by request r12". It
-    /// consists of `what`, the time, and this request's ID or the scenario's name.
+    /// Adds the present time and this request's ID to `what`, which says what the request did: "the person signed out
+    /// at TIME, by request r12". Later error messages give this text as a reason.
     package func cause(_ what: String) -> String {
         let isControl = address.host == nil && address.path.hasPrefix(Endpoint.controlRoot)
         let origin = scenario.map { " (scenario \($0))" } ?? (isControl ? "" : ", by request \(id)")
@@ -59,7 +59,7 @@ package struct Exchange: Sendable {
         }
         let kind = name.hasPrefix("the ") ? String(name.dropFirst(4)) : name
         return
-            "this test world has issued no such \(kind) since it started or was reset, or has discarded the \(kind): "
+            "this test world has issued no such \(kind), or doesn't know it any more (after a reset, for example): "
             + "start a new sign-in"
     }
 

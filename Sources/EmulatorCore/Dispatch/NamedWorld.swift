@@ -69,7 +69,7 @@ package struct NamedWorld: Sendable, Equatable {
         isBelowLocalhost = below != nil
     }
 
-    /// Assigns a request that can't be read to the test world `unnamed`, so that the request can be logged.
+    /// Puts a request that couldn't be parsed into the test world `unnamed`, so that the request can be logged.
     init(unreadable request: Request, unnamed: String) {
         (name, place, path, host) = (unnamed, .nowhere, request.path, "")
         isBelowLocalhost = false
@@ -115,7 +115,8 @@ package struct NamedWorld: Sendable, Equatable {
 /// milliseconds, followed by the daemon's own number in four digits. If the daemon needs more than ten thousand numbers
 /// per second, it uses times that lie a little in the future.
 final class ExchangeNumbers: Sendable {
-    /// The time 2026-01-01, from which numbers in the IDs of requests count, in microseconds since 1970.
+    /// The beginning of the year 2026, in microseconds since 1970. The times in the IDs of requests are counted from
+    /// then.
     private static let beginning: Int64 = 1_767_225_600_000_000
     private static let replicas = 10_000
 

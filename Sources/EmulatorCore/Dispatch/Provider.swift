@@ -18,7 +18,7 @@ package struct ProviderFacts: Sendable {
     package let rows: [any Row.Type]
     /// The types of the single values, as opposed to table rows, that the provider stores in a test world.
     package let values: [any WorldValue.Type]
-    /// Returns the environment variables by which a program finds the provider at the daemon whose URL is `daemon`.
+    /// Returns the environment variables by which a program finds the provider. `daemon` is the daemon's URL.
     package let variables: @Sendable (_ daemon: String) -> [(name: String, value: String)]
     /// The choices that a person has on the provider's sign-in page beside signing in, such as the scopes. A test can
     /// make these choices in advance.
@@ -59,7 +59,7 @@ package protocol Provider: Sendable {
     /// parameters.
     var endpoints: [Endpoint] { get }
     /// Returns the provider's own response to a request with too many fields, or with texts that are too long; `nil`
-    /// when it has none.
+    /// when the provider has no such response.
     func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) throws -> Response?
     /// Returns the ID of the client that sent a request, if the request names it otherwise than by a field such as
     /// `client_id`, for example by the access token.
@@ -116,8 +116,8 @@ package protocol KeepsGrants: Provider {
 
 /// A provider that remembers for a while why a code or token doesn't work any more.
 package protocol RemembersEndedTokens: Provider {
-    /// Returns the reason why a code or token doesn't work any more, with its account; `nil` when the provider
-    /// remembers nothing about it.
+    /// Returns the reason why a code or token doesn't work any more, and the account to which it belonged; `nil` when
+    /// the provider doesn't remember the code or token.
     func ended(_ text: String, in world: World) -> EndedValue?
 }
 
@@ -125,7 +125,7 @@ package protocol RemembersEndedTokens: Provider {
 package struct EndedValue: Sendable {
     /// The reason why a code or token doesn't work any more, as a clause such as "the person removed the app".
     package let reason: String
-    /// The account for which a code or token was issued that doesn't work any more; `nil` if it isn't known.
+    /// The account to which the code or token belonged; `nil` if the account isn't known.
     package let account: String?
 
     package init(reason: String, account: String?) { (self.reason, self.account) = (reason, account) }
@@ -206,7 +206,7 @@ package protocol TakesClients {
 package protocol ProtectsResources {
     /// The names of the provider's protected resources: the resource `corp` is at `/mcp/corp`.
     var resourceIDs: [String] { get }
-    /// Returns the environment variables by which a client finds a protected resource at the daemon whose URL is `url`.
+    /// Returns the environment variables by which a client finds a protected resource. `url` is the daemon's URL.
     func variables(ofResource id: String, daemon url: String) -> [(name: String, value: String)]
 }
 

@@ -80,8 +80,8 @@ package struct EndpointCatalog: Sendable {
         }
     }
 
-    /// The largest numbers of bytes and of paths that may be compared to check a seed's faults. So many comparisons
-    /// take three seconds at most.
+    /// The limits on the work of checking a seed's faults: comparisons of single bytes in path patterns, and
+    /// comparisons of whole paths. Work within both limits takes three seconds at most.
     private static let comparisons = (bytes: 400_000_000, paths: 4_000_000)
 
     /// Returns the reasons why faults and sign-in results that a seed requests are impossible. Stops when there are as
@@ -109,7 +109,8 @@ package struct EndpointCatalog: Sendable {
                 Issue(
                     file: file, path: "$.faults",
                     message:
-                        "the seed's faults can't all be compared with \(entries.count) endpoints: use fewer faults, or shorter path patterns"
+                        "checking the seed would take too long: its faults can't all be compared with the paths of "
+                        + "\(entries.count) endpoints; use fewer faults, or shorter path patterns"
                 )
             ]
         }
@@ -166,8 +167,8 @@ package struct EndpointCatalog: Sendable {
         return issues
     }
 
-    /// Returns the reason why no sign-in at a provider can end with the error `name`; `nil` if a sign-in can. Errors of
-    /// the provider's other endpoints, such as the token endpoint, are accepted, too.
+    /// Returns the reason why no sign-in at a provider can end with the error `name`. Returns `nil` if a sign-in can,
+    /// or if another endpoint of the provider, such as the token endpoint, has this error.
     private func unknownError(_ name: String, at provider: String) -> String? {
         let errors = errors[provider] ?? []
         let ofSignIns = errors.filter { $0.answer == nil }
@@ -303,7 +304,7 @@ extension EndpointCatalog {
         ]
     }()
 
-    /// Returns an error for the first HTTP header of a fault that can't be sent:
+    /// Checks the HTTP headers that a fault sets, and returns an error for the first header that can't be sent:
     /// <https://www.rfc-editor.org/rfc/rfc9110#section-5.5>.
     private static func headerIssue(in effect: LocatedJSON) -> Issue? {
         let separators = Array("\"(),/:;<=>?@[\\]{}".utf8)
@@ -367,7 +368,8 @@ extension EndpointCatalog {
             return [
                 Issue(
                     place["from"] ?? place,
-                    "a fault at \(step.rawValue) can't match the mail's sender (from), which is known only from MAIL on"
+                    "a fault at \(step.rawValue) can't match the mail's sender (from): the sender isn't known before "
+                        + "the SMTP step MAIL"
                 )
             ]
         }
@@ -375,7 +377,8 @@ extension EndpointCatalog {
             return [
                 Issue(
                     place["to"] ?? place,
-                    "a fault at \(step.rawValue) can't match the mail's recipient (to), which is known only from RCPT on"
+                    "a fault at \(step.rawValue) can't match the mail's recipient (to): the recipient isn't known before "
+                        + "the SMTP step RCPT"
                 )
             ]
         }

@@ -70,7 +70,6 @@ package struct EndpointTraits: Sendable {
 
     package static let api = EndpointTraits()
     package static let page = EndpointTraits(answersJSON: false)
-    /// Returns the possible faults of an HTML page. `owner` has the keys that sign the tokens of a sign-in at the page.
     package static func page(mints owner: KeyOwner) -> EndpointTraits {
         EndpointTraits(mints: owner, answersJSON: false)
     }

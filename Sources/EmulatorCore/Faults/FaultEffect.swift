@@ -39,8 +39,8 @@ package struct FaultEffect: SchemaObject {
     package enum RedirectIssuer: String, Sendable, CaseIterable {
         case missing
         case wrong
-        /// The right issuer, but with a slash added to or removed from its end. Only clients that normalize URLs take
-        /// it for the same issuer.
+        /// The right issuer, but with a slash added to or removed from its end. Only clients that normalize URLs accept
+        /// this issuer as the right one.
         case normalized
     }
 
@@ -93,7 +93,8 @@ package struct FaultEffect: SchemaObject {
         rotation = FaultEffect.choice(
             fields.optional(
                 "rotateKeys", .either(.boolean, .choice(Rotation.self)),
-                "Sign with a new key. true or \"keep\": the last two old keys stay published. \"drop\": none does."
+                "Sign with a new key. true or \"keep\": the last two old keys stay published. "
+                    + "\"drop\": no old key stays published."
             ),
             whenTrue: .keep)
         keySet = fields.optional(

@@ -34,7 +34,8 @@ package struct FaultMatch: SchemaObject {
         client = fields.optional("client", .text(.nonEmpty), "The client ID, or the Firebase project.")
         tokensOf = fields.optional(
             "tokensOf", .text(.nonEmpty),
-            "The issuer of the endpoint's ID tokens: a provider, or \"openid.\" and an issuer's id.")
+            "The issuer of the endpoint's ID tokens: a provider such as \"google\", or an OpenID issuer such as "
+                + "\"openid.corp\".")
         self.fields =
             fields.optional(
                 "fields", .map(of: .text(.any)), "Fields of the query, form or JSON body, such as \"grant_type\".")
@@ -61,7 +62,8 @@ package struct FaultMatch: SchemaObject {
     /// endpoint.
     private static let path = TextRule(
         about:
-            "a path that begins with \"/\" or \"*\", of at most 1,024 bytes, or with up to 16 \"*\" and at most 256 bytes",
+            "a path of at most 1,024 bytes that begins with \"/\", or a pattern of at most 256 bytes that begins with "
+            + "\"/\" or \"*\" and has up to 16 \"*\"",
         pattern: "^[/*]"
     ) {
         ($0.hasPrefix("/") || $0.hasPrefix("*")) && TextRule.hasFewStars($0)

@@ -53,8 +53,8 @@ package struct Step: Sendable {
 }
 
 extension Step {
-    /// Makes the step of a sign-in to which a recorded request belongs. If the endpoint doesn't name the step, it is
-    /// recognized by the endpoint's traits, the form's `grant_type`, and words in the path.
+    /// Finds the step of a sign-in to which a recorded request belongs. If the endpoint doesn't name the step, the step
+    /// is recognized by the kind of endpoint, the form's `grant_type`, and words in the path.
     package init(_ exchange: RecordedExchange, at endpoint: Endpoint?) {
         let traits = endpoint?.traits
         if let step = endpoint?.step?(exchange) {
@@ -74,7 +74,7 @@ extension Step {
         }
     }
 
-    /// Makes the step of a sign-in for a token request, by its `grant_type`; `nil` for other requests.
+    /// Finds the step of a sign-in by the `grant_type` of a token request. Returns `nil` for any other request.
     private init?(grantOf exchange: RecordedExchange) {
         guard let grant = exchange.notes.request["granttype"] else { return nil }
         switch grant {

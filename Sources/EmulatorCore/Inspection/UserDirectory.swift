@@ -19,7 +19,8 @@ package protocol UserDirectory: Sendable {
     func user(_ id: String) -> InspectedUser?
     /// Adds a user to the directory, and returns the new user's ID.
     func add(_ user: JSONObject) async throws -> String
-    /// Changes the fields of the user `id` that `patch` contains; `null` removes a field.
+    /// Changes the user with this ID. `patch` has the new values of the user's fields; the value `null` removes a
+    /// field.
     func change(_ id: String, _ patch: JSONObject) async throws
     func delete(_ id: String) async throws
 }

@@ -108,7 +108,7 @@ private struct AddressReader {
         return Mailbox(address, name: remark.isEmpty ? nil : remark)
     }
 
-    /// The text that the words of a mailbox make up, without quotes and with encoded words decoded.
+    /// The words of a mailbox as one text, without quotation marks and with encoded words decoded.
     private var phrase: String {
         var text = ""
         var run = ""

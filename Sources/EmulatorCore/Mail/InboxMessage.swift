@@ -41,7 +41,7 @@ package struct InboxMessage: Row {
     }
 }
 
-/// Counters about a test world's inbox, which are stored beside the messages.
+/// Counters about a test world's inbox. They are stored separately from the messages.
 package struct Inbox: WorldValue {
     package static let name = "mail.inbox"
     package static let countLimit = 1_000

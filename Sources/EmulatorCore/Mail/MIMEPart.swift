@@ -156,7 +156,7 @@ struct HeaderParameters {
     }
 }
 
-/// A value of a header field's parameter that is percent-encoded, or divided among several parameters:
+/// The value of a parameter in a header field. The value is percent-encoded, or is divided among several parameters:
 /// <https://www.rfc-editor.org/rfc/rfc2231#section-3>.
 private struct DividedValue {
     private var pieces: [(place: Int, bytes: [UInt8])] = []
@@ -185,8 +185,8 @@ package struct ReceivedMail: Codable, Sendable, Equatable {
 
     package init(_ raw: [UInt8]) { self.raw = raw }
 
-    /// The largest number of a mail's Cc addresses that are stored beside the mail itself, so that its message in the
-    /// inbox stays small.
+    /// The largest number of Cc addresses in an inbox message, so that the message stays small. The mail's bytes, which
+    /// are also stored, have all addresses.
     fileprivate static let copiesLimit = 100
 
     static func summary(_ text: String) -> String {

@@ -29,7 +29,8 @@ enum MailCodes {
         line.contains { (0x30...0x39).contains($0) || $0 == 0x2D }
     }
 
-    /// Looks above a line of a mail for the nearest line that has words. Each line is read at most once.
+    /// Looks above lines of a mail for the nearest line that has words. All searches together read each line at most
+    /// once.
     private struct WordsBefore {
         private let lines: [Substring.UTF8View.SubSequence]
         private var known = 0
@@ -60,8 +61,8 @@ enum MailCodes {
             "code", "codes", "passcode", "pin", "otp", "tan", "código", "codigo", "codice", "kode", "kód", "kod", "код",
             "コード", "验证码", "驗證碼", "코드", "인증번호",
         ]
-        /// Texts for "code" or "password" that count anywhere in a word. A word may be compound or, in a language
-        /// without spaces, a whole sentence.
+        /// Words for "code" and "password" in several languages. Each also counts as a part of a longer word, because
+        /// some languages have compound words or no spaces.
         private static let parts = ["code", "码", "碼", "コード", "코드", "인증번호", "passwor", "passwort", "kennwort"]
 
         init(_ bytes: Substring.UTF8View.SubSequence) {

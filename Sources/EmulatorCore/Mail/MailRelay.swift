@@ -121,8 +121,8 @@ package final class MailRoutes: Sendable {
 
 /// A service that accepts mails without an SMTP connection.
 package protocol MailSubmission: AnyObject, Sendable {
-    /// Accepts or refuses a mail as an SMTP server does at the end of the mail's data, and puts it into the inbox.
-    /// `raw` is the mail, with lines ended by CR LF. `request` is the ID of the HTTP request that contained the mail.
+    /// Takes in a mail as an SMTP server does at the end of the mail's data. `raw` is the mail, with lines ended by CR
+    /// LF. `request` is the ID of the HTTP request that contained the mail.
     func submit(
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> SubmittedMail

@@ -18,7 +18,7 @@ extension InboxMessage {
     }
 
     /// The decoded header fields of a mail that the daemon itself writes, as mail programs show them; empty if the
-    /// message is an SMS. For the header fields of received mails, too, see `content`.
+    /// message is an SMS. For a received mail, see `content`.
     package var headers: [HeaderField] {
         guard message.kind == .mail else { return [] }
         if let fields = message.fields {
@@ -194,8 +194,8 @@ extension World {
 // MARK: - Answers
 
 extension InboxMessage {
-    /// Returns who answers this mail (its recipient) and who gets the answer, as the recipient's mail program would
-    /// choose them. Returns `nil` if nobody received the mail, or it has no sender.
+    /// Returns the two mailboxes of an answer to this mail: `answerer`, who received the mail, and `sender`, who gets
+    /// the answer. Returns `nil` if nobody received the mail, or if the mail has no sender.
     package func correspondents(in world: World) -> (answerer: Mailbox, sender: Mailbox)? {
         guard message.kind == .mail, !message.isUndelivered else { return nil }
         let read = asRead(in: world)

@@ -66,7 +66,7 @@ package struct ReadMail: Sendable {
         if left == 0 { notes.append("Only the first \(ReadMail.limit.parts) MIME parts of the mail are shown.") }
     }
 
-    /// Returns the value of the mail's first header field of this name, in upper or lower case.
+    /// Returns the value of the mail's first header field with this name. The name may be in upper or lower case.
     package func header(_ name: String) -> String? {
         let name = name.lowercased()
         return headers.first { $0.name.lowercased() == name }?.value

@@ -10,7 +10,7 @@ package struct ScenarioOrders: Codable, Sendable {
     /// The IDs of the faults that the scenario has requested, including those that are used up.
     package fileprivate(set) var faults: [String] = []
     package fileprivate(set) var outcomes: [String] = []
-    /// The time by which the scenario has moved the test world's clock.
+    /// The amount of time by which the scenario has moved the test world's clock.
     package fileprivate(set) var advance = TimeSpan.zero
 }
 
@@ -30,8 +30,8 @@ extension World {
 }
 
 /// Lets scenarios in a test world start and end one at a time, in the order of the calls. Otherwise, two starts of a
-/// scenario at the same time would both add its faults and sign-in results. Calls at another daemon that shares the
-/// test world aren't waited for.
+/// scenario at the same time would both add its faults and sign-in results. This applies only to calls at this daemon,
+/// not at other daemons that share the test world.
 final class ScenarioTurns: Sendable {
     private struct State {
         var isTaken = false

@@ -32,7 +32,7 @@ package struct Scenario: Sendable {
             body = fields.optional("body", .any, "The body, as JSON.")
             accepted = fields(
                 "accept", .set(of: .text(.nonEmpty)), default: [],
-                "The codes of errors with which the call may fail without stopping the scenario.")
+                "The codes of errors of this call that the scenario ignores.")
         }
 
         private static let rule = TextRule(
@@ -95,7 +95,8 @@ package struct Scenario: Sendable {
         package let response: Response?
     }
 
-    /// The value of `parent` in recorded requests that a scenario has made, in place of another request's ID.
+    /// The text that a recorded request has as its `parent` if a scenario made the request. Any other `parent` is a
+    /// request's ID.
     static let parent = "scenario"
     /// The name of the request header in which a scenario's calls carry the scenario's name.
     static let header = "Understudy-Scenario"

@@ -43,7 +43,6 @@ package struct Account: Sendable {
         return Profile(&fields, of: self)
     }
 
-    /// The identifiers by which all providers know the person: `AccountProfile.identifiers`.
     var identifiers: [String] { profiles.flatMap(\.identifiers) }
 
     /// The identifiers in the person's profiles that no other person may have, each with the profile and the member
@@ -193,7 +192,7 @@ extension CodingUserInfoKey {
 /// A provider's own data about a person. In a seed file, it is a member of the person's account that has the provider's
 /// name.
 package protocol AccountProfile: Codable, Equatable, Sendable {
-    /// The name of the account's member that contains the profile, which is the provider's name.
+    /// The provider's name. The member of an account that contains the profile has this name, too.
     static var name: String { get }
     /// A sentence that describes the provider's profile of a person in the documentation of seed files.
     static var about: String { get }
@@ -212,7 +211,7 @@ package protocol AccountProfile: Codable, Equatable, Sendable {
     /// profile's defaults are derived.
     init(_ fields: inout Fields, of account: Account)
 
-    /// Checks that everything exists to which a seed's profiles of this type refer.
+    /// Checks the references in a seed's profiles of this type: everything that is referred to must exist.
     static func check(_ references: inout SeedReferences)
 
     /// Returns an error for each reference in the profile to something that the seed doesn't define. It is called when
@@ -261,8 +260,8 @@ package enum DerivedNumber {
 /// Data that a provider's own tools, such as the Firebase emulator, have exported. A test world begins with them in
 /// addition to the seed.
 package protocol ExportedData: Sendable {
-    /// A digest of the exported data. A file or database that keeps test worlds can only be used again with the same
-    /// data.
+    /// A digest of the exported data. By its digest, a daemon notices when a file or database of test worlds was begun
+    /// with other data.
     var digest: String { get }
 }
 

@@ -1,11 +1,11 @@
 import JSON
 import Time
 
-/// A date whose provider behaviour a test world imitates, such as `2026-04-01`. The date is independent of the test
-/// world's clock.
+/// The date of the providers' behaviour that a test world imitates, such as `2026-04-01`. The date is independent of
+/// the test world's clock.
 package struct Day: Comparable, Hashable, Sendable, CustomStringConvertible {
-    /// The latest date whose provider behaviour this version knows. Test worlds imitate the behaviour of this date by
-    /// default.
+    /// The latest date for which this version knows the providers' behaviour. Test worlds imitate the behaviour of this
+    /// date by default.
     package static let today = Day(unchecked: "2026-11-28")
     /// A date after all changes that providers have announced.
     package static let next = Day(unchecked: "9999-12-31")
@@ -32,10 +32,10 @@ package struct Day: Comparable, Hashable, Sendable, CustomStringConvertible {
     package static func < (left: Day, right: Day) -> Bool { left.text < right.text }
 }
 
-/// A behaviour of a provider that began or ended on a known date. It is declared beside the code for the behaviour,
-/// which asks ``Seed/plays(_:)`` whether the behaviour is in force.
+/// A behaviour of a provider that began or ended on a known date. It is declared beside the code for the behaviour.
+/// This code asks ``Seed/plays(_:)`` whether the behaviour is in force.
 package struct Change: Sendable {
-    /// A period in which a provider's behaviour is in force. It includes its first day, but not the day of its end.
+    /// A period in which a provider's behaviour is in force. It includes the day `from`, but not the day `until`.
     package struct Period: Sendable {
         package let from: Day?
         package let until: Day?
@@ -54,8 +54,8 @@ package struct Change: Sendable {
 
     /// Declares a behaviour that a provider has only in certain periods.
     ///
-    /// - Parameter periods: The first day of each period and the day of its end, such as `("2026-04-09",
-    ///   "2026-04-11")`. A period with `nil` in place of a day has no such bound.
+    /// - Parameter periods: The first day of each period, and the day after its last day. The period `("2026-04-09",
+    ///   "2026-04-11")` has two days. With `nil` in place of a day, the period has no beginning or no end.
     package init(
         _ name: String, _ periods: (from: String?, until: String?)..., summary: String, caveat: String? = nil,
         evidence: String
@@ -69,7 +69,8 @@ package struct Change: Sendable {
 
     package func isInForce(on day: Day) -> Bool { periods.contains { $0.contains(day) } }
 
-    /// Returns the dates after `start`, up to and including `end`, on which the provider's behaviour begins or ends.
+    /// Returns the dates after `start`, up to and including `end`, on which this behaviour of a provider begins or
+    /// ends.
     package func steps(after start: Day, upTo end: Day) -> [(day: Day, begins: Bool)] {
         periods.flatMap { period in
             [period.from.map { (day: $0, begins: true) }, period.until.map { (day: $0, begins: false) }].compactMap {
@@ -80,11 +81,11 @@ package struct Change: Sendable {
 }
 
 extension Seed {
-    /// The date whose provider behaviour a test world with this seed imitates. The date comes from the seed or, if the
-    /// seed names none, from the daemon's settings. By default, it is the latest date that this version knows.
+    /// The date of the providers' behaviour that a test world with this seed imitates. The date comes from the seed or,
+    /// if the seed names none, from the daemon's settings. By default, it is the latest date that this version knows.
     package var day: Day { asOf ?? daemonDay }
 
-    /// Returns whether a test world with this seed imitates the provider's behaviour that `change` declares.
+    /// Returns whether test worlds with this seed show the behaviour of a provider that `change` describes.
     package func plays(_ change: Change) -> Bool { change.isInForce(on: day) }
 }
 

@@ -13,9 +13,9 @@ package struct Seed: Sendable {
     package let interaction: Interaction
     package let clock: Clock
     package let randomSeed: String?
-    /// The date whose provider behaviour test worlds with this seed imitate; `nil` if the seed names none.
+    /// The date of the providers' behaviour that test worlds with this seed imitate; `nil` if the seed names no date.
     package let asOf: Day?
-    /// The date whose provider behaviour test worlds imitate if their seed names no date.
+    /// The date of the providers' behaviour that test worlds imitate if their seed names no date.
     package var daemonDay = Day.today
     package let outcomes: [Outcome]
     package let faults: [Fault]
@@ -70,7 +70,7 @@ package struct Seed: Sendable {
     }
 }
 
-/// A part of a test world's state that begins with a value from the seed.
+/// A part of a test world's state whose initial value comes from the seed.
 protocol SeededValue: WorldValue {
     init(_ seed: Seed)
 }

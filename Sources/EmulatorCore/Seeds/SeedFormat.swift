@@ -6,8 +6,8 @@ package struct SeedFormat: Sendable {
     package let sections: [any SeedSection.Type]
     package let profiles: [any AccountProfile.Type]
     package let account: ComposedRule<Account>
-    /// The rule for a sign-in result that a seed, or a request to the control API, asks for. The sign-in's provider
-    /// must be one that has profiles of people.
+    /// The rule that checks the JSON of a sign-in result. Tests set such results in advance, in a seed or by the
+    /// control API. The sign-in's provider must be one that has profiles of people.
     package let outcome: ComposedRule<Outcome>
     private let lazyStored: Lazy<StoredTypes>
     private let lazyCoder: Lazy<StoredCoder>
@@ -119,12 +119,12 @@ struct SeedContents: Sendable {
             "A text from which codes, tokens and identifiers are made, so that they are the same in every run.")
         asOf = fields.nullable(
             "asOf", .text(.day),
-            "The day whose provider behaviour is imitated, such as `2026-04-01`, or `next` for announced changes; by "
-                + "default today. It is independent of the clock. `understudy changes` lists the differences."
+            "The day of the providers' behaviour that is imitated, such as `2026-04-01`, or `next` for announced "
+                + "changes; by default today. It is independent of the clock. `understudy changes` lists the differences."
         ).flatMap { Day($0) }
         outcomes = fields.sequence(
             "outcomes", of: outcome,
-            "The results of the test world's first authorization requests, which show no sign-in page."
+            "Results, set in advance, of the test world's first authorization requests. These requests show no page."
         ).enumerated().map { $1.named("seed-outcome-\($0 + 1)") }
         faults = fields.sequence("faults", of: Fault.self, "The simulated faults that the test world starts with.")
             .enumerated().map { $1.named("seed-fault-\($0 + 1)") }
@@ -137,7 +137,7 @@ struct SeedContents: Sendable {
 
 /// The section of a seed that configures one provider. Each provider declares its own section.
 package protocol SeedSection: SchemaObject {
-    /// The name of the seed's section, which is the provider's name.
+    /// The name of the provider, and of the provider's section in a seed.
     static var name: String { get }
     /// A sentence that describes the provider's section in the documentation of seed files.
     static var about: String { get }
@@ -157,7 +157,7 @@ package protocol SeedSection: SchemaObject {
     /// Returns whether a client with this ID is registered in the seed, or is made when it is first used.
     func knows(client id: String) -> Bool
 
-    /// Checks that everything exists to which the seed's section refers.
+    /// Checks the references in the seed's section: everything that is referred to must exist.
     static func check(_ references: inout SeedReferences)
 }
 

@@ -63,7 +63,8 @@ extension Seed {
     }
 }
 
-/// A seed file before it is parsed: its name for error messages, its bytes, and a function that reads files beside it.
+/// A seed file before it is parsed: its name for error messages, its bytes, and a function that reads other files in
+/// the same directory.
 package struct SeedSource: Sendable {
     package let name: String
     package let bytes: [UInt8]

@@ -1,8 +1,8 @@
 import JOSE
 import JSON
 
-/// Checks that everything exists to which parts of a seed refer, after all seed files were merged. Each provider checks
-/// its own section and profiles.
+/// Checks the references between parts of a seed, after all seed files were merged: everything that is referred to must
+/// exist. Each provider checks its own section and profiles.
 package struct SeedReferences {
     package let root: LocatedJSON
     package let accounts: [LocatedJSON]
@@ -53,8 +53,8 @@ package struct SeedReferences {
         expect(json, among: accountIDs, "account", in: " in accounts")
     }
 
-    /// Checks that the account exists to which an `interaction` setting or a requested sign-in result refers. Checks
-    /// also that a result of kind `error` names the error.
+    /// Checks that an `interaction` setting or a requested sign-in result refers to an existing account, and that a
+    /// result of kind `error` names the error.
     package mutating func checkInteraction(_ interaction: LocatedJSON?) {
         guard let interaction else { return }
         expectAccount(interaction["account"])
@@ -102,8 +102,8 @@ package struct SeedReferences {
         }
     }
 
-    /// Returns the path of `json` in its seed file. If `other` is in another seed file, the name of the file of `json`
-    /// comes before the path.
+    /// Returns the path of `json` in its seed file, for an error message about `other`. If the two are in different
+    /// files, the path comes after the name of the file that has `json`.
     private static func place(of json: LocatedJSON, from other: LocatedJSON) -> String {
         json.file == other.file ? json.path : "\(json.file): \(json.path)"
     }

@@ -117,8 +117,8 @@ extension SeedReferences {
         }
     }
 
-    /// Notes an error for each signing key in the list `json` that isn't suitable for the algorithm that it names. A
-    /// key that names none must be suitable for one of `algorithms`.
+    /// Notes an error for each signing key in the list `json` that isn't suitable for the algorithm that the key names.
+    /// A key that names no algorithm must be suitable for one of `algorithms`.
     package mutating func expectSigningKeys(_ json: LocatedJSON?, for algorithms: [Algorithm] = [.rs256]) {
         for item in json?.items ?? [] {
             guard let pem = item["privateKey"], let key = pem.string.flatMap({ keys[$0] }) else { continue }

@@ -25,7 +25,7 @@ package struct AppConfiguration: Sendable {
     package let name: String?
     /// All values of each name in the configuration file, without repetitions.
     private var values: [String: [String]] = [:]
-    /// The objects in a JSON configuration file, each with the name of the member that contains it.
+    /// The objects in a JSON configuration file, each with the key under which it stands.
     private var objects: [(name: String, object: JSONObject)] = []
 
     package init() { name = nil }
@@ -93,8 +93,8 @@ package struct AppConfiguration: Sendable {
     /// Returns all values that the configuration has for `names`, in the order of `names`.
     package func all(_ names: String...) -> [String] { names.flatMap { values[$0] ?? [] } }
 
-    /// Returns the objects of the JSON configuration file whose member `key` is `value`, each with the name of the
-    /// member that contains the object. An app's settings that belong together are in the same object.
+    /// Returns the objects in the JSON configuration file that have `value` in their member `key`. The returned `name`
+    /// is the key under which the object itself stands. Settings that belong together are in the same object.
     package func objects(where key: String, is value: String) -> [(name: String, object: JSONObject)] {
         objects.filter { $0.object[key]?.string == value }
     }

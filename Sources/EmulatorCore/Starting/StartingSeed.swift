@@ -3,7 +3,7 @@ import JSON
 
 /// A provider that can write its section of the seed that `understudy seed init` makes for an app.
 package protocol StartsSeeds: Provider {
-    /// Returns whether an app's configuration has nothing of this provider, a client, or a project.
+    /// Returns which values of this provider an app's configuration has: none, a client, or a project.
     static func trace(in app: AppConfiguration) -> AppTrace
 
     /// Adds the provider's section to the seed for an app. The section has the clients in the app's configuration
@@ -22,12 +22,12 @@ package enum AppTrace: Sendable {
 
 /// The seed that `understudy seed init` makes for an app, while it is put together. Each provider adds its section.
 package struct StartingSeed: Sendable {
-    /// A file that is written beside the seed.
+    /// A file that is written in addition to the seed.
     package struct File: Sendable {
-        /// The path of a file beside the seed, relative to the seed's directory.
+        /// The path of a file that is written in addition to the seed, relative to the seed's directory.
         package let path: String
         package let text: String
-        /// Whether a file beside the seed may be read only by the user who owns the file.
+        /// Whether the file is written with permissions that let only its owner read it.
         package let isPrivate: Bool
 
         package init(_ path: String, _ text: String, isPrivate: Bool = false) {
@@ -71,9 +71,9 @@ package struct StartingSeed: Sendable {
         ]
     }
 
-    /// Returns whether the seed for an app gets the provider's section. This is true if there is no configuration of an
-    /// app, or if the configuration has the provider's client or any project. If `ifNamed` is true, only a project at
-    /// this provider counts.
+    /// Returns whether the seed for an app gets the provider's section. It does if there is no configuration of an app,
+    /// or if the configuration has a client of the provider, or a project. If `ifNamed` is true, the project must be at
+    /// this provider; otherwise, it may be at any provider.
     package func includes(_ section: String, ifNamed: Bool = false) -> Bool {
         guard app.isGiven else { return true }
         return traces.contains { name, trace in
@@ -133,8 +133,9 @@ package struct StartingSeed: Sendable {
         (seed[section]?[list]?.array ?? []).compactMap { $0[key] }
     }
 
-    /// Returns the redirect URIs of a provider's web client, without repetitions: the URI `named` in the app's
-    /// configuration, the seed's `redirectURIs`, and the usual `paths` of web frameworks at any port of this machine.
+    /// Returns the redirect URIs of a provider's web client, without repetitions. They are the argument `named` (a URI
+    /// from the app's configuration), the seed's `redirectURIs`, and the usual `paths` of web frameworks at any port of
+    /// this machine.
     package func redirectURIs(_ named: String?, paths: [String]) -> JSONValue {
         let usual = paths.map { "http://localhost:*\($0)" }
         var uris: [String] = []
@@ -144,8 +145,8 @@ package struct StartingSeed: Sendable {
 }
 
 extension StartingSeed {
-    /// The words with which the seed for an app describes a provider's registered client: the name of the provider's
-    /// section, the provider's word for a client, and an example.
+    /// A provider's texts for a client in the seed for an app: the name of the provider's section, the provider's word
+    /// for a client, an example of a client ID, and a client secret for tests.
     package struct ClientWords: Sendable {
         let section: String
         /// The provider's word for a client. If it is `client`, the section has a list `clients`, whose elements have

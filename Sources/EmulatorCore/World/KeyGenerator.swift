@@ -4,7 +4,7 @@ import Synchronization
 import Worlds
 
 /// Makes signing keys in the background, one at a time, so that no request's thread has to make one. For each algorithm
-/// in use, it makes the first key of new test worlds, two more if keys take turns in signing, and one for each
+/// in use, it makes the key with which new test worlds begin, two more if keys take turns in signing, and one for each
 /// rotation.
 package final class KeyGenerator: Sendable {
     package struct NamedKey: Sendable {
@@ -37,8 +37,8 @@ package final class KeyGenerator: Sendable {
     }
 
     private struct Stock {
-        /// The keys of one algorithm, in a list for each kind. The list is incomplete while keys of that kind are being
-        /// made. Keys of the kind `fresh` aren't kept.
+        /// The keys of one algorithm, in a list for each kind. A list is incomplete while its keys are being made. Keys
+        /// of the kind `fresh` are in no list: each goes at once to the caller that waits for it.
         var keys: [Kind: [NamedKey]] = [:]
         /// Whether at least one owner's keys take turns in signing.
         var takesTurns = false
@@ -49,8 +49,8 @@ package final class KeyGenerator: Sendable {
 
         func has(_ kind: Kind) -> Bool { (keys[kind]?.count ?? 0) >= kind.count }
 
-        /// Returns the first keys of a new test world: a single key, or three keys that take turns in signing if
-        /// `turns` is true. Returns `nil` while they are being made.
+        /// Returns the keys with which new test worlds begin: a single key, or three keys that take turns in signing if
+        /// `turns` is true. Returns `nil` while the keys are being made.
         func initial(turns: Bool) -> [NamedKey]? {
             guard has(.initial), !turns || has(.further) else { return nil }
             return (keys[.initial] ?? []) + (turns ? keys[.further] ?? [] : [])
@@ -81,16 +81,16 @@ package final class KeyGenerator: Sendable {
             return waiting.filter { initial(turns: $0.turns) != nil }.map { waiting in { waiting.done(nil) } }
         }
 
-        /// Removes all callers that wait for keys, and returns their callbacks. Callers that wait for the first keys of
-        /// test worlds get `failure`; the others get no key.
+        /// Removes all callers that wait for keys, and returns their callbacks. Callers that wait for the keys with
+        /// which test worlds begin get `failure`; all other callers get no key.
         mutating func refuse(_ failure: StoreFailure) -> [@Sendable () -> Void] {
             let waiting = waitingForInitial
             waitingForInitial = []
             return waiting.map { waiting in { waiting.done(failure) } } + giveUp()
         }
 
-        /// Removes the callers that wait for any keys but the first keys of test worlds, and returns their callbacks.
-        /// The callers get no key.
+        /// Removes the callers that wait for a fresh key or an unpublished key, and returns their callbacks. The
+        /// callers get no key.
         mutating func giveUp() -> [@Sendable () -> Void] {
             let fresh = waitingForFresh
             defer {
@@ -101,7 +101,7 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// The default limit of the number of key rotations that wait for a key of the same algorithm.
+    /// The default for the largest number of key rotations that may wait for new keys, for each algorithm.
     package static let waitingLimit = 64
     private let waitingLimit: Int
     private let state = Mutex(State())
@@ -150,13 +150,13 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// Returns the first keys of a test world whose seed (initial data) has no keys: a single key, or three keys that
-    /// take turns in signing if `turns` is true. Returns `nil` while they are being made.
+    /// Returns the keys with which a test world begins if its seed (initial data) has no keys: a single key, or three
+    /// keys that take turns in signing if `turns` is true. Returns `nil` while the keys are being made.
     func initial(_ algorithm: Algorithm, turns: Bool) -> [NamedKey]? {
         state.withLock { $0.stocks[algorithm]?.initial(turns: turns) }
     }
 
-    /// Begins to make the first keys of test worlds, unless they are ready or being made already.
+    /// Begins to make the keys with which test worlds begin, unless these keys are ready or being made already.
     func prepare(_ algorithm: Algorithm, turns: Bool) {
         state.withLock { state in
             var stock = state[algorithm]
@@ -166,8 +166,8 @@ package final class KeyGenerator: Sendable {
         work()
     }
 
-    /// Calls `done` once the first keys of test worlds are ready, which may be at once. Calls it with a failure if the
-    /// keys can't be stored for other daemons that share the store.
+    /// Calls `done` once the keys with which test worlds begin are ready; immediately if they are ready already. Calls
+    /// `done` with a failure if the keys can't be stored for other daemons that share the store.
     func whenReady(_ algorithm: Algorithm, turns: Bool, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isReady = state.withLock { state in
             guard state[algorithm].initial(turns: turns) == nil else { return true }
@@ -242,7 +242,7 @@ package final class KeyGenerator: Sendable {
     }
 
     /// Handles a failure to store new keys for the other daemons. The keys aren't used, and callers that wait for keys
-    /// get none. The first keys of test worlds are made again a second later.
+    /// get none. If test worlds begin with such keys, keys are made again a second later.
     private func tryAgain(_ kind: Kind, _ algorithm: Algorithm, _ failure: StoreFailure) {
         guard kind == .initial || kind == .further else { return add([], as: kind, algorithm) }
         let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].refuse(failure) } }

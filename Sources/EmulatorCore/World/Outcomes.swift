@@ -39,7 +39,7 @@ package struct Outcome: Codable, Sendable, Equatable {
         }
     }
 
-    /// The ID that a sign-in result gets when a test sets it in advance; empty before that.
+    /// The ID of the sign-in result; empty until the result has been added to a test world or a seed.
     package private(set) var id: String
     package let provider: String
     /// The ID of the client to whose sign-ins the result applies; `nil` for every client.

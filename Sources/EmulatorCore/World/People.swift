@@ -16,13 +16,12 @@ extension Account: Row {
     /// The accounts by the identifiers that providers have for a person or for the person's groups: see
     /// `AccountProfile.identifiers`.
     package static let byIdentifier = Index<Account, String>("identifier", each: { $0.identifiers })
-    /// The accounts by their search texts. A search finds an account by the beginning of each of its texts.
+    /// The accounts by their search texts. A search finds an account by the beginning of any of the account's texts.
     package static let names = SortedIndex<Account>("names") { account in
         Set(account.searchNames.map { $0.lowercased() }).map { "\($0)\u{0}\(account.id)" }
     }
 
-    /// Returns that search text of the account which begins with `prefix`. If several do, returns the first of them in
-    /// alphabetical order.
+    /// Returns the account's first search text, in alphabetical order, that begins with `prefix`.
     fileprivate static func firstName(of account: Account, beginningWith prefix: String) -> String? {
         names.texts(account).filter { $0.hasPrefix(prefix) }.min()
     }

@@ -9,16 +9,16 @@ struct StoredSeed: WorldValue {
     /// The test world's whole seed (initial data), as the text of a single seed file; `nil` if the world uses the
     /// daemon's seed.
     private(set) var document: String?
-    /// The text of the seed (initial data) from which the test world's tables were first filled, before the seed was
-    /// extended; `nil` if that was the daemon's seed.
+    /// The text of the seed (initial data) with which the test world began, before its seed was extended; `nil` if the
+    /// world began with the daemon's seed.
     private(set) var rows: String?
     /// A digest of both texts, `document` and `rows`; `nil` if the test world uses the daemon's seed (initial data).
     private(set) var digest: String?
 
     init() {}
 
-    /// Stores the seed (initial data) of a test world. `rows` is the seed from which the world's tables were first
-    /// filled; `nil` if that was the daemon's seed.
+    /// Makes the stored form of a test world's present seed (initial data). `rows` is the seed with which the world
+    /// began, before its seed was extended; `nil` if the world began with the daemon's seed.
     init(of seed: Seed, rows: Seed?) {
         let document = seed.document.text
         self.init(document, rows: rows.map { $0.document.text })
@@ -33,8 +33,9 @@ struct StoredSeed: WorldValue {
 
     func extended(to seed: Seed) -> StoredSeed { StoredSeed(seed.document.text, rows: rows) }
 
-    /// Reads the test world's own seed (initial data); returns `nil` if the world uses the daemon's seed. `rows` in the
-    /// result is the seed from which the world's tables were first filled; `nil` if that was the daemon's seed.
+    /// Reads the test world's present seed (initial data); returns `nil` if the world uses the daemon's seed. `rows` in
+    /// the result is the seed with which the world began, before its seed was extended; `nil` if the world began with
+    /// the daemon's seed.
     ///
     /// - Throws: The mistakes in the stored seeds.
     func read(

@@ -38,8 +38,8 @@ package final class World: Sendable {
         if store.isKept { resume() }
     }
 
-    /// Makes a copy of the test world with the seed (initial data) that the world got in an earlier process or from
-    /// another daemon. Without such a seed, the copy has the daemon's seed.
+    /// Makes a copy of the test world. The copy's seed (initial data) is `own`, which the world got in an earlier
+    /// process or from another daemon. If `own` is `nil`, the copy has the daemon's seed, `seed`.
     init(_ world: World, resuming own: OwnSeed?, or seed: Seed, generator: KeyGenerator) {
         name = world.name
         budget = world.budget
@@ -289,7 +289,7 @@ final class WorldState: Sendable {
 package final class WorldCaches: Sendable {
     private let caches = Mutex<[ObjectIdentifier: any WorldCache]>([:])
 
-    /// The test world's cache of this type, made empty on first use.
+    /// The test world's cache of this type. An empty cache is created on first use.
     package subscript<Cache: WorldCache>(_ type: Cache.Type) -> Cache {
         caches.withLock { caches in
             if let cache = caches[ObjectIdentifier(type)] as? Cache { return cache }

@@ -25,7 +25,8 @@ package final class WorldPorts: Sendable {
         case smtp
     }
 
-    /// A port that was opened for a test world while the daemon runs, and that stays open until the world is removed.
+    /// A port that was opened for a test world after the daemon's start, and that stays open until the world is
+    /// removed.
     final class Opened: Sendable {
         let port: any WorldPort
         private let lease: Allowance.Lease
@@ -108,7 +109,7 @@ package final class WorldPorts: Sendable {
 }
 
 extension World {
-    /// Returns the port that was opened for this test world while the daemon runs; `nil` if there is none.
+    /// Returns the number of the port that `open` has opened for this test world; `nil` if there is none.
     package func port(_ kind: WorldPorts.Kind) -> UInt16? { state.openedPorts.withLock { $0[kind]?.port.port } }
 
     /// Opens a port for this test world that stays open until the world is removed. `wanted` is the port's number, or 0
@@ -125,12 +126,12 @@ extension World {
         }
     }
 
-    /// Closes the port that was opened for this test world while the daemon runs.
+    /// Closes the port that `open` has opened for this test world.
     package func closePort(_ kind: WorldPorts.Kind) {
         state.openedPorts.withLock { $0.removeValue(forKey: kind) }?.port.close()
     }
 
-    /// Closes all ports that were opened for this test world while the daemon runs.
+    /// Closes all ports that `open` has opened for this test world.
     func closePorts() {
         let opened = state.openedPorts.withLock { opened in
             defer { opened = [:] }

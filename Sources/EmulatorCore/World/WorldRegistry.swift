@@ -24,9 +24,10 @@ package final class WorldRegistry: Sendable {
         var lastSweep: Int
         var counts = Counts()
         var uses = 0
-        /// The last time, in seconds, when no test world could be removed to make room for a new one.
+        /// The last time when no test world could be removed to make room for a new one, in seconds of the machine's
+        /// monotonic clock.
         var fullAt: Int?
-        /// The part of the registry's state that only test worlds shared with other daemons need.
+        /// The part of the registry's state that is needed only if several daemons share the test worlds.
         var sharing = Sharing()
 
         mutating func use(_ world: World, _ now: Int) {
@@ -135,8 +136,8 @@ package final class WorldRegistry: Sendable {
     }
 
     /// Returns the test world of this name, and makes it if necessary. Returns `nil` for an invalid name, or when too
-    /// many worlds are in use. If `refreshing` is true and several daemons share the world, it includes all changes
-    /// that the other daemons have committed so far.
+    /// many worlds are in use. If several daemons share the world and `refreshing` is true, the returned world includes
+    /// all changes that the other daemons have committed so far.
     package func world(_ name: String, refreshing: Bool = true) throws(StoreFailure) -> World? {
         guard WorldName.isValid(name) else { return nil }
         if isShared { return try shared(name, makes: true, refreshing: refreshing) }
@@ -273,7 +274,8 @@ package final class WorldRegistry: Sendable {
         return gone
     }
 
-    /// Returns all test worlds except the one that is never removed, the least recently used first.
+    /// Returns the test worlds that may be removed, the least recently used first. The world of requests that name no
+    /// world isn't among them.
     private func leastUsed(_ state: State) -> [World] {
         state.worlds.values.filter { $0.name != unnamed }
             .map { (world: $0, number: $0.state.useNumber.load(ordering: .relaxed)) }

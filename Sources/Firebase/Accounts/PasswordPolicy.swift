@@ -14,12 +14,13 @@ struct PasswordPolicy: Sendable {
         /// The code of the unmet requirement in `userNotifications` of a sign-in's answer, such as
         /// `MISSING_NUMERIC_CHARACTER`.
         let code: String
-        /// The sentence about the unmet requirement in errors and in `userNotifications`.
+        /// The sentence that tells a client about the unmet requirement. It stands in errors and in
+        /// `userNotifications`.
         let message: String
     }
 
-    /// The characters of a password that count as non-alphanumeric. `+` and `=` don't count (recorded as
-    /// `policy/enforce-custom#sign-up-plus-symbol`).
+    /// The characters of a password that count as non-alphanumeric. In production, `+` and `=` don't count (as in the
+    /// recording `policy/enforce-custom#sign-up-plus-symbol`).
     private static let symbols = "^$*.[]{}()?\"!@#%&/\\,><':;|_~`-"
     /// The kinds of character that a password policy can require. Letters and digits outside ASCII don't count, which
     /// isn't documented.

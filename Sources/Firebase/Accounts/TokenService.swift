@@ -103,7 +103,7 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
-/// A session of a signed-in Firebase user, which lasts as long as its refresh token works.
+/// A session of a signed-in Firebase user. The session lasts as long as its refresh token works.
 struct Session: Row {
     static let table = Table<Session>("firebase.session", indexes: [byUser])
     static let byUser = Index<Session, User.Key>("user") { $0.user }

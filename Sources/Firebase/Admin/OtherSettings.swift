@@ -220,11 +220,11 @@ struct UpdateMask: Sendable {
     /// The greatest number of paths in an update mask. No resource has as many fields.
     private static let limit = 100
 
-    /// Whether the update mask is empty, which means that the request sets all fields.
+    /// Whether the update mask is empty. Then the request sets all fields.
     var isFullUpdate: Bool { paths.isEmpty }
 
-    /// Whether the update mask sets the field at `path`: the mask is empty, names the field, or names a message that
-    /// contains the field.
+    /// Whether the update mask sets the field at `path`: the mask is empty, names the field, or names a field that
+    /// contains it.
     func names(_ path: String) -> Bool {
         isFullUpdate || paths.contains { $0 == path || path.hasPrefix("\($0).") }
     }
@@ -235,6 +235,6 @@ struct UpdateMask: Sendable {
         return paths.filter { $0.hasPrefix("\(field).") }
     }
 
-    /// Whether the update mask sets the message at `path` or any field of the message.
+    /// Whether the update mask sets the field at `path` or any of its subfields.
     func touches(_ path: String) -> Bool { names(path) || paths.contains { $0.hasPrefix("\(path).") } }
 }

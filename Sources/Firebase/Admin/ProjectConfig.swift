@@ -16,8 +16,8 @@ extension FirebaseProvider {
         FirebaseAnswer(body: call.isInEmulatorMode ? emulatedConfig(call) : productionConfig(call))
     }
 
-    /// Returns a project's configuration in emulator mode. For a project that isn't in a seed, it has only the members
-    /// that a request to the Firebase emulator can change.
+    /// Returns a project's configuration in emulator mode. The configuration of a project outside the seed has only the
+    /// members that a request to the Firebase emulator can change.
     private func emulatedConfig(_ call: FirebaseCall) -> JSONObject {
         let project = call.project
         var signIn = JSONObject([("allowDuplicateEmails", .bool(!project.oneAccountPerEmail))])

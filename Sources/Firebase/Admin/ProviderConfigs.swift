@@ -43,8 +43,8 @@ struct ProviderConfig: PoolRow {
     static let byPool = Index<ProviderConfig, UserPool>("pool") { $0.pool }
     static let order = SortedIndex<ProviderConfig>("order") { [place($0.kind, in: $0.pool) + $0.id] }
 
-    /// The IDs of the identity providers that Firebase knows by name. Production's list of them is recorded as
-    /// `provider-config/default-supported#list-supported`.
+    /// The IDs of the identity providers that Firebase knows by name. Production's list of them is known from the
+    /// recording `provider-config/default-supported#list-supported`.
     static let knownIDs = [
         "apple.com", "facebook.com", "gc.apple.com", "github.com", "google.com", "linkedin.com", "microsoft.com",
         "playgames.google.com", "twitter.com", "yahoo.com",
@@ -198,8 +198,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// The list of the providers that Firebase knows by name, for `v2/defaultSupportedIdps`. It is the same for all
-    /// projects.
+    /// The list of the providers that Firebase knows by name, for `v2/defaultSupportedIdps`. The list is the same for
+    /// all projects.
     static var supportedProviders: Response {
         let list = ProviderConfig.knownIDs.map { id -> JSONValue in ["idpId": .string(id)] }
         return json(["defaultSupportedIdps": .array(list)])
@@ -358,8 +358,8 @@ struct OAuthIdpConfig: PoolRow {
         return address.scheme == "https" && !address.rest.contains("?") && !address.hasFragment
     }
 
-    /// Returns the OpenID provider in the API's form. Production leaves out `enabled` if it is false (recorded as
-    /// `third-party-refusals#create-disabled`). In emulator mode, `enabled` is always included.
+    /// Returns the OpenID provider in the API's form. Production leaves out `enabled` if it is false (as in the
+    /// recording `third-party-refusals#create-disabled`). In emulator mode, `enabled` is always included.
     func document(in call: FirebaseCall) -> JSONObject {
         let parent = call.resourceName + (pool.tenant.map { "/tenants/\($0)" } ?? "")
         return JSONObject([
@@ -403,7 +403,7 @@ extension OAuthIdpConfig {
         try check()
     }
 
-    /// Checks that the settings of an OpenID provider are complete. Production's errors are recorded as
+    /// Checks that the settings of an OpenID provider are complete. Production's errors are known from the recording
     /// `provider-config/oidc` (https://github.com/t-k/fireemu, conformance/auth-federation-production.json). Admin SDKs
     /// know the code `MISSING_ISSUER`; the text that production sends with it isn't documented.
     private func check() throws(FirebaseError) {

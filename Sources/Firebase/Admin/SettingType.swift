@@ -11,8 +11,8 @@ enum SettingType: Sendable {
     case integer
     case number
     /// An enumeration with its type name and its values. An empty list of values allows any value. The type names occur
-    /// in production's errors (recorded as `recaptcha#unknown-state`), but aren't documented. They are derived from the
-    /// name of the enumeration's `…_UNSPECIFIED` value.
+    /// in production's errors (as in the recording `recaptcha#unknown-state`), but aren't documented. They are derived
+    /// from the name of the enumeration's `…_UNSPECIFIED` value.
     case choice(String, [String] = [])
     case message(String, [String: SettingType])
     indirect case list(SettingType)

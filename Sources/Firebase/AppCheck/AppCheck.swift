@@ -159,7 +159,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Reads a call of the App Check API, which an app sends with an API key, or an administrator with credentials.
+    /// Reads a request to the App Check API. An app sends the request with an API key, and an administrator sends it
+    /// with credentials.
     private func appCheckCall(_ exchange: Exchange) throws -> FirebaseCall {
         let isAdmin = FirebaseProvider.isAdministrator(exchange)
         if !isAdmin { _ = try project(of: exchange) }

@@ -61,8 +61,8 @@ extension OutOfBandCode.Kind {
         .verifyEmail, .verifyAndChangeEmail, .recoverEmail, .revertSecondFactorAddition,
     ]
 
-    /// Production's error code for a mailed code whose user changed the e-mail address after the mail was sent; `nil`
-    /// for kinds of codes that still work after such a change.
+    /// Production's error code for a mailed one-time code if the user's e-mail address has changed since the mail was
+    /// sent; `nil` for kinds of codes that still work after such a change.
     fileprivate var errorAfterMove: String? {
         switch self {
         case .passwordReset: "USER_NOT_FOUND"

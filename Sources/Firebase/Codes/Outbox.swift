@@ -68,7 +68,7 @@ struct OutOfBandCode: PoolRow {
     /// The ID of the user for whom the code was made, who may have changed the e-mail address since. It is `nil` for a
     /// sign-in link that works for any user with the address. The code stops working when the user is deleted.
     var localId: String?
-    /// The ID of the second factor that the code removes.
+    /// The ID of the second factor that the mail's link removes.
     var factor: String?
     var link: String
     let expires: Instant

@@ -195,7 +195,7 @@ extension FirebaseCall {
 
 extension OutOfBandCode.Kind {
     /// The mail's kind as the blocking function `beforeSendEmail` gets it; `nil` for a kind about which the function
-    /// isn't called. Production's behaviour is recorded as `blocking/send#verify-mail-echo`.
+    /// isn't called. Production's behaviour is known from the recording `blocking/send#verify-mail-echo`.
     /// <https://firebase.google.com/docs/reference/functions/2nd-gen/node/firebase-functions.identity>
     fileprivate var askedAs: String? {
         switch self {
@@ -246,9 +246,9 @@ struct MobileLink {
         }
     }
 
-    /// Returns the continue URL for the link in a mail. If a web page applies the link's one-time code and an app is to
-    /// open afterwards, the continue URL opens the app and contains `url` without escapes, as in production. Otherwise,
-    /// the continue URL is `url`.
+    /// Returns the continue URL for the link in a mail. It is `url`, unless an app is to open after a web page has
+    /// applied the link's one-time code. Then the continue URL opens the app and contains `url` without escapes, as in
+    /// production.
     func continueURL(_ url: String) -> String { hasApp && !opensInApp ? "\(opening)?link=\(url)" : url }
 
     /// Returns the link that the mail contains. If the app is to apply the link's one-time code, the link is wrapped
@@ -272,8 +272,8 @@ extension FirebaseProvider {
         ]
     }
 
-    /// Redirects a browser without the app to the URL in the query parameter `link`, if the URL is on an authorized
-    /// domain of the project or on this machine.
+    /// Redirects the browser to the URL in the query parameter `link`, if that URL is on an authorized domain of the
+    /// project or on this machine. A browser comes here only on a device where the app isn't installed.
     private func openLink(_ exchange: Exchange) throws -> Response {
         do {
             let project = try project(id: client(of: exchange) ?? "", in: exchange)

@@ -36,7 +36,7 @@ extension FirebaseProvider {
                 throw .invalidIdP(
                     "Unable to parse id_token: \(text) ((Auth Emulator only accepts strict JSON or JWTs as fake id_tokens.))",
                     Diagnosis(
-                        "the project has no such identity provider, and id_token isn't a fake credential, which is JSON or a JWT"
+                        "the project has no such identity provider, so id_token must be a fake credential: JSON or a JWT"
                     ))
             }
         }

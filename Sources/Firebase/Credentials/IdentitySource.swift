@@ -45,7 +45,7 @@ protocol KnownSource: IdentitySource, SchemaObject {
     /// Returns the settings of a resource `defaultSupportedIdpConfigs` in the form that they have in the seed.
     static func seed(of config: JSONObject) -> JSONObject
     /// Returns the request that begins a sign-in in the browser. Its endpoint is the identity provider's authorization
-    /// endpoint, which is the same for all projects.
+    /// endpoint. All projects use the same endpoint.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization
 }
 
@@ -153,8 +153,8 @@ extension FirebaseProvider {
             .map { OpenIDSource($0) }
     }
 
-    /// Returns an identity provider that Firebase knows by name, with an administrator's settings, or else with the
-    /// seed's.
+    /// Returns an identity provider that Firebase knows by name. Its settings are those that an administrator has set,
+    /// or else those in the seed.
     func knownSource(_ id: String, of project: Project, _ pool: UserPool, in exchange: Exchange) -> (any KnownSource)? {
         let key = ProviderConfig.Key(pool: pool, kind: .known, id: id)
         guard let config = exchange.world.read({ $0.find(ProviderConfig.self, key) }) else {

@@ -144,7 +144,7 @@ private struct AccountFiles {
         return LocatedJSON(value, file: path)
     }
 
-    /// Returns the fields of an exported file. If the file can't be read, it stores the error and returns `nil`.
+    /// Returns the fields of an exported file. If the file can't be read, adds the error to `issues` and returns `nil`.
     private mutating func fields(of path: String) -> (json: LocatedJSON, fields: MessageFields)? {
         do throws(Issues) {
             let json = try AccountFiles.json(at: path)
@@ -316,7 +316,7 @@ extension FirebaseProvider {
         return path
     }
 
-    /// Returns an export's metadata `known` with the folder of the exported users added.
+    /// Returns the metadata of an export: the members of `known`, and the name of the folder with the exported users.
     private static func metadata(over known: JSONObject, folder: String) -> JSONValue {
         var metadata = known
         if metadata["version"] == nil { metadata["version"] = "understudy" }

@@ -18,8 +18,8 @@ struct UserEvents: SchemaObject {
     }
 
     private let urls: [Kind: String]
-    /// The host and port of the Emulator Suite's Functions emulator, which also gets the events; `nil` without this
-    /// emulator.
+    /// The host and port of the Functions emulator in Firebase's Emulator Suite; `nil` without this emulator. Events
+    /// about new and deleted users are posted to the emulator, and also to the URLs in the seed.
     var emulator: String?
 
     init(_ fields: inout Fields) {

@@ -15,7 +15,7 @@ struct EmailTemplate: Sendable {
         case plainText(String)
         case html(String)
 
-        /// The template's body in the form of the project's configuration, with its placeholders.
+        /// The template's body as the project's configuration shows it, with placeholders such as `%LINK%`.
         var source: String {
             switch self {
             case .paragraphs(let paragraphs):

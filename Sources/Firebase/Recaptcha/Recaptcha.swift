@@ -141,7 +141,7 @@ struct Recaptcha: Sendable {
                 "INVALID_RECAPTCHA_PHONE_AUTH_CONFIGURATION",
                 "Phone auth enforcement state must be aligned with toll fraud or bot score enablement.",
                 because:
-                    "phoneEnforcementState must be AUDIT or ENFORCE if useSmsBotScore or useSmsTollFraudProtection is true, and only then"
+                    "set phoneEnforcementState to AUDIT or ENFORCE if useSmsBotScore or useSmsTollFraudProtection is true, and otherwise to OFF"
             )
         }
         let own = Set(platforms.map { ownKey(of: project, $0) })
@@ -158,7 +158,7 @@ struct Recaptcha: Sendable {
     }
 
     /// Returns `recaptchaConfig` after a PATCH request that clears it: `updateMask` names it, but it isn't in the body.
-    /// Only the members for phones are kept, as in production (recording `recaptcha#clear`).
+    /// Only the members for phones are kept, as in a recording of production (`recaptcha#clear`).
     static func cleared(_ config: JSONValue?) -> JSONValue? {
         let kept = (config?.object?.members ?? []).filter {
             [Provider.phone.member, "useSmsBotScore", "useSmsTollFraudProtection"].contains($0.key)

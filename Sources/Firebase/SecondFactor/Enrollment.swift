@@ -17,12 +17,12 @@ extension FirebaseProvider {
     /// The limit is from recordings of production (`interactions#phone-start-at-limit`,
     /// `interactions#totp-start-at-limit`).
     static let largestNumberOfPhones = 5
-    /// The time within which the enrolment of an authenticator app must be completed. In the recording `lifetime` of
-    /// production, an enrolment succeeds after 870 seconds and fails after 930, and `finalizeDeadline` is 900 seconds
-    /// after the beginning.
+    /// The time within which the enrolment of an authenticator app must be completed. In a recording of production
+    /// (`lifetime`), an enrolment succeeds 870 seconds after its beginning and fails after 930 seconds, and
+    /// `finalizeDeadline` is 900 seconds after the beginning.
     private static let enrollmentWindow = TimeSpan.minutes(15)
-    /// The time for which the one-time code in the text message of an enrolment works. In production it is at least
-    /// 1,800 seconds (recording `lifetime#aged-session-s1800`); its end isn't documented.
+    /// The time for which the one-time code in the text message of an enrolment works. In a recording of production
+    /// (`lifetime#aged-session-s1800`), the code still works after 1,800 seconds. The exact time isn't documented.
     private static let textWindow = TimeSpan.hours(1)
 
     func startEnrollment(_ call: FirebaseCall) async throws -> FirebaseAnswer {

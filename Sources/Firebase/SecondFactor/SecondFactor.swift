@@ -38,9 +38,9 @@ struct SecondFactor: Codable, Sendable {
     }
 
     /// Returns the second factor as JSON. If `isMasked` is true, only the end of the phone number is shown, because the
-    /// caller has passed only the first factor. In emulator mode an unmasked number is given twice, as in the Firebase
-    /// emulator. The form of the time in production is from the recordings `sms#lookup-new-token` and
-    /// `admin-factors#admin-lookup-imported`.
+    /// caller has passed only the first factor. If `isMasked` is false, emulator mode shows the number in two members,
+    /// as the Firebase emulator does. The form of `enrolledAt` in production is from the recordings
+    /// `sms#lookup-new-token` and `admin-factors#admin-lookup-imported`.
     func document(isMasked: Bool, inEmulatorMode isInEmulatorMode: Bool) -> JSONValue {
         var info = JSONObject(["mfaEnrollmentId": id, "displayName": displayName])
         switch kind {
@@ -75,12 +75,12 @@ struct PendingSecondFactor: TokenRow {
     let begun: Instant
     var attributes = CustomClaims()
 
-    /// The time at which the sign-in that waits for a second factor expires. In the recording `lifetime-sms` of
-    /// production, a text message is sent after 450 seconds, but not after 600.
+    /// The time until which a sign-in can wait for its second factor. In a recording of production (`lifetime-sms`),
+    /// the user can still request a text message 450 seconds after the beginning, but not after 600 seconds.
     var expires: Instant { begun + .minutes(10) }
     /// The time until which an authenticator app's code is accepted for a sign-in that waits for a second factor. In
-    /// the recordings `lifetime` and `lifetime-short` of production, a code is accepted after 290 seconds, but not
-    /// after 300.
+    /// recordings of production (`lifetime` and `lifetime-short`), a code is accepted after 290 seconds, but not after
+    /// 300.
     var endOfTOTP: Instant { begun + .minutes(5) }
 
     var pool: UserPool { user.pool }
@@ -184,7 +184,7 @@ struct MFAConfig: Codable, Sendable {
 
     /// The state of multi-factor sign-in, such as `ENABLED`; `nil` if it wasn't set.
     var state: String?
-    /// The enabled kinds of second factor beside authenticator apps (`enabledProviders`), each at most once.
+    /// The enabled kinds of second factor except authenticator apps (`enabledProviders`), each at most once.
     var enabledProviders: [String] = []
     /// The settings of authenticator apps as second factors; `nil` if they weren't set.
     var apps: AuthenticatorApps?
@@ -204,8 +204,8 @@ struct MFAConfig: Codable, Sendable {
     }
 
     /// Returns the multi-factor settings in the form of Google's API. If `listsNone` is true, an empty
-    /// `enabledProviders` is included, as in the Firebase emulator. A tolerance is left out if it is zero, as in
-    /// production (recording `config#write-adjacent-zero`), or if it wasn't set (firebase-admin-node,
+    /// `enabledProviders` is included, as in the Firebase emulator. A tolerance is left out if it is zero, as in a
+    /// recording of production (`config#write-adjacent-zero`), or if it wasn't set (firebase-admin-node,
     /// test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
     func document(listsNone: Bool) -> JSONObject {
         var body = JSONObject(["state": state ?? "DISABLED"])
@@ -264,7 +264,7 @@ extension MFAConfig {
     }
 
     /// Reads the settings of authenticator apps in `providerConfigs`. An item without `totpProviderConfig` is ignored,
-    /// as in production (recording `config#write-totp-without-provider-config`).
+    /// as in a recording of production (`config#write-totp-without-provider-config`).
     private static func apps(_ given: MessageFields?, _ message: String) throws(FirebaseError) -> AuthenticatorApps? {
         for config in try given?.list("providerConfigs") ?? [] {
             guard let app = try config.nested("totpProviderConfig") else { continue }

@@ -42,9 +42,9 @@ struct Tenant: Row {
     /// Returns the common prefix of the sort keys of a project's tenants.
     static func place(of project: String) -> String { "\(project)\0" }
 
-    /// Returns the tenant in the API's form for administrators. Production leaves out flags that are false (recording
-    /// `tenant/manage`: https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json). In emulator
-    /// mode they are included, and also `tenantId`, as in the Firebase emulator.
+    /// Returns the tenant in the API's form for administrators. Production leaves out flags that are false (as in the
+    /// recording `tenant/manage`: https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json). In
+    /// emulator mode they are included, and also `tenantId`, as in the Firebase emulator.
     func document(in call: FirebaseCall) -> JSONObject {
         var body = JSONObject([
             "name": "\(call.resourceName)/tenants/\(id)", "tenantId": call.isInEmulatorMode ? id : nil,

@@ -189,7 +189,7 @@ enum TestNumbers {
 }
 
 extension FirebaseError {
-    /// Returns the error of the API for managing tenants if the tenant doesn't exist. The error is from a recording of
+    /// Returns the error for an unknown tenant in the API for managing tenants. The error is from a recording of
     /// production (`tenant/manage#get-unknown`).
     fileprivate static func tenantNotFound(_ diagnosis: Diagnosis) -> FirebaseError {
         FirebaseError("TENANT_NOT_FOUND", status: 404, named: "NOT_FOUND", diagnosis: diagnosis)

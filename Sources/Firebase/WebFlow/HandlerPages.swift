@@ -206,8 +206,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Redirects to the app with `SCHEME://firebaseauth/link?deep_link_id=URL`. The query of that URL contains the
-    /// sign-in's result.
+    /// Redirects to the app with `SCHEME://firebaseauth/link?deep_link_id=URL`. The query of the URL in `deep_link_id`
+    /// contains the sign-in's result.
     private func toApp(_ exchange: Exchange, _ flow: WebFlow, scheme: String, _ outcome: Outcome) -> Response {
         var fields = [
             Form.Field(name: "authType", value: flow.authType), Form.Field(name: "eventId", value: flow.eventId),
@@ -348,7 +348,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Returns the result of a sign-in that is stored under the secret name in the frame's URL, and deletes it.
+    /// Returns a sign-in's stored result, and deletes the result from the store. The frame's URL contains the secret
+    /// name under which the result is stored.
     func takeKept(_ exchange: Exchange, storageKey: String, of project: Project) throws -> String? {
         guard let token = exchange.request.queryForm["understudy_answer"] else { return nil }
         return try exchange.world.update { tables in

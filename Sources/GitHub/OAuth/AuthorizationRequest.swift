@@ -20,10 +20,11 @@ struct AuthorizationRequest: CheckedAuthorization {
     let allowsSignup: Bool
     /// Whether the person must choose an account, even if the browser is already signed in to GitHub.
     let selectsAccount: Bool
-    /// The unchanged form of the authorization request. The consent page sends it again with the person's answer.
+    /// The fields of the authorization request, unchanged. The consent page sends them again together with the person's
+    /// answer.
     let form: Form
 
-    /// The reason why GitHub refuses an authorization request, which also decides where the error is shown.
+    /// The reason why GitHub refuses an authorization request. The reason also decides where the error is shown.
     enum Refusal: Error, Sendable {
         /// The client is unknown. GitHub shows its "not found" page.
         case unknownClient(Diagnosis)
@@ -93,10 +94,10 @@ struct AuthorizationRequest: CheckedAuthorization {
     static func mismatch(of uri: String, _ app: GitHubSection.App) -> Diagnosis {
         let known = app.callbacks.map { callback in
             "\(Diagnosis.quote(callback.text))" + (callback.issue(with: uri).map { " (\($0))" } ?? "")
-        }
+        }.joined(separator: " or ")
         return Diagnosis(
             received: "redirect_uri \(Diagnosis.quote(uri))",
-            expected: known.isEmpty ? nil : "a URI that matches callback URL " + known.joined(separator: " or "),
+            expected: known.isEmpty ? nil : "a URI that matches callback URL \(known)",
             "register the received URI as a callback URL of app \"\(app.clientID)\", or send a registered URI"
         ).mended(
             byMerging: [

@@ -79,10 +79,12 @@ extension GitHubProvider {
         case .unknown:
             OAuthError(.incorrectDeviceCode, code.isEmpty ? Diagnosis("device_code is missing") : diagnosis)
         case .redeemed: OAuthError(.incorrectDeviceCode, diagnosis)
-        case .otherClient:
+        case .otherClient(let owner):
             OAuthError(
                 .incorrectDeviceCode,
-                Diagnosis("\(diagnosis.line), not to the client \"\(app.clientID)\" that sent the code"))
+                Diagnosis(
+                    "the device code was issued to the client \"\(owner)\", not to the client \"\(app.clientID)\" that sent it"
+                ))
         case .expired: OAuthError(.expiredToken, diagnosis)
         case .early(_, _, let next): OAuthError(.slowDown, diagnosis, interval: next)
         case .pending(let interval):

@@ -67,8 +67,8 @@ struct OAuthError: Error, Sendable {
 
     static func description(of code: Code) -> String { table[code.rawValue]?.description ?? "" }
 
-    /// Returns the public source from which a GitHub error with this name and its usual description is known. In
-    /// redirects, tests can also request errors that GitHub doesn't have.
+    /// Returns the public source that documents the GitHub error `name` with its usual description. If GitHub has no
+    /// such error, the result says that a test has requested the error.
     static func evidence(of name: String) -> Evidence {
         let description = Code(rawValue: name).map { OAuthError.description(of: $0) }
         return GitHubProvider.evidence.ofError(name, description)

@@ -106,10 +106,12 @@ extension GitHubProvider {
             OAuthError(
                 .badVerificationCode,
                 unknownCode(request.code, because: exchange.reason(againstUnknownCode: request.code, GitHubGrant.self)))
-        case .otherClient:
+        case .otherClient(let owner):
             OAuthError(
                 .badVerificationCode,
-                Diagnosis("\(failure.reason), not to the client \"\(app.clientID)\" that sent the code"))
+                Diagnosis(
+                    "the code was issued to \(Diagnosis.quote(owner)), not to the client \"\(app.clientID)\" that sent it"
+                ))
         case .used:
             OAuthError(
                 .badVerificationCode,

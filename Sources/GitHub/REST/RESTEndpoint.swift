@@ -111,7 +111,7 @@ struct RESTCall: Sendable {
 
     func parameter(_ name: String) -> String { exchange.parameters[name] ?? "" }
 
-    /// Returns the account with this GitHub login, in upper or lower case.
+    /// Returns the account with this GitHub login. Upper and lower case make no difference.
     func account(login: String) -> Account? {
         exchange.world.read { $0.account(gitHubLogin: login) }
     }

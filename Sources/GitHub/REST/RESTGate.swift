@@ -132,9 +132,10 @@ extension GitHubProvider {
         }
         guard !scopes.isEmpty, !token.details.scopes.allows(anyOf: scopes) else { return nil }
         let granted = token.details.scopes.joined(by: ", ")
+        let held = granted.isEmpty ? "no scopes" : "the scopes \(granted)"
+        let sufficient = scopes.map(\.name).joined(separator: ", ")
         let diagnosis = Diagnosis(
-            received: "a token with " + (granted.isEmpty ? "no scopes" : "the scopes \(granted)"),
-            expected: "a token with one of the scopes " + scopes.map(\.name).joined(separator: ", "),
+            received: "a token with \(held)", expected: "a token with one of the scopes \(sufficient)",
             "the token lacks a required scope: request it when the user authorizes the app")
         switch refusal {
         case .notFound: return RESTAnswer.error(404, "Not Found", endpoint.documentation).because(diagnosis)

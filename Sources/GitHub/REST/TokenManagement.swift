@@ -111,7 +111,8 @@ extension GitHubProvider {
         }
     }
 
-    /// Finds the access token in the request's body, and refuses it if it isn't valid or belongs to a different app.
+    /// Returns the result of `answer` for the access token in the request's body. If the token isn't valid or belongs
+    /// to a different app, returns GitHub's error instead.
     private func withToken(_ call: RESTCall, _ answer: (Token<GitHubGrant>) throws -> RESTAnswer) rethrows -> RESTAnswer
     {
         let body = (try? JSONValue(parsing: call.exchange.request.body)) ?? .null

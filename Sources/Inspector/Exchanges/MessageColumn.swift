@@ -128,8 +128,8 @@ struct MessageColumn {
         return parts + nested("\(name).body")
     }
 
-    /// Returns tables of the forms and URLs that are nested in one part of the message, such as the request's body.
-    /// `place` is the beginning of the paths of that part's fields.
+    /// Returns a table for each form or URL that is nested in a part of the message. `place` is the part's path, such
+    /// as `request.body`.
     private func nested(_ place: String) -> [HTML] {
         guard !document.isWithheld else { return [] }
         let all = ofRequest ? exchange.requestFindings : exchange.responseFindings
@@ -318,7 +318,7 @@ struct FieldTable {
                 "exchange-fields", [], caption: isCaptionSpoken ? nil : .text(caption),
                 label: isCaptionSpoken ? caption : nil, headed: true,
                 shown.map { [ShownText.isolated($0, limit: 500), FieldTable.value($1)] }),
-            .more(rows.count - shown.count, "members aren't in this table: see the JSON for all members.") ?? "",
+            .more(rows.count - shown.count, "more rows aren't shown in this table. The JSON has them all.") ?? "",
         ])
     }
 

@@ -9,7 +9,7 @@ import Worlds
 struct PageNotice: Row {
     static let table = Table<PageNotice>("inspector.notice", limit: 100)
 
-    /// The name of the notice, which is the parameter `notice` of the page's address.
+    /// The name of the notice: the value of the query parameter `notice` in the page's URL.
     let key: String
     /// The path, below the inspector's address, of the only page that may show the notice.
     let page: String

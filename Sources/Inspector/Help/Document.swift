@@ -5,7 +5,7 @@ import Text
 package struct Document: Sendable {
     package let blocks: [Markdown.Block]
 
-    /// The title of the documentation page, which is the text of its first heading.
+    /// The title of the documentation page: the text of its first heading.
     package var title: String {
         for case .heading(_, let text) in blocks { return text }
         return "Help"

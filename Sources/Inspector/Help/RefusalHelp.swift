@@ -85,7 +85,8 @@ extension Document {
     }
 
     /// Returns how well a row of a documentation page's table matches a refusal. `text` is the row without its last
-    /// cell: error names in backticks, error texts in quotation marks, and the place where the error appears.
+    /// cell. It contains error names in backticks, error texts in quotation marks, and the place where the error
+    /// appears.
     private static func score(_ text: String, _ refusal: Refusal) -> Int {
         let code = text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter {
             $0.offset % 2 == 1

@@ -134,8 +134,8 @@ struct InboxQuery: Sendable {
     /// The text that must occur in a message's addresses or subject, exactly as the user typed it.
     let search: String
     let kind: SentMessage.Kind?
-    /// The number of a message. The page lists only messages with smaller numbers, which are older. It is `nil` for the
-    /// first page.
+    /// The number of a message. The page lists only older messages, which have smaller numbers. The value is `nil` for
+    /// the first page.
     let before: Int?
 
     init(_ request: Request) {

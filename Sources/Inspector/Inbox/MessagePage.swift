@@ -261,8 +261,8 @@ extension Inspector {
 extension Inspector {
     /// The Content-Security-Policy of the document with a mail's HTML, which can't be trusted. Wherever the document is
     /// opened, the policy forbids scripts, forms and requests to other hosts, so that no sender learns that a mail was
-    /// opened. Styles and embedded pictures are shown. `sandbox` without permissions makes it a document without an
-    /// origin, which can't navigate by itself.
+    /// opened. Styles and embedded pictures are shown. `sandbox` without permissions means that the document has no
+    /// origin, and can't navigate by itself.
     static let framePolicy =
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox; base-uri 'none'; form-action 'none'; "
         + "frame-ancestors 'self'"

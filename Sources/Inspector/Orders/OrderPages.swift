@@ -117,7 +117,8 @@ extension Inspector {
 
     // MARK: - Choosing
 
-    /// Returns the providers at which the page can request what `order` names: a sign-in result, a fault or a token.
+    /// Returns the providers that the page offers. They depend on `order`: whether the page requests a sign-in result,
+    /// a fault or a token.
     private func providers(_ order: Order) -> [any Provider] {
         let entries = control.catalog.entries.filter { order != .token || $0.traits.mints != nil }
         let names = Set(entries.map(\.provider))
@@ -259,11 +260,11 @@ extension Inspector {
 
     private static let offers: [String: [Option]] = {
         var offers = [
-            "claims": "aud exp iat iss nonce sub email email_verified auth_time", "header": "alg kid typ",
-            "headers": "Content-Type Retry-After Location",
-            "response": "expires_in access_token id_token refresh_token scope token_type",
-            "fields": "grant_type response_type scope redirect_uri returnSecureToken requestType",
-        ].mapValues { $0.split(separator: " ").map { Option(String($0), "") } }
+            "claims": ["aud", "exp", "iat", "iss", "nonce", "sub", "email", "email_verified", "auth_time"],
+            "header": ["alg", "kid", "typ"], "headers": ["Content-Type", "Retry-After", "Location"],
+            "response": ["expires_in", "access_token", "id_token", "refresh_token", "scope", "token_type"],
+            "fields": ["grant_type", "response_type", "scope", "redirect_uri", "returnSecureToken", "requestType"],
+        ].mapValues { names in names.map { Option($0, "") } }
         offers["outcome"] = [
             ("approve", "the user signs in"), ("cancel", "the user cancels"), ("error", "with an error"),
         ]

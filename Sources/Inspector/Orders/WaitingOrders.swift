@@ -148,7 +148,7 @@ extension Inspector {
             ], often: often, played)
     }
 
-    /// Describes a fault's effect in the words that its form uses: "error invalid_grant, delay 2s".
+    /// Describes a fault's effect in the words of the form for requesting faults: "error invalid_grant, delay 2s".
     private static func words(_ effect: JSONValue) -> String {
         (effect.object?.members ?? []).compactMap { name, value in
             let label = SchemaForm.words(name).lowercased()

@@ -153,7 +153,7 @@ extension Inspector {
         }
     }
 
-    /// Returns sentences that say, from the control API's response, whether messages to an app's server were delivered.
+    /// Returns sentences about the messages to apps' servers in the control API's response: whether each was delivered.
     private static func told(_ answer: JSONValue) -> String {
         var deliveries = (answer["notifications"]?.array ?? []) + [answer["webhook"] ?? .null]
         if answer["delivered"] != nil { deliveries.append(answer) }

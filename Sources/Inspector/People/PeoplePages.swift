@@ -94,7 +94,7 @@ extension Inspector {
             ], about: [.facts(facts)], parts: parts,
             deletion: (
                 "Delete \(ShownText.plain(account.id))",
-                "The account is deleted with everything that it has granted: tokens stop working, and apps that subscribe to such events are notified. Apps' own users stay."
+                "The account is deleted with everything that it has granted: its tokens stop working, and apps that subscribe to such events are notified. Users that apps have stored for this person, such as Firebase users, stay."
             ),
             delete: {
                 _ = try await call("DELETE", "accounts/\(Inspector.segment(account.id))", in: exchange)

@@ -10,7 +10,7 @@ struct Profile: Sendable {
     /// A part of the page about an account or a user. It shows the data of one provider, or of the app's user
     /// directory.
     struct Part: Sendable {
-        /// The title of the part, which is the provider's name; `nil` if all parts of the page belong to one provider.
+        /// The name of the provider, as the title of the part; `nil` if all parts of the page belong to one provider.
         let title: String?
         let sections: [InspectedSection]
         let items: InspectedItems
@@ -81,7 +81,8 @@ extension Inspector {
         ] + formEndpoints("\(path)/edit", edit, missing: missing)
     }
 
-    /// Returns the endpoints for a form that creates or changes an account or a user.
+    /// Returns the two endpoints of a form that creates or changes an account or a user: one shows the form, and the
+    /// other takes the input.
     func formEndpoints(
         _ path: String, _ find: @escaping @Sendable (Exchange) throws -> ProfileForm?,
         missing: @escaping @Sendable (Exchange) throws -> Response

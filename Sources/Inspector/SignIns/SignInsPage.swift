@@ -168,8 +168,8 @@ struct FlowRow {
         return (problem ?? flow.hint).map { .of("p.flow-why.soft", ShownText.isolated($0, limit: 2_000)) }
     }
 
-    /// The time of the sign-in by the test world's clock. In the browser, a script replaces it by the time since the
-    /// sign-in, by the machine's clock.
+    /// The time of the sign-in by the test world's clock. In the browser, a script shows instead how long ago the
+    /// sign-in was, measured by the machine's clock.
     private var when: HTML? {
         guard let text = flow.steps.first?.exchange.time.text else { return nil }
         return .of(

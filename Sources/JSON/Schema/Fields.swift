@@ -26,7 +26,7 @@ package protocol SchemaObject: Sendable {
 extension SchemaObject {
     package static var schemaName: String? { nil }
 
-    /// The schema of the JSON object, as its initializer declares it.
+    /// The schema of the JSON object, as the initializer of the Swift type declares it.
     package static var schema: Schema {
         let type = ObjectIdentifier(Self.self)
         if let known = describedObjects.withLock({ $0[type] }) { return known }
@@ -71,7 +71,8 @@ package struct Fields {
         isReading = false
     }
 
-    /// Returns the schema of the members that `build` declares, and the value that `build` makes from samples.
+    /// Runs `build` without a JSON object. Returns the schema of the members that `build` declares, and the value that
+    /// `build` makes from the members' sample values.
     static func describe<Value>(
         name: String? = nil, _ build: (inout Fields) -> Value
     ) -> (schema: Schema, sample: Value) {
@@ -85,14 +86,14 @@ package struct Fields {
 
     // MARK: - Members
 
-    /// Declares a required member of a JSON object, and returns its value.
+    /// Declares a required member of a JSON object, and returns the member's value.
     package mutating func callAsFunction<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value {
         guard !isReading else { return written[name].flatMap { rule.read($0) } ?? rule.sample }
         described.append(.required(name, rule.schema, about))
         return rule.sample
     }
 
-    /// Declares a member of a JSON object that has a default, and returns its value.
+    /// Declares a JSON object's member that has a default, and returns the member's value.
     package mutating func callAsFunction<R: WritableRule>(
         _ name: String, _ rule: R, default fallback: @autoclosure () -> R.Value, _ about: String
     ) -> R.Value {
@@ -102,15 +103,15 @@ package struct Fields {
         return fallback
     }
 
-    /// Declares an optional member of a JSON object, and returns its value. `about` says what it means if the member is
-    /// missing.
+    /// Declares an optional member of a JSON object, and returns the member's value. `about` says what it means if the
+    /// member is missing.
     package mutating func optional<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value? {
         guard !isReading else { return written[name].flatMap { rule.read($0) } }
         described.append(.optional(name, rule.schema, about))
         return nil
     }
 
-    /// Declares a member of a JSON object that may be missing or `null`, both of which mean the same. Returns its
+    /// Declares a JSON object's member that may be missing or `null`, with the same meaning. Returns the member's
     /// value.
     package mutating func nullable<R: Rule>(_ name: String, _ rule: R, _ about: String) -> R.Value? {
         guard !isReading else { return written[name].flatMap { rule.read($0) } }

@@ -35,7 +35,7 @@ package struct LocatedJSON: Sendable {
 
     package var string: String? { value.string }
 
-    /// A description of the JSON value that continues an error message after the word "found".
+    /// The words that follow "found" in an error message about this JSON value.
     var found: String {
         switch value {
         case .array, .object, .null: value.kindName

@@ -5,9 +5,9 @@ package protocol Rule<Value>: Sendable {
     associatedtype Value
 
     var schema: Schema { get }
-    /// A sample value of the rule's type, which stands in for real values while a schema is made.
+    /// A sample value, which stands in for real values while a schema is made.
     var sample: Value { get }
-    /// Reads a value from JSON. Returns `nil` if the JSON doesn't fit the rule.
+    /// Reads a value from JSON by this rule. Returns `nil` if the JSON violates the rule.
     func read(_ json: JSONValue) -> Value?
 }
 

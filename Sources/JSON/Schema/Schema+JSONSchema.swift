@@ -58,8 +58,9 @@ extension Schema {
 }
 
 extension Schema.Members {
-    /// Returns the JSON Schema of this object with all its members. A member with a named schema refers to that schema
-    /// below `place`, or contains it if `place` is `nil`.
+    /// Returns the JSON Schema of this object with all its members. `place` is the path of the named schemas to which
+    /// members refer, such as `#/components/schemas/`. If `place` is `nil`, each named schema is written out in place
+    /// of a reference.
     package func jsonSchema(namesAt place: String?) -> JSONValue {
         let required = fields.filter(\.isRequired).map { JSONValue.string($0.name) }
         let properties = fields.map { ($0.name, $0.jsonSchema(namesAt: place)) }

@@ -85,7 +85,7 @@ package indirect enum Schema: Sendable {
         return .object(Members(fields, family: members.family))
     }
 
-    /// A description of a valid value that continues an error message after the word "expected".
+    /// The words that follow "expected" in an error message: they describe the values that match this schema.
     package var expectation: String {
         switch self {
         case .text(let rule): rule.about

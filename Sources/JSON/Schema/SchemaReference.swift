@@ -1,8 +1,8 @@
 /// Writes the documentation of a schema in Markdown: a table for each JSON object, with the name, value, default and
 /// meaning of every member.
 package struct SchemaReference {
-    /// The titles of the tables written so far, by the tables' contents. They prevent that an object is described
-    /// twice.
+    /// A dictionary from the content of each table that has been written to the table's title. It prevents that an
+    /// object is described twice.
     private var known: [String: String] = [:]
     private var sections: [String] = []
     /// The JSON objects that still have to be documented.

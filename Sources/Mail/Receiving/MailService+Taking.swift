@@ -3,7 +3,7 @@ import SMTPServer
 import Worlds
 
 extension MailService {
-    /// The name of the header field in which a mail can name the test world for whose inbox it is meant.
+    /// The name of a header field of mails. Its value is the name of the test world whose inbox gets the mail.
     static let worldHeader = "X-Understudy-World"
 
     /// The decision whether a received mail is accepted, with the facts that are recorded about the mail.

@@ -33,7 +33,7 @@ enum RPCMessage: Sendable {
 
     /// The error for a message that isn't valid JSON-RPC, with the ID of the request to answer.
     struct Failure: Error {
-        /// The ID of the request to answer; `nil` if the ID can't be read either.
+        /// The ID of the request to answer; `nil` if the message has no readable ID.
         let id: RPCIdentifier?
         let error: RPCError
     }

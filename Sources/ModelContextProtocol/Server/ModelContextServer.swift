@@ -4,11 +4,11 @@ import Synchronization
 /// A server of the Model Context Protocol, which receives one message a line. Its tools, resources and prompts never
 /// change while it runs.
 ///
-/// The server speaks the stateless revision of the protocol and the older revisions, which begin with `initialize`. A
-/// client may mix messages of new and old revisions, as
+/// The server speaks the stateless revision of the protocol and the older revisions, in which a session begins with the
+/// request `initialize`. A client may mix messages of new and old revisions, as
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning> describes.
 package final class ModelContextServer: Sendable {
-    /// A closure that receives the response to a message; `nil` if the message gets no response.
+    /// A closure that is called with the response to a message, or with `nil` if the message gets no response.
     typealias Reply = @Sendable (JSONValue?) -> Void
 
     private struct State {
@@ -319,8 +319,8 @@ final class BatchAnswer: Sendable {
         self.send = send
     }
 
-    /// Notes the response to one message of the batch; `nil` if the message gets no response. After the last message,
-    /// all responses are sent together. If there are none, nothing is sent.
+    /// Stores the response to one message of the batch, or `nil` if the message gets no response. After the last
+    /// message, all responses are sent together. If there are none, nothing is sent.
     func add(_ answer: JSONValue?) {
         let whole = state.withLock { state -> [JSONValue]? in
             if let answer { state.answers.append(answer) }
@@ -331,7 +331,7 @@ final class BatchAnswer: Sendable {
     }
 }
 
-/// A revision of the Model Context Protocol. Revisions are ordered by date:
+/// A revision of the Model Context Protocol. Revisions are compared by their dates:
 /// <https://modelcontextprotocol.io/docs/learn/versioning>.
 enum Revision: String, CaseIterable, Comparable, Sendable {
     case november2024 = "2024-11-05"
@@ -340,7 +340,7 @@ enum Revision: String, CaseIterable, Comparable, Sendable {
     case november2025 = "2025-11-25"
     case july2026 = "2026-07-28"
 
-    /// The newest revision of the Model Context Protocol that begins with `initialize`.
+    /// The newest revision of the Model Context Protocol in which a session begins with the request `initialize`.
     static let lastWithHandshake = november2025
 
     static func < (left: Revision, right: Revision) -> Bool { left.rawValue < right.rawValue }

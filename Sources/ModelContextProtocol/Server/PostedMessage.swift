@@ -4,8 +4,8 @@ import JSON
 /// answer to this message, because this server has no sessions and sends no messages unasked.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 ///
-/// Protocol revisions that begin with `initialize` are supported, too. Their requests name the agreed revision in the
-/// header `MCP-Protocol-Version`.
+/// Protocol revisions in which a session begins with `initialize` are supported, too. Their requests name the agreed
+/// revision in the header `MCP-Protocol-Version`.
 package struct PostedMessage: Sendable {
     package struct Answer: Error, Sendable {
         package let status: Int

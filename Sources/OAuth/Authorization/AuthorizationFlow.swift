@@ -16,9 +16,10 @@ package protocol CheckedAuthorization: Sendable {
     associatedtype Client: SignInClient
 
     var client: Client { get }
-    /// The unchanged form of the authorization request. The sign-in page sends it again with the person's answer.
+    /// The unchanged parameters of the authorization request. The sign-in page sends them again with the person's
+    /// answer.
     var form: Form { get }
-    /// Whether the authorization request allows no page to be shown, as with `prompt=none`.
+    /// Whether the authorization request forbids the provider to show a page, as `prompt=none` does.
     var isSilent: Bool { get }
     /// The seed's rule for how a sign-in ends if no test has requested a result.
     var interaction: Interaction? { get }
@@ -42,9 +43,9 @@ package enum AuthorizationEnd: Sendable {
     /// The sign-in ends with an error that a test has requested. The account is that of the person who would have
     /// signed in.
     case error(String, Account?)
-    /// The request allows no page to be shown, but nobody is signed in with this browser.
+    /// The request forbids the provider to show a page, but nobody is signed in with this browser.
     case nobodySignedIn
-    /// The request allows no page to be shown, but the person would have to consent.
+    /// The request forbids the provider to show a page, but the person would have to consent.
     case consentMissing
 
     /// The reason why the authorization request wasn't approved, as a clause of an error message for developers.
@@ -65,7 +66,7 @@ package enum SignInApproval: Sendable {
     case ordered(Outcome?)
     /// The approval follows from an existing session with this browser and an earlier consent.
     case remembered
-    /// The person approved on a page, which sent this form.
+    /// The person approved the authorization request on a page. The associated value is the form that the page sent.
     case page(Form)
 
     /// The granted scopes; `nil` means all requested scopes.

@@ -5,7 +5,7 @@ import Worlds
 /// The decision about an authorization request before a page is shown. It follows a test's request, or else the
 /// client's `interaction` in the seed (the test data).
 package enum Decision: Sendable {
-    /// A page asks the person, because neither a test nor the seed has decided.
+    /// Neither a test nor the seed has decided about the authorization request, so a page asks the person to decide.
     case ask
     /// The request is approved for this account. The outcome, if there is one, has details such as the granted scopes.
     case approve(Account, Outcome?)

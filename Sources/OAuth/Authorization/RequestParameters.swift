@@ -9,7 +9,7 @@ package struct ClaimsParameter: Codable, Sendable {
     /// A request for one claim, from the parameter `claims`.
     package struct Wish: Codable, Sendable {
         package let isEssential: Bool
-        /// The values of the claim that the client accepts; empty if it accepts any value.
+        /// The accepted values of the claim; empty if the client accepts any value.
         package let values: [JSONValue]
     }
 

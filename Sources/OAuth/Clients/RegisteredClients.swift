@@ -86,7 +86,7 @@ package struct RegisteredClients<Client: SeededOAuthClient>: Sendable {
     }
 }
 
-/// The choice of the issuer (`iss`) that a provider's tokens name.
+/// A setting in the seed: the issuer (`iss`) that a provider's tokens name.
 package enum IssuerChoice: String, CaseIterable, Sendable {
     /// The `iss` is the real provider's own issuer.
     case provider

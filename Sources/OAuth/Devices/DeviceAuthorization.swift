@@ -89,8 +89,8 @@ package struct DeviceAuthorization: Row {
         $0.expires + .minutes(15)
     }
     static let byUserCode = Index<DeviceAuthorization, String>("userCode") { DeviceAuthorization.letters($0.userCode) }
-    /// The index of device authorizations by the account of the person who has approved them, or whose sign-in ended
-    /// with an error that a test has requested.
+    /// The index of device authorizations by account. It has those that the account's user has approved, and those that
+    /// ended with an error that a test has requested for the account.
     static let byAccount = Index<DeviceAuthorization, String>("account") { device in
         switch device.decision {
         case .approved(let account, _): account
@@ -150,13 +150,13 @@ extension Transaction {
         }
     }
 
-    /// Handles a device's poll of a provider's token endpoint. If the device authorization was approved, it is marked
-    /// as used, and its person and scopes are returned. If no person has decided yet, a result that a test has
-    /// requested takes effect. A failure is returned and not thrown, because the transaction must record the poll.
+    /// Handles a device's poll of a provider's token endpoint. An approved device authorization is marked as used, and
+    /// its person and scopes are returned. If no person has decided yet, the result that a test has requested applies.
+    /// A failure is returned and not thrown, because the transaction must record the poll.
     ///
     /// - Parameters:
     ///   - errors: Names of errors. If a test has requested one of these, the device's later polls end with it, too.
-    ///   - granted: Returns the scopes that an approval by a test grants; `nil` denies access.
+    ///   - granted: Returns the scopes that an approval by a test grants, or `nil` to deny access.
     package mutating func poll(
         _ code: String, by client: some SignInClient, _ interaction: Interaction?, at issuer: String,
         of provider: String, _ exchange: Exchange, tolerance: TimeSpan = .zero, keeping errors: [String] = [],

@@ -80,7 +80,7 @@ package struct AuthorizationCode<Grant: OAuthGrant>: Row {
     package let redirectURI: String?
     package let challenge: CodeChallenge?
     package let expires: Instant
-    /// The ID of the HTTP request that has redeemed the authorization code; `nil` if it is unused.
+    /// The ID of the HTTP request that has redeemed the authorization code; `nil` if the code is unused.
     package var usedBy: String?
     package let details: Grant.CodeDetails
 
@@ -150,7 +150,7 @@ extension TableReading where Self: ~Copyable {
         guard !token.isEmpty else { return "there is none" }
         guard let found = find(Token<Grant>.self, token) else {
             return find(EndedCredential<Grant>.self, token)?.reason
-                ?? "this test world has issued no such token since it started or was reset, or has discarded it"
+                ?? "this test world has issued no such token, or doesn't know it any more (after a reset, for example)"
         }
         if found.kind != kind { return "it is \(found.kind == .access ? "an access" : "a refresh") token" }
         if let expires = found.expires, expires <= now { return "it expired \((now - expires).inWords) ago" }

@@ -16,7 +16,7 @@ package struct Redemption: Sendable {
         /// The check that the code verifier has a valid form, if the authorization request had a code challenge:
         /// <https://datatracker.ietf.org/doc/html/rfc7636#section-4.1>.
         case codeVerifierForm
-        /// The check that the code verifier fits the code challenge of the authorization request, if it had one.
+        /// The check that the code verifier fits the code challenge, if the authorization request had a code challenge.
         case codeVerifier
         /// The check that no code verifier is sent if the authorization request had no code challenge:
         /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.8.2>.
@@ -33,7 +33,7 @@ package struct Redemption: Sendable {
         case used(by: String)
         /// The authorization code has expired. The value is the time since then.
         case expired(TimeSpan)
-        /// The redirect URI differs from that of the authorization request, which is `expected`.
+        /// The redirect URI differs from `expected`, the redirect URI of the authorization request.
         case redirectURIMismatch(expected: String?)
         /// The code verifier is wrong. The associated sentence says why.
         case codeVerifier(String)
@@ -138,7 +138,7 @@ package struct Redemption: Sendable {
 /// The additional data of tokens, at a provider whose refresh tokens may work only once:
 /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.14.2>.
 package protocol RotatingDetails: Codable, Sendable {
-    /// The ID of the HTTP request that has used the refresh token; `nil` if it is unused.
+    /// The ID of the HTTP request that has used the refresh token; `nil` if the token is unused.
     var usedBy: String? { get set }
 }
 

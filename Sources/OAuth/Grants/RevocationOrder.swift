@@ -49,7 +49,7 @@ extension Endpoint {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the grants to end at a test's request. They never include a grant without a person.
+    /// Returns the grants that a test has requested to end. Grants without a person are never among them.
     package func grants<Grant: OAuthGrant>(
         _ type: Grant.Type, for order: RevocationOrder, to isClient: (Grant) -> Bool
     ) -> [Grant] {
@@ -60,8 +60,8 @@ extension TableReading where Self: ~Copyable {
 
 extension Exchange {
     /// Ends grants at a test's request. `end` ends one grant, and returns `false` if a concurrent request has already
-    /// ended it. `noClient` returns an error message if no client has the ID that it receives. `isOf` returns whether a
-    /// grant belongs to a client.
+    /// ended it. `noClient` gets the ID of a client, and returns an error message if no client has this ID. `isOf`
+    /// returns whether a grant belongs to a client.
     package func revoke<Grant: OAuthGrant>(
         _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?,
         isOf: (Grant, String) -> Bool = { $0.client == $1 }, end: (Grant) throws -> Bool

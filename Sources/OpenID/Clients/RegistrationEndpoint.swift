@@ -194,8 +194,8 @@ struct DynamicClient: Row {
     var description: ClientDescription { ClientDescription(kept: metadata) }
 }
 
-/// A cache of clients that have been read from their metadata. A client's metadata and keys are read again only if the
-/// metadata changes.
+/// A cache of clients whose metadata and keys have been parsed. A client's metadata and keys are parsed again only if
+/// the stored metadata has changed.
 final class DescribedClients: WorldCache {
     /// The greatest number of clients in the cache. Most tests have fewer.
     private static let limit = 256

@@ -174,8 +174,8 @@ struct RequestedAuthorization: CheckedAuthorization {
     let parameters: AuthorizationParameters
     /// The client's request parameters, which come from the query, a request object, or a pushed authorization request.
     let fields: Form
-    /// The form of the authorization request, unchanged. The sign-in page sends it to the server, together with the
-    /// person's answer.
+    /// The unchanged parameters of the authorization request. The sign-in page sends them to the server, together with
+    /// the person's answer.
     let form: Form
     /// Whether a sign-in page has sent this authorization request, together with the person's answer.
     let isAnswer: Bool

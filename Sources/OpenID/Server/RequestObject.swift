@@ -93,8 +93,8 @@ extension Transaction {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the pushed request with this `request_uri`. If `isAnswer` is true, the person is answering a sign-in
-    /// page, and the request may have expired since the page was shown.
+    /// Returns the pushed request with this `request_uri`. An expired request is refused, unless `isAnswer` is true:
+    /// the person is answering a sign-in page that was shown before the request expired.
     func pushedRequest(_ uri: String, of owner: String, isAnswer: Bool) throws(OAuthRefusal) -> PushedRequest {
         guard let request = find(PushedRequest.self, uri), request.owner == owner else {
             throw .unknownPushedRequest(uri)

@@ -16,7 +16,7 @@ extension Issuer {
         exchange.address.url(of: host, EndpointPaths.resolve(endpoint, below: place ?? path))
     }
 
-    /// Returns the sign-in pages whose forms are sent to an endpoint.
+    /// Returns sign-in pages that send their forms to the endpoint `endpoint`.
     func pages(at endpoint: String) -> PersonPages {
         PersonPages(look, host: host, path: EndpointPaths.resolve(endpoint, below: path))
     }

@@ -195,8 +195,8 @@ extension OAuthRefusal {
     /// <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
     static let exposedHeaders = "WWW-Authenticate, DPoP-Nonce"
 
-    /// The error response to a client that has sent a DPoP-bound token:
-    /// <https://datatracker.ietf.org/doc/html/rfc9449#section-7.1>.
+    /// The response that reports this error for a request with a DPoP-bound token. The response has a
+    /// `WWW-Authenticate` challenge for DPoP: <https://datatracker.ietf.org/doc/html/rfc9449#section-7.1>.
     var proofResponse: Response {
         let refusal = OAuthRefusal.unauthorized(self)
         return refusal.response

@@ -75,8 +75,8 @@ extension Issuer {
         return OAuthRefusal.json(.object(body))
     }
 
-    /// Returns the `audience` of a request for an identity assertion, and the access that clients of this issuer get at
-    /// that audience, which is a different issuer.
+    /// Finds the issuer that is the `audience` of a request for an identity assertion. Returns the `audience`, and the
+    /// access that clients of this issuer get at the found issuer.
     private func target(
         of wanted: TokenExchange, _ exchange: Exchange
     ) throws(OAuthRefusal) -> (audience: String, access: CrossAppAccess) {

@@ -76,7 +76,7 @@ extension ProtectedResource {
             Diagnosis(
                 received: "a token with scope \(Diagnosis.quote(access.scopes.joined(separator: " ")))",
                 expected: scope,
-                "request the scopes in WWW-Authenticate in addition to the token's, and send the request again"))
+                "get a token with the scopes of this token and those in WWW-Authenticate, and send the request again"))
     }
 
     private func access(_ text: String, _ exchange: Exchange) throws(OAuthRefusal) -> ResourceAccess {
@@ -214,9 +214,9 @@ extension ProtectedResource {
 
     private func challenge(_ scheme: String?, _ exchange: Exchange) -> Response {
         let diagnosis = Diagnosis(
-            received: scheme.map { "Authorization: \(Diagnosis.quote($0, limit: 20))" },
-            "the access token is missing: read the metadata that WWW-Authenticate names, sign in, and send the token "
-                + "in Authorization" + (dpop == .required ? " as DPoP, with a proof" : " as Bearer"))
+            received: scheme.map { "the Authorization scheme \(Diagnosis.quote($0, limit: 20))" },
+            "the access token is missing: read the metadata at the URL in WWW-Authenticate, sign in, and send the "
+                + "token in Authorization" + (dpop == .required ? " as DPoP, with a proof" : " as Bearer"))
         let parameters = parameters(policy.scopes, [], exchange).joined(separator: ", ")
         return OAuthRefusal.withoutToken(diagnosis, dpop: dpop, parameters: parameters)
     }

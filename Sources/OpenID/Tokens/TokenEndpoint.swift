@@ -74,8 +74,9 @@ extension Issuer {
                             received: thumbprint.map { "a DPoP proof by the key \(Diagnosis.quote($0))" }
                                 ?? "no DPoP proof",
                             expected:
-                                "a DPoP proof by the key of dpop_jkt in the authorization request, \(Diagnosis.quote(wanted))",
-                            "sign the proof with the key with which the sign-in began")))
+                                "a DPoP proof by the key \(Diagnosis.quote(wanted)), which dpop_jkt in the "
+                                + "authorization request names",
+                            "sign the proof with the key of the authorization request")))
             }
             return tables.redeem(
                 OpenIDGrant.self, request, by: Issuer.redemption, reuseRevokes: policy.codeReuseRevokes

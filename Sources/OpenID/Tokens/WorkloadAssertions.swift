@@ -13,8 +13,8 @@ import Worlds
 /// A platform, such as Kubernetes, that gives tokens to its workloads. The workloads exchange these tokens for access
 /// tokens.
 struct WorkloadPlatform: SchemaObject {
-    /// The `iss` of the platform's tokens. If `keys` is `nil`, it is the ID of an issuer in the seed, which stands in
-    /// for the platform.
+    /// The `iss` of the platform's tokens. If `keys` is `nil`, this `iss` is the ID of an issuer in the seed, and that
+    /// issuer stands in for the platform.
     let issuer: String
     let keys: KeySet?
     private let clients: [String: String]

@@ -147,8 +147,8 @@ enum RecordingSchema {
         """)
     static let forgetGone = statement("forget_gone", "DELETE FROM understudy_exchanges WHERE gone")
     /// Limits the kept refused requests of test worlds that were deleted or reset: the newest stay, at most $1 requests
-    /// with $2 bytes in all. The request's number is compared by `<=` with a subquery, which runs once. After `IN`,
-    /// PostgreSQL may run a subquery once for each row.
+    /// with $2 bytes in all. The statement has `number <= (subquery)` instead of `number IN (subquery)`, because
+    /// PostgreSQL may run a subquery after `IN` once for each row.
     static let trimGone = statement(
         "trim_gone",
         """

@@ -45,7 +45,7 @@ struct AnswerComparison {
     private(set) var differences: [Difference] = []
     /// The host to which the request was sent, and to which a redirect without a host leads.
     private let host: String
-    /// Returns the value that this program's answers have in place of a value in the recording.
+    /// Returns, for a value in the recording such as a code, the value that this program has issued instead.
     private let translated: (String) -> String
     private var isRefusal = false
 

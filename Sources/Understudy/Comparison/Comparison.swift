@@ -46,10 +46,10 @@ package struct Comparison {
     /// brings to the app.
     private let endings: [[Ending]]
 
-    /// The seconds in which this server must answer a repeated request.
+    /// The time, in seconds, that this server has to answer each request that is repeated from the recording.
     private static let seconds = 30
-    /// The least length, in bytes, of a recorded code, token or ID for which a repeated request has this server's
-    /// value.
+    /// Recorded codes, tokens and IDs with fewer bytes than this are repeated unchanged. Longer ones are replaced by
+    /// those that this server has issued.
     private static let shortest = 4
     private static let dropped: Set<String> = [
         "host", "content-length", "connection", "cookie", "accept-encoding", "transfer-encoding", "if-none-match",
@@ -197,8 +197,8 @@ package struct Comparison {
         ["code", "error", "id_token", "access_token"].contains { fields[$0] != nil }
     }
 
-    /// Makes the next authorization at this server end as in the recording. Returns the reason if that isn't possible,
-    /// or else `nil`.
+    /// Makes this server give the next authorization the recorded result. Returns an error message if that fails, or
+    /// else `nil`.
     private func order(_ ending: Ending, at provider: String?) -> String? {
         guard let provider, !ending.fields.isEmpty else { return nil }
         var outcome = JSONObject([("provider", .string(provider))])
@@ -237,8 +237,8 @@ package struct Comparison {
         "id_token_hint", "subject_token", "actor_token", "idToken", "refreshToken", "oauthIdToken", "oauthAccessToken",
         "oobCode", "sessionInfo", "mfaPendingCredential", "pendingToken", "sessionCookie",
     ]
-    /// A request with a recorded code or token of this length or more is repeated only if this server has issued a
-    /// replacement. A code from a text message is shorter.
+    /// A request that contains a recorded code or token with at least this many bytes is repeated only if this server
+    /// has issued one to send instead. Shorter codes, such as those in text messages, don't prevent the repetition.
     private static let shortestCredential = 8
 
     /// Whether a value with this name differs from sign-in to sign-in, as codes, tokens and IDs do. Words of the
@@ -248,8 +248,8 @@ package struct Comparison {
             || ["_id", "Id", "ID", "token", "Token"].contains { name.hasSuffix($0) } && name != "providerId"
     }
 
-    /// Returns the reason why a recorded request can't be repeated: it needs a code or token for which this server
-    /// hasn't issued a replacement. A request that was refused in the recording is always repeated.
+    /// Returns the reason why a recorded request can't be repeated: it contains a code or token, and this server hasn't
+    /// issued one to send instead. A request that was refused in the recording is always repeated.
     private func missingCredential(of entry: HARFile.Entry) -> String? {
         let exchange = Comparison.exchange(entry, entry.response)
         guard entry.response.status < 400, exchange.notes.error == nil else { return nil }

@@ -148,7 +148,9 @@ public struct LocalAuthority: Sendable {
                 renewal: now + .milliseconds(lifetime.milliseconds * 2 / 3))
         } catch {
             throw Failure(
-                "the certificate authority in \(directory.isEmpty ? "memory" : directory) can't be used: \(error). \"understudy ca init --force\" makes a new one, with --seed for the hosts that a seed names"
+                "the certificate authority in \(directory.isEmpty ? "memory" : directory) can't be used: \(error). "
+                    + "To make a new one, run \"understudy ca init --force\". If a seed names hosts, "
+                    + "add --seed and the seed's path"
             )
         }
     }

@@ -34,7 +34,7 @@ extension World {
             case stale
         }
 
-        /// An error that a test can put into the parameter `state` of redirects.
+        /// A defect of the parameter `state` that a test can cause in redirects.
         public enum State: String, Sendable, Hashable, CaseIterable {
             /// The redirect has no `state`.
             case missing
@@ -42,7 +42,7 @@ extension World {
             case wrong
         }
 
-        /// An error that a test can put into the parameter `iss` of redirects.
+        /// A defect of the parameter `iss` that a test can cause in redirects.
         public enum RedirectIssuer: String, Sendable, Hashable, CaseIterable {
             /// The redirect has no `iss`.
             case missing
@@ -91,7 +91,7 @@ extension World {
             return FaultEffect(members)
         }
 
-        /// Puts errors into the ID tokens that an endpoint issues, for tests of their verification.
+        /// Makes the ID tokens that an endpoint issues wrong, for tests of their verification.
         ///
         /// - Parameters:
         ///   - claims: the claims to set; `null` removes a claim. Times may be relative to now: `"exp": "-1h"`.

@@ -89,8 +89,8 @@ extension World {
         /// the test world is reset.
         public static let forever = Times()
 
-        /// Writes the number of times that an injected fault or a preset sign-in result applies, as JSON of the control
-        /// API.
+        /// Encodes the number of times that an injected fault or a preset sign-in result applies, as JSON for the
+        /// control API.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             if let count { try container.encode(count) } else { try container.encodeNil() }

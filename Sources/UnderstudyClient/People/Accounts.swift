@@ -24,7 +24,7 @@ extension World {
         /// Reads an account from the control API's JSON.
         public init(from decoder: any Decoder) throws { document = try JSONValue(from: decoder) }
 
-        /// Writes the account in the form of the control API's JSON.
+        /// Encodes the account as JSON for the control API.
         public func encode(to encoder: any Encoder) throws { try document.encode(to: encoder) }
     }
 }

@@ -47,7 +47,7 @@ extension World {
 }
 
 extension World {
-    /// Issues ID tokens for tests without a sign-in, and revokes tokens: `world.tokens`.
+    /// Issues ID tokens without a sign-in, for use in tests, and revokes tokens: `world.tokens`.
     public struct Tokens: Sendable, Hashable {
         let world: World
 
@@ -104,7 +104,7 @@ extension World {
         let rawNonce: String?
     }
 
-    /// Issues ID tokens for tests in this test world without a sign-in, and revokes tokens.
+    /// Issues ID tokens in this test world without a sign-in, for use in tests, and revokes tokens.
     public var tokens: Tokens { Tokens(world: self) }
 
     /// Explains a token, code or other value, and lists its errors. The explanation uses this test world's seed (test

@@ -14,7 +14,7 @@ extension World {
 
         /// A recorded request, or the recorded answer to it.
         public struct Message: Sendable, Hashable, Decodable {
-            /// The path and the query of a request, as they were received; `nil` if this is an answer.
+            /// The path and the query of a recorded request, as they were received; `nil` for a recorded answer.
             public let target: String?
             /// The header fields of a recorded request or answer.
             public let headers: [Header]
@@ -71,7 +71,7 @@ extension World {
         /// that caused it. For a scenario's request: `scenario`.
         public let parent: String?
         /// The name of the test world that recorded the request; `nil` unless the recordings of several worlds were
-        /// asked for.
+        /// requested.
         public let world: String?
         /// The time at which the request came, by the test world's clock.
         public let time: Date

@@ -120,7 +120,7 @@ extension World {
 
         private init(text: String) { self.text = text }
 
-        /// Writes the condition on the HTTP status in the control API's form.
+        /// Encodes the condition on the HTTP status as JSON for the control API.
         public func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             try container.encode(text)

@@ -17,7 +17,7 @@ extension World {
             case unfinished
             /// The requests weren't meant to sign a user in, and all were answered.
             case answered
-            /// The tokens were revoked, or the user signed out, without an earlier sign-in in the recording.
+            /// The user signed out, or tokens were revoked. The recording doesn't contain the sign-in before that.
             case signedOut
         }
 

@@ -94,10 +94,10 @@ public protocol SignInWithAppleAuthorizing: Sendable {
     func credentialState(forUserID user: String) async throws -> AppleIDCredential.State
 }
 
-/// Lets a test world of Understudy's daemon answer a sign-in with Apple, instead of the system. No person is asked: the
-/// test decides in advance who signs in and how the sign-in ends.
+/// Lets a test world of Understudy's daemon answer a sign-in with Apple, instead of the operating system. No person is
+/// asked: the test decides in advance who signs in and how the sign-in ends.
 public struct SignInWithAppleStandIn: SignInWithAppleAuthorizing, Hashable {
-    /// The test world that answers the sign-in with Apple in place of the system.
+    /// The test world that answers the sign-in with Apple in place of the operating system.
     public let world: World
     /// The app's bundle ID, which must be in the test world's seed (its test data).
     public let client: String

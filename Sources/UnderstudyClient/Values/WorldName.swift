@@ -5,8 +5,8 @@ extension Understudy {
     private static let labelLimit = 63
     private static let digestLength = 12
 
-    /// Makes a test world's name of any text, such as a test's name: `worldName(from: "Sign in, twice")` begins with
-    /// `sign-in-twice-`.
+    /// Makes the name of a test world from any text, such as the name of a test: `worldName(from: "Sign in, twice")`
+    /// begins with `sign-in-twice-`.
     ///
     /// The name has lower-case letters, digits and single hyphens, at most 63 characters, so the name works in a path,
     /// in a host name and as a proxy's user. The same text always gives the same name, and different texts give
@@ -75,7 +75,7 @@ extension Duration {
         return .seconds(overflow ? (count < 0 ? .min : .max) : seconds)
     }
 
-    /// The duration in the control API's form, to the millisecond, such as `360000ms`. The value is limited to the
+    /// The duration as the control API expects it, to the millisecond, such as `360000ms`. The value is limited to the
     /// range of 64 bits.
     var wire: String {
         let (seconds, overflow) = components.seconds.multipliedReportingOverflow(by: 1_000)

@@ -94,9 +94,10 @@ package final class PostgreSQLArchive: Archive {
         }
         guard known != digest else { return }
         throw PostgreSQLStartFailure(
-            "\(pool.address.title): its test worlds were made from seed and import with the digest \(known), but "
-                + "this daemon's seed and import have the digest \(digest): start all daemons with the same seed and "
-                + "import, or start this daemon in another schema (?options=-csearch_path%3DNAME)")
+            "\(pool.address.title): the test worlds in the database were made from a seed and imported data with the "
+                + "digest \(known), but this daemon's seed and imported data have the digest \(digest): start all "
+                + "daemons with the same seed and imported data, or start this daemon in another schema "
+                + "(?options=-csearch_path%3DNAME)")
     }
 
     /// Removes this daemon from the list of daemons that share the database, and closes its connections. Call this

@@ -54,9 +54,9 @@ package final class SQLiteArchive: Archive {
         guard known != digest else { return }
         throw SQLiteStartFailure(
             path,
-            "the worlds in the file were made from seed and import with the digest \(known), but this daemon's seed "
-                + "and import have the digest \(digest): start with the seed and import of the file, or use "
-                + "another file")
+            "the worlds in the file were made from a seed and imported data with the digest \(known), but this "
+                + "daemon's seed and imported data have the digest \(digest): start with the file's seed and imported "
+                + "data, or use another file")
     }
 
     package func close() {

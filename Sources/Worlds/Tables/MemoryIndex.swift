@@ -1,8 +1,8 @@
 import Time
 
-/// An index of a table in memory. For each indexed value, it lists the rows that have the value, in the sequence in
-/// which they got it. The index of a test world's table is only used while the world's lock is held. The index of the
-/// seed's rows never changes once it is made.
+/// An index of a table in memory. For each indexed value, it lists the rows that have the value, beginning with the row
+/// that has had it longest. The index of a test world's table is only used while the world's lock is held. The index of
+/// the seed's rows never changes once it is made.
 final class MemoryIndex: @unchecked Sendable {
     /// An entry of an index, for one row and one of the row's values. The entries of all rows with the same value are a
     /// linked list.
@@ -23,8 +23,8 @@ final class MemoryIndex: @unchecked Sendable {
     private var free: [Int32] = []
     /// The position of each row's first index entry; -1 if the row has none.
     private var firstNodes: ContiguousArray<Int32> = []
-    /// The changes of the index since `begin`. They are undone in reverse, so that a row that gets a value back is at
-    /// its former position.
+    /// The changes of the index since `begin`. They are undone in reverse, so that a restored entry is at its former
+    /// position in the list of entries.
     private var steps: [Step] = []
     private var keepsSteps = false
 
@@ -44,8 +44,8 @@ final class MemoryIndex: @unchecked Sendable {
 
     func count(_ value: String) -> Int { ends[value]?.count ?? 0 }
 
-    /// Calls `body` with the slots of the rows that have the value, in the sequence in which they got it, until `body`
-    /// returns `false`.
+    /// Calls `body` with the slot of each row that has the value, until `body` returns `false`. The row that has had
+    /// the value longest comes first.
     func each(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.first ?? -1
         while place >= 0, let node = nodes[Int(place)] {
@@ -54,8 +54,8 @@ final class MemoryIndex: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the slots of the rows that have the value, beginning with the row that got it last, until
-    /// `body` returns `false`.
+    /// Calls `body` with the slot of each row that has the value, until `body` returns `false`. The row that got the
+    /// value last comes first.
     func eachReversed(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.last ?? -1
         while place >= 0, let node = nodes[Int(place)] {

@@ -73,7 +73,7 @@ final class MemoryTable {
         indexes = rules.indexes.map { MemoryIndex($0.values) }
     }
 
-    /// Makes the table of a seed's rows, which all test worlds share.
+    /// Makes the table of a seed's rows. All test worlds share this table.
     init(_ rules: StoredRowRules, of rows: some Collection<StoredRow>) {
         self.rules = rules
         base = nil
@@ -505,8 +505,8 @@ extension MemoryTable {
         }
     }
 
-    /// Returns the relation of the stored row with this key to the rows of the seed (the initial data); `nil` if no row
-    /// with this key is stored.
+    /// Returns whether the stored row with this key was added to the test world, or replaces or removes a row of the
+    /// seed (the initial data); `nil` if no row with this key is stored.
     private func kind(of key: String) -> ArchivedRow.Kind? {
         let seeded = base?.byKey[key]
         guard let slot = byKey[key] else { return seeded.flatMap { hidden[$0] == nil ? nil : .removed } }

@@ -1,13 +1,12 @@
 import JOSE
 import Time
 
-/// The tables and single values of one test world, made on first use. The type is sendable because it is only used
-/// while the world's lock is held.
+/// The tables of one test world, and its values outside tables, such as the clock. All are made on first use. The type
+/// is sendable because it is only used while the world's lock is held.
 package final class MemoryTables: @unchecked Sendable {
-    /// The source of a test world's initial clock and other single values; usually the seed (the initial data).
+    /// The initial data, usually the seed, with which a test world's clock and its other values outside tables begin.
     private var origin: any WorldOrigin
-    /// The source of the rows that a test world's tables contain at the start, usually the seed (the initial data);
-    /// `nil` means `origin`.
+    /// The initial data, usually the seed, with which the rows of a test world's tables begin; `nil` means `origin`.
     private let rowOrigin: (any WorldOrigin)?
     private var tables: [ObjectIdentifier: MemoryTable] = [:]
     private var values: [ObjectIdentifier: AnyBox] = [:]
@@ -207,8 +206,8 @@ package final class MemoryTables: @unchecked Sendable {
 
 extension MemoryTables {
     class AnyBox {
-        /// Whether the file or database has this value of the test world, perhaps as it was before the present
-        /// transaction.
+        /// Whether a file or database contains this value of the test world. During a transaction, it may still contain
+        /// the value from before the transaction.
         var isArchived = false
 
         func putBack(_ kept: Kept) {}

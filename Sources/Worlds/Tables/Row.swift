@@ -30,7 +30,8 @@ package struct Table<R: Row>: Sendable {
     /// `size` returns a row's number of bytes; only tables with a limited size need it.
     package init(
         _ name: String, limit: Int = 1 << 20, byteLimit: Int = .max, indexes: [AnyIndex<R>] = [],
-        sortedBy order: SortedIndex<R>? = nil, droppedAt: (@Sendable (R) -> Instant?)? = nil, size: (@Sendable (R) -> Int)? = nil
+        sortedBy order: SortedIndex<R>? = nil, droppedAt: (@Sendable (R) -> Instant?)? = nil,
+        size: (@Sendable (R) -> Int)? = nil
     ) {
         self.name = name
         self.limit = limit
@@ -43,7 +44,7 @@ package struct Table<R: Row>: Sendable {
 }
 
 package class AnyIndex<R: Row>: @unchecked Sendable {
-    /// The name of the index: a word for the value by which rows are found. It isn't stored.
+    /// The name of the index: a word for the value by which rows are found. The name isn't stored.
     package let name: String
     let storedValues: StoredRowRules.Values
 
@@ -69,8 +70,7 @@ package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Send
 
 /// An index of rows sorted by a text. The rows can be read page by page, or searched by the beginning of the text.
 package final class SortedIndex<R: Row>: Sendable {
-    /// The name of the sorted index in messages, such as `email` for rows sorted by their e-mail addresses. It isn't
-    /// stored.
+    /// The name of the sorted index, such as `email`, which is used in messages. The name isn't stored.
     package let name: String
     package let texts: @Sendable (R) -> [String]
 

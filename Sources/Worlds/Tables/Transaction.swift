@@ -42,7 +42,7 @@ extension TableReading where Self: ~Copyable {
         tables.rows(index, value, limit: 1).first
     }
 
-    /// Returns the rows that have this value in the index, in the sequence in which they got the value.
+    /// Returns the rows that have this value in the index. The row that has had the value longest comes first.
     package func rows<R: Row, Value>(_ index: Index<R, Value>, _ value: Value, limit: Int = .max) -> [R] {
         tables.rows(index, value, limit: limit)
     }

@@ -88,8 +88,8 @@ struct SharedPreparation {
         }
     }
 
-    /// Begins this daemon's heartbeat while it runs the test world's start scenarios. The heartbeat goes on until
-    /// `stop` is called on the result.
+    /// Starts this daemon's heartbeat. It is needed while the daemon runs the test world's start scenarios, and goes on
+    /// until `stop` is called on the result.
     func begin() -> Pulse {
         let pulse = Pulse(world, replica)
         pulse.next()

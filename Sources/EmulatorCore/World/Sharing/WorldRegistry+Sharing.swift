@@ -7,7 +7,7 @@ import Worlds
 // came, because the daemon's copy is refreshed first. Worlds that a daemon removes from its memory stay in the archive.
 
 extension WorldRegistry {
-    /// The part of a registry's state that only test worlds shared with other daemons need.
+    /// The part of a registry's state that is needed only if several daemons share the test worlds.
     struct Sharing {
         /// The functions that check a seed (initial data) and make its endpoints, for test worlds that got a seed while
         /// a daemon was running.
@@ -200,8 +200,8 @@ extension WorldRegistry {
         world.streams.endAll()
     }
 
-    /// Returns all test worlds by name, with the seconds since each was last used. If several daemons share the worlds,
-    /// their recordings here may lack the latest requests to other daemons.
+    /// Returns all test worlds, sorted by name, with the seconds since each was last used. If several daemons share the
+    /// worlds, the returned recordings may lack the latest requests to other daemons.
     package func list() throws(StoreFailure) -> [ListedWorld] {
         let here = all
         guard let directory = archive?.directory else {
