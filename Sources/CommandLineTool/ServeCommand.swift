@@ -48,6 +48,9 @@ struct ServeCommand: ParsableCommand {
         for (world, address) in server.worldMailAddresses {
             output.write("understudy takes mail on smtp://\(address) for world \(world)")
         }
+        if let day = server.imitatedDay {
+            output.write("understudy imitates the providers \(day == "next" ? "with announced changes" : "as of \(day)")")
+        }
         output.flush()
         ResidentMemory.releaseCodeLater()
         FreedMemory.giveBackFromNowOn()

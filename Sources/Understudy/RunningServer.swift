@@ -109,6 +109,10 @@ public final class RunningServer: Sendable {
         dispatcher.endpoint(method, host, path)
     }
 
+    /// The date of the providers' behaviour that the default test world imitates, such as `2026-04-01`, or `next` for
+    /// all announced changes; `nil` if no date was chosen.
+    package var imitatedDay: String? { worlds.main.seed.asOf?.description }
+
     /// The account IDs of the users in the seed (the test data).
     package var accounts: [String] { worlds.main.seed.people.rows.map(\.id) }
 

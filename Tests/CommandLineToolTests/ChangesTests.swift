@@ -50,6 +50,7 @@ struct ChangesTests {
         ] {
             let daemon = try Daemon(["--port", "0", "--log-level", "error"] + arguments, environment: environment)
             #expect(try TestClient(port: daemon.port).get(path)["issuer"] == "https://account.apple.com")
+            #expect(daemon.nextLine() == "understudy imitates the providers as of 2025-06-12\n")
             #expect(daemon.stop().status == 0)
         }
         let result = try Tool.run("serve", "--port", "0", environment: ["UNDERSTUDY_AS_OF": "yesterday"])

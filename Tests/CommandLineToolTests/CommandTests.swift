@@ -22,24 +22,30 @@ final class Daemon {
     let process = Process()
     let firstLine: String
     let port: Int
-    private let errors = Pipe()
+    private let (output, errors) = (Pipe(), Pipe())
 
     init(_ arguments: [String], environment: [String: String] = [:]) throws {
-        let output = Pipe()
         process.executableURL = URL(filePath: Tool.path)
         process.arguments = ["serve"] + arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = output
         process.standardError = errors
         try process.run()
+        firstLine = Daemon.line(output)
+        port = Int(firstLine.trimmingCharacters(in: .newlines).split(separator: ":").last ?? "") ?? 0
+    }
+
+    /// The next line of the daemon's standard output.
+    func nextLine() -> String { Daemon.line(output) }
+
+    private static func line(_ output: Pipe) -> String {
         var line = ""
         while !line.hasSuffix("\n") {
             let data = output.fileHandleForReading.readData(ofLength: 1)
             if data.isEmpty { break }
             line += String(decoding: data, as: UTF8.self)
         }
-        firstLine = line
-        port = Int(line.trimmingCharacters(in: .newlines).split(separator: ":").last ?? "") ?? 0
+        return line
     }
 
     func stop(_ signal: Int32 = SIGTERM) -> (status: Int32, seconds: Double, errors: String) {
