@@ -34,7 +34,7 @@ enum RelayDecision: Sendable {
     }
 }
 
-/// What Apple's private email relay knows of a mail to a relay address.
+/// A mail to a relay address, as Apple's private email relay sees it.
 struct RelayedMail {
     /// The sender in the mail's envelope; empty for a bounce.
     let sender: String

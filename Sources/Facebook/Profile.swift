@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import OAuth
+import Text
 import Worlds
 
 // GET https://graph.facebook.com/me, /ID, /me/friends, /me/accounts and /me/picture
@@ -316,7 +317,8 @@ struct ProfileField: Sendable {
 
     /// Returns the fields that are requested within a field, as in `friends{id,name}`; `nil` if there are none.
     static func inner(_ field: ProfileField) -> [ProfileField]? {
-        guard let start = field.rest.firstIndex(of: "{"), let end = field.rest.lastIndex(of: "}"), start < end else {
+        guard let start = field.rest.firstIndex(of: "{"), let end = field.rest.lastIndex(ofASCII: "}"), start < end
+        else {
             return nil
         }
         return list(String(field.rest[field.rest.index(after: start)..<end]))

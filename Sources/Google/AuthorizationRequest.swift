@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import OAuth
+import Text
 
 /// A request to Google's authorization endpoint that has been read and checked.
 struct AuthorizationRequest: CheckedAuthorization {
@@ -331,7 +332,7 @@ extension WebAddress {
     /// reserved name (<https://www.iana.org/assignments/special-use-domain-names>), or a name without a dot.
     fileprivate var isNonPublic: Bool {
         guard !isIPAddress, !isLoopback else { return false }
-        guard let dot = host.lastIndex(of: ".") else { return true }
+        guard let dot = host.lastIndex(ofASCII: ".") else { return true }
         return ["local", "test", "localhost", "internal", "lan", "invalid", "example", "arpa"].contains(
             String(host[host.index(after: dot)...]))
     }

@@ -20,7 +20,7 @@ struct Target {
             host = String(authority[authority.index(after: authority.startIndex)..<end])
             let after = authority[authority.index(after: end)...]
             if !after.isEmpty { port = after.hasPrefix(":") ? String(after.dropFirst()) : "" }
-        } else if let colon = authority.lastIndex(of: ":") {
+        } else if let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":")) {
             host = String(authority[..<colon])
             port = String(authority[authority.index(after: colon)...])
         }

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Text
 import Time
 import Worlds
 
@@ -32,7 +33,7 @@ struct MicrosoftScopes: Sendable {
 
     /// Returns the URI of the API to which a scope belongs, and the scope's name without the URI.
     static func split(_ scope: String) -> (api: String, name: String) {
-        guard let slash = scope.lastIndex(of: "/") else { return (graph, scope) }
+        guard let slash = scope.lastIndex(ofASCII: "/") else { return (graph, scope) }
         let api = String(scope[..<slash])
         return ([graph, graphID, "\(graph)/"].contains(api) ? graph : api, String(scope[scope.index(after: slash)...]))
     }

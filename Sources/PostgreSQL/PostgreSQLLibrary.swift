@@ -53,7 +53,7 @@ package struct PostgreSQLAddress: Sendable {
     private static func hasBareCharacters(_ url: String) -> Bool {
         let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
         let beforeOptions = rest.prefix { $0 != "?" }
-        guard let end = beforeOptions.lastIndex(of: "@") else { return false }
+        guard let end = beforeOptions.utf8.lastIndex(of: UInt8(ascii: "@")) else { return false }
         let user = beforeOptions[..<end]
         return user.contains { "/@".contains($0) }
     }

@@ -222,7 +222,7 @@ struct ProxyRequest {
                 guard rest.hasPrefix(":"), let number = UInt16(rest.dropFirst()) else { return nil }
                 port = number
             }
-        } else if let colon = authority.lastIndex(of: ":") {
+        } else if let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":")) {
             guard let number = UInt16(authority[colon...].dropFirst()) else { return nil }
             host = authority[..<colon]
             port = number

@@ -58,7 +58,7 @@ package struct MailPath: Sendable, Equatable {
         guard !path.isEmpty else { return }
         guard path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .notAPath }
         // Section 4.5.1: postmaster needs no domain.
-        guard let at = path.lastIndex(of: "@") else {
+        guard let at = path.utf8.lastIndex(of: UInt8(ascii: "@")) else {
             guard path.lowercased() == "postmaster" else { throw .notAPath }
             return
         }

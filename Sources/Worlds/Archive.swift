@@ -233,7 +233,7 @@ package struct StoreFailure: Error, Equatable {
         case newer
         /// The content of the store can't be read: it isn't a store of test worlds, or it is damaged.
         case unreadable
-        /// A row or value that should be stored isn't declared by any part of this program, or can't be encoded.
+        /// A row or value to be stored is of a type that no part of this program registers, or can't be encoded.
         case undeclared
         /// The connection to the database was lost while writing, so it isn't known whether the change was committed.
         case unknown

@@ -8,6 +8,7 @@ import Mail
 import Recordings
 import SMTPServer
 import Testing
+import Text
 import Time
 import Understudy
 import WebAuthn
@@ -111,7 +112,8 @@ extension ParserGrowthTests {
             ("escaped marks in a parameter", "Content-Disposition: attachment; filename=\"", "\\\u{301}\\\u{323}"),
             ("carriage returns", "\r\n", "\r"), ("links", "\r\n", "x://:(("), ("one link", "\r\nhttps://", "((]"),
             ("colons", "\r\n", ":"), ("colons and slashes", "\r\n", "a://"), ("codes", "\r\n", "code 1-2-3 "),
-            ("lines that may hold codes", "\r\n", "1234x\n"), ("hyphens", "\r\n", "-\n"),
+            ("lines that may hold codes", "\r\n", "1234x\n"), ("a code and flags", "\r\nyour code: 1234 x", flag),
+            ("hyphens", "\r\n", "-\n"),
             ("marks", "\r\n", marks), ("flags", "\r\n", flag), ("marks in a subject", "Subject: a", marks),
             ("marks in a content ID", "Content-Type: image/png\r\nContent-ID: <a", marks),
             ("comments", "Content-Type: text/html\r\n\r\n", "<!-- <a href="),
@@ -168,10 +170,14 @@ extension ParserGrowthTests {
             }
         }
         + [
+            Parser("the end of flags", "a.", flag) { bytes in
+                let text = String(decoding: bytes, as: UTF8.self)
+                #expect(text.lastIndex(ofASCII: ".") != nil && text.trimmed.utf8.count == bytes.count)
+            },
             Parser("stars in a pattern") { size in
                 let (pattern, text) = (String(repeating: "*a", count: size / 2), String(repeating: "a", count: size))
                 return { _ = Glob(pattern + "b").matches(text) }
-            }
+            },
         ]
 }
 

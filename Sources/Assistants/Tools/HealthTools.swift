@@ -1,5 +1,6 @@
 import JSON
 import ModelContextProtocol
+import Text
 import Understudy
 
 extension DaemonTools {
@@ -53,7 +54,7 @@ extension DaemonTools {
     /// Returns the host of a daemon's address, without its port.
     private static func host(of url: String) -> String {
         let authority = url.split(separator: "/").dropFirst().first ?? ""
-        guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else { return String(authority) }
+        guard let colon = authority.lastIndex(ofASCII: ":"), !authority.hasSuffix("]") else { return String(authority) }
         return String(authority[..<colon])
     }
 

@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import Recordings
+import Text
 
 /// The explanation of a value that somebody has pasted, such as a token, a code or a callback's URL.
 package struct PastedValue: Sendable {
@@ -138,13 +139,5 @@ extension ValueReader {
         return PastedValue(
             isHash ? "A SHA-256, as of a nonce" : "Perhaps a raw nonce: the text has no other known form",
             advice + [ExplainedPart("In the recording", Array(found.suffix(10)))])
-    }
-}
-
-extension String {
-    var trimmed: String {
-        let rest = drop { $0.isWhitespace }
-        guard let last = rest.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-        return String(rest[...last])
     }
 }

@@ -104,7 +104,7 @@ struct FlowDocument {
         .required("durationMilliseconds", .number(0...1e15), "The response time."),
         .required("from", .string, "The sender: \"app\", \"browser\", \"backend\", \"scenario\", or a provider."),
         .required("to", .string, "The receiver: a provider, \"backend\" or \"understudy\"."),
-        .required("does", .string, "The purpose of the request: \"redeem code\"."),
+        .required("does", .string, "The purpose of the request, such as \"redeem code\"."),
         .required("method", .string, "The method."), .optional("host", .string, "The provider's host."),
         .required("path", .string, "The path of the URL."), .required("status", .integer(0...999), "The status."),
         .required("answer", .string, "The response in short: \"302 code\", \"400 invalid_grant\"."),

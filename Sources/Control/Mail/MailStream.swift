@@ -18,7 +18,7 @@ extension ControlAPI {
 /// fast as the client reads, so that nothing is stored for a slow client. It runs on the inbox's dispatch queue.
 private final class MailReader: Sendable {
     private struct State {
-        /// The number in the inbox of the last message that this reader examined; `nil` before it has begun.
+        /// The inbox number of the latest message that this reader examined; `nil` before it has begun.
         var seen: Int?
         var deletions = 0
         /// The event stream's share of the limit on open streams, released when the client disconnects.

@@ -12,7 +12,7 @@ package struct Step: Sendable {
         /// The step at which a client pushes its authorization request:
         /// <https://datatracker.ietf.org/doc/html/rfc9126>.
         case pushedRequest
-        /// The step at which a call of the control API delivers the result that an SDK on a device would deliver.
+        /// The step of a sign-in in which a call of the control API delivers the result that an SDK on a device would deliver.
         case native
         /// The step at which a code is exchanged for tokens.
         case redemption

@@ -82,7 +82,10 @@ enum MailCodes {
         private static func trimmed(_ word: Substring) -> String {
             let isInside: (Character) -> Bool = { $0.isLetter || $0.isNumber || "+#$€£©@/\\_=%".contains($0) }
             let head = word.drop { !isInside($0) }
-            return String(head.reversed().drop { !isInside($0) }.reversed())
+            // Not from the end: Swift reads a run of flags backwards in quadratic time.
+            var end = head.startIndex
+            for place in head.indices where isInside(head[place]) { end = head.index(after: place) }
+            return String(head[..<end])
         }
 
         func codes(announced: () -> Bool) -> [String] {

@@ -2,6 +2,7 @@ import JOSE
 import JSON
 import Platform
 import Synchronization
+import Text
 
 extension Seed {
     /// Reads, validates and merges seed files, in their order. Throws all mistakes in all files at once.
@@ -141,7 +142,7 @@ package struct SeedSource: Sendable {
             do { text = try File.text(at: path) } catch {
                 throw Issues(file: path, "the file can't be read: \(error.reason)")
             }
-            let directory = path.contains("/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
+            let directory = path.contains("/") ? String(path[..<(path.lastIndex(ofASCII: "/") ?? path.startIndex)]) : "."
             sources.append(SeedSource(name: path, text: text, directory: directory))
         }
         return sources

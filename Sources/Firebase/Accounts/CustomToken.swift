@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Text
 import Time
 
 // The method accounts:signInWithCustomToken (verifyCustomToken):
@@ -67,7 +68,7 @@ extension FirebaseProvider {
         guard issued <= call.exchange.world.now + FirebaseCall.leeway else { throw invalid("iat is in the future") }
         guard expires - issued <= .hours(1) else { throw invalid("exp is more than an hour after iat") }
         let domain = ".iam.gserviceaccount.com"
-        guard issuer.hasSuffix(domain), let mark = issuer.lastIndex(of: "@") else { return }
+        guard issuer.hasSuffix(domain), let mark = issuer.lastIndex(ofASCII: "@") else { return }
         let project = issuer[mark...].dropFirst().dropLast(domain.count)
         guard project == call.project.id else {
             throw FirebaseError(

@@ -1,6 +1,7 @@
 import JOSE
 import JSON
 import EmulatorCore
+import Text
 
 // The official emulator's "fake" ID tokens are claims as JSON, or an unsigned JWT. They are accepted if the project has
 // acceptFakeCredentials, so that a test suite written for that emulator can move over unchanged.
@@ -68,7 +69,7 @@ extension FirebaseProvider {
 }
 
 private func withoutSignature(_ token: String) -> String {
-    token.lastIndex(of: ".").map { String(token[...$0]) } ?? token
+    token.lastIndex(ofASCII: ".").map { String(token[...$0]) } ?? token
 }
 
 extension FederatedIdentity {

@@ -118,7 +118,7 @@ struct Placeholders: Sendable {
                 continue
             }
             // A user without a name gets "Hello," from "Hello %DISPLAY_NAME%,".
-            if value.isEmpty, output.last == " " { output.removeLast() }
+            if value.isEmpty, output.utf8.last == UInt8(ascii: " ") { output.removeLast() }
             output += write(value)
             rest = rest[name.endIndex...].dropFirst()
         }
@@ -233,7 +233,7 @@ enum PlainText {
     }
 
     private static func endLine(_ output: inout String) {
-        if output.last == " " { output.removeLast() }
+        if output.utf8.last == UInt8(ascii: " ") { output.removeLast() }
         guard !output.isEmpty, !output.hasSuffix("\n\n") else { return }
         output.append("\n")
     }

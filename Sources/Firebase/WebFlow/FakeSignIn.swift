@@ -3,6 +3,7 @@ import HTTPServer
 import JOSE
 import JSON
 import OAuth
+import Text
 
 // The handler's page in a project that takes fake credentials, for a provider that the project hasn't configured: as in
 // the Emulator Suite, people are chosen on a page of the handler itself, and no provider is asked.
@@ -233,7 +234,7 @@ private struct FakePerson {
     init(_ form: Form, rawId: String) {
         self.rawId = rawId
         func text(_ name: String) -> String {
-            String((form[name] ?? "").drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+            (form[name] ?? "").trimmed
         }
         (email, displayName, screenName, photoURL) = (
             text("email"), text("displayName"), text("screenName"), text("photoUrl")

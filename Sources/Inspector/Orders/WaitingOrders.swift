@@ -5,8 +5,8 @@ import JSON
 // The page `/_understudy/orders`: outcomes and faults that are waiting.
 
 extension Inspector {
-    /// The inspector's pages on which a user requests sign-in results, faults and tokens: `/_understudy/orders` and
-    /// below.
+    /// The inspector's pages on which a user presets the results of future sign-ins, injects faults and makes tokens:
+    /// `/_understudy/orders` and below.
     var orderEndpoints: [Endpoint] {
         [
             page("GET", "orders") { try waitingOrders($0) },

@@ -2,6 +2,7 @@ import Control
 import EmulatorCore
 import HTTPServer
 import JOSE
+import Text
 
 // The page GET /_understudy/try: begins a sign-in with a client of the seed that returns to /_understudy/callback.
 // Query: at is the title of the provider or issuer, client the client's ID.
@@ -21,7 +22,7 @@ struct TrialState {
 
     /// Parses a `state` of the inspector's own trial sign-ins; `nil` for a `state` that an app has made.
     init?(_ text: String) {
-        guard text.hasPrefix(TrialState.mark), let end = text.lastIndex(of: "~") else { return nil }
+        guard text.hasPrefix(TrialState.mark), let end = text.lastIndex(ofASCII: "~") else { return nil }
         let name = text[..<end].dropFirst(TrialState.mark.count)
         guard WorldName.isValid(String(name)) else { return nil }
         self.init(text, String(name))

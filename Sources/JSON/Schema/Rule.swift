@@ -11,7 +11,7 @@ package protocol Rule<Value>: Sendable {
     func read(_ json: JSONValue) -> Value?
 }
 
-/// A rule whose values can also be written as JSON, so that a member with this rule can have a default.
+/// A rule whose values can also be written as JSON. The default of a member with such a rule is shown in the JSON Schema.
 package protocol WritableRule<Value>: Rule {
     func json(_ value: Value) -> JSONValue
 }

@@ -1,6 +1,7 @@
 import EmulatorCore
 import Recordings
 import SMTPServer
+import Text
 import Time
 
 /// The conversation with an SMTP client. It finds the test world for whose inbox a mail is meant, applies the faults
@@ -106,7 +107,7 @@ final class RecordedConversation: MailConversation {
     }
 
     static func domain(of address: String) -> String? {
-        address.lastIndex(of: "@").map { address[$0...].dropFirst().lowercased() }
+        address.lastIndex(ofASCII: "@").map { address[$0...].dropFirst().lowercased() }
     }
 
     func note(_ line: ConversationLine) {

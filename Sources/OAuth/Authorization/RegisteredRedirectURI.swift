@@ -7,7 +7,7 @@ import Platform
 package struct RegisteredRedirectURI: Sendable {
     /// The way in which the `redirect_uri` of a request is compared with a registered redirect URI.
     package enum Comparison: String, CaseIterable, Sendable {
-        /// Both redirect URIs must be equal, except for a port registered as `*`:
+        /// The `redirect_uri` of the request must equal the registered one, except for a port registered as `*`:
         /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.1.3>.
         case exact
         /// The `redirect_uri` of the request must begin with the registered one.

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JOSE
 import JSON
+import Text
 import Worlds
 
 /// The account chooser on a sign-in page. It lists twenty people at a time, with a search if there are more. It
@@ -123,7 +124,7 @@ package struct NewPerson: Sendable {
     /// address as verified is ticked.
     package init(_ form: Form?) {
         func text(_ name: String) -> String {
-            String((form?[name] ?? "").drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+            (form?[name] ?? "").trimmed
         }
         (given, family, email) = (text("given"), text("family"), text("email"))
         isVerified = form?["email"] == nil || form?["verified"] != nil
