@@ -27,7 +27,7 @@ struct AppleGrant: OAuthGrant {
         $0.sharesEmail ? nil : AppleIdentifiers.relayAddress(account: $0.account, team: $0.team)
     }
 
-    static func size(of details: CodeDetails) -> Int { details.nonce?.utf8.count ?? 0 }
+    static func size(ofCode details: CodeDetails) -> Int { details.nonce?.utf8.count ?? 0 }
 
     let account: String
     let team: String

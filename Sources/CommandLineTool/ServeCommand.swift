@@ -49,7 +49,8 @@ struct ServeCommand: ParsableCommand {
             output.write("understudy takes mail on smtp://\(address) for world \(world)")
         }
         if let day = server.imitatedDay {
-            output.write("understudy imitates the providers \(day == "next" ? "with announced changes" : "as of \(day)")")
+            let words = day == "next" ? "with announced changes" : "as of \(day)"
+            output.write("understudy imitates the providers \(words)")
         }
         output.flush()
         ResidentMemory.releaseCodeLater()

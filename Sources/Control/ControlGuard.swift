@@ -85,17 +85,5 @@ extension ControlAPI {
             && request.header("Sec-Fetch-Dest")?.lowercased() == "document"
     }
 
-    private func isOwn(_ host: String) -> Bool {
-        host == "localhost" || host.hasSuffix(".localhost") || hosts.contains(host) || ControlAPI.isIPAddress(host)
-    }
-
-    /// Whether `host` is an IP address: four groups of digits, or hexadecimal digits with colons. No DNS name looks
-    /// like either.
-    private static func isIPAddress(_ host: String) -> Bool {
-        let isV4 =
-            host.split(separator: ".", omittingEmptySubsequences: false).count == 4
-            && host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
-        let isV6 = host.contains(":") && host.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." || $0 == "%" }
-        return isV4 || isV6
-    }
+    private func isOwn(_ host: String) -> Bool { hosts.contains(host) || Address.isLocalName(host) }
 }

@@ -28,11 +28,11 @@ struct FacebookGrant: GrantToClient {
 
     static let tables = GrantTables<FacebookGrant>("facebook", rememberingTokens: .days(30))
 
-    static func size(of details: CodeDetails) -> Int {
+    static func size(ofCode details: CodeDetails) -> Int {
         (details.nonce?.utf8.count ?? 0) + (details.authNonce?.utf8.count ?? 0)
     }
 
-    static func size(of details: TokenDetails) -> Int { details.authNonce?.utf8.count ?? 0 }
+    static func size(ofToken details: TokenDetails) -> Int { details.authNonce?.utf8.count ?? 0 }
 
     let account: String
     let app: String

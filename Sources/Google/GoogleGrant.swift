@@ -42,9 +42,9 @@ struct GoogleGrant: GrantToClient {
     /// The greatest number of scopes in a person's grant. If there are more, only those of the latest consent are kept.
     static let scopeLimit = 500
 
-    static func size(of details: CodeDetails) -> Int { size(of: details.token) }
+    static func size(ofCode details: CodeDetails) -> Int { size(ofToken: details.token) }
 
-    static func size(of details: TokenDetails) -> Int {
+    static func size(ofToken details: TokenDetails) -> Int {
         details.scopes.names.reduce(details.nonce?.utf8.count ?? 0) { $0 + $1.utf8.count }
     }
 

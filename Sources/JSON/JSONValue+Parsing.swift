@@ -54,7 +54,7 @@ extension JSONValue {
             return .failure(JSONSyntaxError(excess.reason, at: excess.offset + 1, in: text))
         }
         var error = json_error_t()
-        if let value = load(text, limits, &error) { return checked(value, text) }
+        if let result = load(text, limits, &error) { return result }
         guard understudy_json_is_overflow(&error) != 0 else { return .failure(syntaxError(error, in: text)) }
         // With an exponent, jansson reads a long integer as a floating-point number.
         let ends = JSONOutline.wideIntegers(in: text)
@@ -68,7 +68,7 @@ extension JSONValue {
         }
         wide += text[start...]
         return wide.withUnsafeBufferPointer { wide in
-            if let value = load(wide, limits, &error) { return checked(value, text) }
+            if let result = load(wide, limits, &error) { return result }
             return .failure(syntaxError(error, in: text, exponentsAfter: ends))
         }
     }
@@ -77,18 +77,14 @@ extension JSONValue {
     /// `error`.
     private static func load(
         _ text: UnsafeBufferPointer<UInt8>, _ limits: JSONLimits, _ error: inout json_error_t
-    ) -> JSONValue? {
+    ) -> Result<JSONValue, JSONSyntaxError>? {
         let flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | (limits.allowsDuplicates ? 0 : JSON_REJECT_DUPLICATES)
         let root = text.withMemoryRebound(to: CChar.self) { json_loadb($0.baseAddress, $0.count, Int(flags), &error) }
         guard let root else { return nil }
         defer { json_decref(root) }
-        return JSONValue(root)
-    }
-
-    private static func checked(
-        _ value: JSONValue, _ text: UnsafeBufferPointer<UInt8>
-    ) -> Result<JSONValue, JSONSyntaxError> {
-        guard value.hasEndlessMarks else { return .success(value) }
+        var hasEndlessMarks = false
+        let value = JSONValue(root, &hasEndlessMarks)
+        guard hasEndlessMarks else { return .success(value) }
         return .failure(JSONSyntaxError("more than 30 combining marks in a row", at: text.count, in: text))
     }
 
@@ -103,8 +99,16 @@ extension JSONValue {
         return JSONSyntaxError(reason, at: min(max(0, offset), text.count), in: text)
     }
 
-    /// Converts a value of the JSON library jansson. The caller has checked that `json` isn't nested too deeply.
-    private init(_ json: UnsafeMutablePointer<json_t>) {
+    /// Converts a value of the JSON library jansson. The caller has checked that `json` isn't nested too deeply. Sets
+    /// `hasEndlessMarks` if a text, which becomes empty, has more combining marks in a row than people write: to hash
+    /// or compare it would take quadratic time.
+    private init(_ json: UnsafeMutablePointer<json_t>, _ hasEndlessMarks: inout Bool) {
+        func text(_ bytes: UnsafePointer<CChar>?, _ count: Int) -> String {
+            let text = String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+            guard text.hasEndlessMarks else { return text }
+            hasEndlessMarks = true
+            return ""
+        }
         switch json.pointee.type {
         case JSON_OBJECT:
             var members: [(String, JSONValue)] = []
@@ -112,39 +116,23 @@ extension JSONValue {
             var place = json_object_iter(json)
             while let current = place {
                 if let value = json_object_iter_value(current) {
-                    let key = String(bytes: json_object_iter_key(current), count: json_object_iter_key_len(current))
-                    members.append((key, JSONValue(value)))
+                    let key = text(json_object_iter_key(current), json_object_iter_key_len(current))
+                    members.append((key, JSONValue(value, &hasEndlessMarks)))
                 }
                 place = json_object_iter_next(json, current)
             }
             self = .object(JSONObject(members))
         case JSON_ARRAY:
-            self = .array((0..<json_array_size(json)).map { json_array_get(json, $0).map { JSONValue($0) } ?? .null })
-        case JSON_STRING:
-            self = .string(String(bytes: json_string_value(json), count: json_string_length(json)))
+            self = .array(
+                (0..<json_array_size(json)).map { number in
+                    json_array_get(json, number).map { JSONValue($0, &hasEndlessMarks) } ?? .null
+                })
+        case JSON_STRING: self = .string(text(json_string_value(json), json_string_length(json)))
         case JSON_INTEGER: self = .integer(Int64(json_integer_value(json)))
         case JSON_REAL: self = .number(json_real_value(json))
         case JSON_TRUE: self = .bool(true)
         case JSON_FALSE: self = .bool(false)
         default: self = .null
         }
-    }
-}
-
-extension JSONValue {
-    /// Whether the value contains a text with more combining marks in a row than people write.
-    fileprivate var hasEndlessMarks: Bool {
-        switch self {
-        case .string(let text): text.hasEndlessMarks
-        case .array(let items): items.contains { $0.hasEndlessMarks }
-        case .object(let object): object.members.contains { $0.value.hasEndlessMarks }
-        default: false
-        }
-    }
-}
-
-extension String {
-    fileprivate init(bytes: UnsafePointer<CChar>?, count: Int) {
-        self = String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 }

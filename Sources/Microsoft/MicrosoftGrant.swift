@@ -90,9 +90,9 @@ struct MicrosoftGrant: GrantToClient {
     /// The greatest number of scopes in a grant. If there would be more, only those of the latest request are kept.
     private static let scopeLimit = 500
 
-    static func size(of details: CodeDetails) -> Int { details.realm.utf8.count + size(of: details.token) }
+    static func size(ofCode details: CodeDetails) -> Int { details.realm.utf8.count + size(ofToken: details.token) }
 
-    static func size(of details: TokenDetails) -> Int {
+    static func size(ofToken details: TokenDetails) -> Int {
         details.scopes.reduce(details.nonce?.utf8.count ?? 0) { $0 + $1.utf8.count }
     }
 

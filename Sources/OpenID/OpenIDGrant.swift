@@ -47,7 +47,7 @@ struct OpenIDGrant: OAuthGrant {
             + (scopes + audience).reduce(0) { $0 + $1.utf8.count }
     }
 
-    static func size(of details: TokenDetails) -> Int {
+    static func size(ofToken details: TokenDetails) -> Int {
         (details.scopes + details.audience).reduce(0) { $0 + $1.utf8.count }
     }
 }

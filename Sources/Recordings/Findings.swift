@@ -15,6 +15,12 @@ extension RecordedExchange {
     /// The named values of a recorded request: fields of the query, the form or the JSON body, and bearer tokens.
     package var requestFindings: [Finding] { requestFindings(Finder(), request.jsonBody) }
 
+    /// The named values of a recorded request and of its response, at most 1,000 of each, with an empty `place`, for
+    /// searches of many requests.
+    package var unplacedFindings: (request: [Finding], response: [Finding]) {
+        (requestFindings(Finder(limit: 1_000), request.jsonBody), responseFindings(Finder(limit: 1_000)))
+    }
+
     /// Returns the values of the fields of a recorded request that have one of these names. The `place` of the results
     /// isn't exact. `json` is the request's body, parsed.
     func requestFindings(named names: Set<String>, _ json: JSONValue?) -> [Finding] {
@@ -80,14 +86,24 @@ private struct Finder {
 
     private(set) var findings: [Finding] = []
     private var depth = 0
-    /// The names of the fields to find, in lower case without `_` and `-`; `nil` for all fields. If names are given,
-    /// the places of the findings aren't exact, because computing exact places takes much time.
+    /// The names of the fields to find, in lower case without `_` and `-`; `nil` for all fields.
     private let names: Set<String>?
+    /// Whether findings have the exact places. Computing places takes much time, and keeping them much memory.
+    private let isPlacing: Bool
+    /// The greatest number of values that are collected. A recorded body may have 100,000.
+    private let limit: Int
 
-    init(only names: Set<String>? = nil) { self.names = names }
+    init(only names: Set<String>) { (self.names, isPlacing, limit) = (names, false, .max) }
+    init() { (names, isPlacing, limit) = (nil, true, .max) }
+    init(limit: Int) { (names, isPlacing, self.limit) = (nil, false, limit) }
 
     private func step(_ place: String, _ next: @autoclosure () -> String) -> String {
-        names == nil ? Place.step(place, next()) : ""
+        isPlacing ? Place.step(place, next()) : ""
+    }
+
+    private mutating func append(_ name: String, _ value: String, _ place: String) {
+        guard findings.count < limit else { return }
+        findings.append(Finding(place: isPlacing ? place : "", name: name, value: value))
     }
 
     mutating func add(_ name: String, _ value: String, _ place: String) {
@@ -95,7 +111,7 @@ private struct Finder {
         if let names {
             guard let canonical, names.contains(canonical) || Finder.carriers.contains(canonical) else { return }
         }
-        findings.append(Finding(place: place, name: name, value: value))
+        append(name, value, place)
         guard let canonical, Finder.carriers.contains(canonical), depth < Finder.depthLimit else { return }
         depth += 1
         defer { depth -= 1 }
@@ -141,7 +157,7 @@ private struct Finder {
     /// collected.
     private mutating func add(error: JSONValue, _ place: String) {
         let name = error.string ?? ["name", "code", "message"].lazy.compactMap { error[$0]?.string }.first
-        if let name { findings.append(Finding(place: place, name: "error", value: name)) }
+        if let name { append("error", name, place) }
     }
 
     /// Collects the values of XML elements that contain only text: `<name>…</name>`.

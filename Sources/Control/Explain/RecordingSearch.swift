@@ -13,7 +13,10 @@ package struct RecordingSearch: Sendable {
     /// Prepares a search of recorded requests with their responses. They must be in the order in which they were
     /// answered.
     package init(_ exchanges: [KnownExchange]) {
-        entries = exchanges.map { ($0, $0.exchange.requestFindings, $0.exchange.responseFindings) }
+        entries = exchanges.map { known in
+            let found = known.exchange.unplacedFindings
+            return (known, found.request, found.response)
+        }
     }
 
     /// Returns the oldest recorded request whose response contains `value`. This response has issued the value.

@@ -259,3 +259,28 @@ struct HostAliases {
         return found
     }
 }
+
+extension Address {
+    /// Returns whether no other site can let `host` point to this machine: whether it is `localhost`, a name below it,
+    /// or an IP address.
+    package static func isLocalName(_ host: String) -> Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || isIPAddress(host)
+    }
+
+    /// Returns whether `origin`, such as `http://localhost:3000`, or a URL of that origin, is on this machine.
+    static func isOnThisMachine(_ origin: String) -> Bool {
+        guard let mark = origin.firstRange(of: "://") else { return false }
+        let host = hostName(of: String(origin[mark.upperBound...].prefix { $0 != "/" }))
+        return host == "::1" || host.hasPrefix("127.") && isIPAddress(host) || isLocalName(host) && !isIPAddress(host)
+    }
+
+    /// Whether `host` is an IP address: four groups of digits, or hexadecimal digits with colons. No DNS name looks
+    /// like either.
+    private static func isIPAddress(_ host: String) -> Bool {
+        let isV4 =
+            host.split(separator: ".", omittingEmptySubsequences: false).count == 4
+            && host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
+        let isV6 = host.contains(":") && host.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." || $0 == "%" }
+        return isV4 || isV6
+    }
+}

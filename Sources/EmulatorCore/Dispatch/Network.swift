@@ -27,9 +27,21 @@ extension Exchange {
     package var showsControlToken: Bool { network.controlToken?.isShown(by: request) ?? false }
 
     /// Whether the client may choose an address to which the daemon sends requests. If the daemon has a control token,
-    /// the client must have sent it; otherwise, the client must run on the daemon's machine.
+    /// the client must have sent it; otherwise, the client must run on the daemon's machine, and must not be a page of
+    /// another one in a browser.
     package var mayChooseAddresses: Bool {
-        isInternal || (network.controlToken == nil ? request.isFromLoopback : showsControlToken)
+        isInternal
+            || (network.controlToken == nil ? request.isFromLoopback && !isFromForeignPage : showsControlToken)
+    }
+
+    /// Whether a page of another machine sent the request from a browser here. Browsers tell the page in `Origin` or
+    /// `Referer`, and in `Sec-Fetch-Site` that there is one. A page whose own host name points to this daemon (DNS
+    /// rebinding) is known by `Host`.
+    package var isFromForeignPage: Bool {
+        if address.form != .real, !Address.isLocalName(Address.hostName(of: address.authority)) { return true }
+        if let origin = request.header("Origin") { return !Address.isOnThisMachine(origin) }
+        guard request.header("Sec-Fetch-Site")?.lowercased() == "cross-site" else { return false }
+        return !(request.header("Referer").map(Address.isOnThisMachine) ?? false)
     }
 
     /// Sends a request to a provider's `host`, in the same test world as this request. `target` is the path with its

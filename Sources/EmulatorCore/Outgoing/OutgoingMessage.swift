@@ -106,17 +106,14 @@ extension OutgoingMessage.Reply {
 }
 
 extension Exchange {
-    private static let outgoing = DispatchQueue(label: "understudy.outgoing", attributes: .concurrent)
-    private static let questions = DispatchQueue(label: "understudy.questions", attributes: .concurrent)
-    /// The longest time in seconds that one attempt to notify a client's server may take.
-    private static let patience = 5
-
     /// Posts a notification to a client's server, and returns the result. If the server doesn't accept the
     /// notification, posts it again after each of `pauses`. Each attempt is added to the recording of requests.
     package func post(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) async -> OutgoingMessage.Delivery
     {
         await withCheckedContinuation { continuation in
-            attempt(message, number: 1, pauses) { continuation.resume(returning: $0) }
+            OutgoingThreads.run { [sender] in
+                sender.attempt(message, number: 1, pauses) { continuation.resume(returning: $0) }
+            }
         }
     }
 
@@ -125,40 +122,12 @@ extension Exchange {
     package func ask(_ message: OutgoingMessage, seconds: Int) async -> OutgoingMessage.Reply {
         await withCheckedContinuation { continuation in
             let began = MachineClock.microseconds
-            Exchange.onOwnThread { [self] in
-                // Other questions may have delayed this one.
+            OutgoingThreads.run { [sender] in
+                // Other requests may have delayed this one.
                 let left = Int64(seconds) - (MachineClock.microseconds - began) / 1_000_000
-                let reply: OutgoingMessage.Reply
-                var response = Response(status: 0)
-                do throws(OutgoingRequest.Failure) {
-                    let answer = try OutgoingRequest.send(
-                        message.method, to: message.url,
-                        contentType: message.contentType.isEmpty ? nil : message.contentType, body: message.body,
-                        seconds: Int(max(0, left)), limit: message.limit, isVerified: message.isVerified)
-                    response = Response(status: answer.status, body: answer.body)
-                    reply = .answered(
-                        OutgoingMessage.Answer(status: answer.status, headers: answer.headers, body: answer.body))
-                } catch {
-                    reply = error.isLate ? .late : .failed(error.description)
-                }
-                record(message, response, failure: reply.failure, began)
-                continuation.resume(returning: reply)
+                continuation.resume(returning: sender.send(message, seconds: Int(max(0, left)), began))
             }
         }
-    }
-
-    private static let threads = Atomic<Int>(0)
-    private static let threadLimit = 256
-
-    /// Runs `work`, a request to a client's server, on a new thread, so that a slow server delays no other request.
-    /// When there are too many such threads, `work` waits for one to end.
-    private static func onOwnThread(_ work: @escaping @Sendable () -> Void) {
-        let isWithinLimit = threads.add(1, ordering: .relaxed).newValue <= threadLimit
-        let counted: @Sendable () -> Void = {
-            work()
-            threads.subtract(1, ordering: .relaxed)
-        }
-        if !isWithinLimit || !WorkThread.start(counted) { questions.async(execute: counted) }
     }
 
     /// Posts a notification to a client's server without waiting for the result. The notification is dropped if too
@@ -170,32 +139,58 @@ extension Exchange {
                 "\(world.budget.messages.limit) notifications already wait for clients' servers: further notifications are dropped"
             )
         }
-        attempt(message, number: 1, pauses) { _ in _ = lease }
+        world.caches[OutgoingQueue.self].run { [sender] in
+            sender.attempt(message, number: 1, pauses) { _ in _ = lease }
+        }
     }
 
-    private func attempt(
+    private var sender: OutgoingSender { OutgoingSender(world: world, parent: id, network: network) }
+}
+
+/// The part of a request that the daemon's own requests to clients' servers need. The request itself, with its body,
+/// isn't kept while they wait.
+private struct OutgoingSender: Sendable {
+    /// The longest time in seconds that one attempt to notify a client's server may take.
+    private static let patience = 5
+
+    let world: World
+    /// The ID of the request that causes the daemon's requests.
+    let parent: String
+    let network: any Network
+
+    /// Sends a request, and records it with the response. Blocks the thread. `began` is the time at which the request
+    /// began to wait, by the machine's clock.
+    func send(_ message: OutgoingMessage, seconds: Int, _ began: Int64) -> OutgoingMessage.Reply {
+        let reply: OutgoingMessage.Reply
+        var response = Response(status: 0)
+        do throws(OutgoingRequest.Failure) {
+            let answer = try OutgoingRequest.send(
+                message.method, to: message.url, contentType: message.contentType.isEmpty ? nil : message.contentType,
+                body: message.body, seconds: seconds, limit: message.limit, isVerified: message.isVerified)
+            response = Response(status: answer.status, body: answer.body)
+            reply = .answered(
+                OutgoingMessage.Answer(status: answer.status, headers: answer.headers, body: answer.body))
+        } catch {
+            reply = error.isLate ? .late : .failed(error.description)
+        }
+        record(message, response, failure: reply.failure, began)
+        return reply
+    }
+
+    /// Posts a notification, and again after each of `pauses` until the client's server accepts it. Blocks the thread
+    /// during the first attempt.
+    func attempt(
         _ message: OutgoingMessage, number: Int, _ pauses: [DispatchTimeInterval],
         done: @escaping @Sendable (OutgoingMessage.Delivery) -> Void
     ) {
-        Exchange.outgoing.async { [self] in
-            let began = MachineClock.microseconds
-            var response = Response(status: 0)
-            var failure: String?
-            do throws(OutgoingRequest.Failure) {
-                let answer = try OutgoingRequest.send(
-                    "POST", to: message.url, contentType: message.contentType, body: message.body,
-                    seconds: Exchange.patience)
-                response = Response(status: answer.status, body: answer.body)
-            } catch {
-                failure = error.description
-            }
-            let status = failure == nil ? response.status : nil
-            let delivery = OutgoingMessage.Delivery(attempts: number, status: status, failure: failure)
-            record(message, response, failure: failure, began)
-            guard !delivery.isDelivered, number <= pauses.count else { return done(delivery) }
-            Exchange.outgoing.asyncAfter(deadline: .now() + pauses[number - 1]) { [self] in
-                attempt(message, number: number + 1, pauses, done: done)
-            }
+        let reply = send(message, seconds: OutgoingSender.patience, MachineClock.microseconds)
+        var delivery = OutgoingMessage.Delivery(attempts: number, status: nil, failure: reply.failure)
+        if case .answered(let answer) = reply {
+            delivery = OutgoingMessage.Delivery(attempts: number, status: answer.status, failure: nil)
+        }
+        guard !delivery.isDelivered, number <= pauses.count else { return done(delivery) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + pauses[number - 1]) { [self] in
+            world.caches[OutgoingQueue.self].run { [self] in attempt(message, number: number + 1, pauses, done: done) }
         }
     }
 
@@ -217,9 +212,67 @@ extension Exchange {
         }
         world.recording.add(
             RecordedExchange(
-                id: network.makeID(), parent: id, world: world.name, host: Address.hostName(of: String(authority)),
+                id: network.makeID(), parent: parent, world: world.name, host: Address.hostName(of: String(authority)),
                 path: request.path,
                 client: nil, request: request, response: response, time: world.now, began: began,
                 duration: MachineClock.microseconds - began, fault: nil))
+    }
+}
+
+/// The notifications of a test world that wait for clients' servers in the background. Sixteen are sent at a time, so
+/// that slow servers of one world don't delay the notifications of others.
+final class OutgoingQueue: WorldCache {
+    private static let width = 16
+
+    private struct State {
+        var running = 0
+        var waiting: ArraySlice<@Sendable () -> Void> = []
+    }
+
+    private let state = Mutex(State())
+    let followsSeed = false
+
+    func run(_ work: @escaping @Sendable () -> Void) {
+        let starts = state.withLock { state in
+            guard state.running < OutgoingQueue.width else {
+                state.waiting.append(work)
+                return false
+            }
+            state.running += 1
+            return true
+        }
+        if starts { OutgoingThreads.run { [self] in runAll(work) } }
+    }
+
+    /// Runs `first` and then, one after the other, works that wait.
+    private func runAll(_ first: @Sendable () -> Void) {
+        first()
+        while let work = next() { work() }
+    }
+
+    private func next() -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            let work = state.waiting.popFirst()
+            if work == nil { state.running -= 1 }
+            return work
+        }
+    }
+}
+
+/// The threads on which the daemon waits for clients' servers.
+private enum OutgoingThreads {
+    private static let queue = DispatchQueue(label: "understudy.outgoing", attributes: .concurrent)
+    private static let count = Atomic<Int>(0)
+    private static let limit = 256
+
+    /// Runs `work` on a new thread, so that a slow server delays no other request. When there are too many such
+    /// threads, `work` waits for one to end.
+    static func run(_ work: @escaping @Sendable () -> Void) {
+        let isWithinLimit = count.add(1, ordering: .relaxed).newValue <= limit
+        let counted: @Sendable () -> Void = {
+            work()
+            count.subtract(1, ordering: .relaxed)
+        }
+        if !isWithinLimit || !WorkThread.start(counted) { queue.async(execute: counted) }
     }
 }

@@ -142,7 +142,7 @@ package struct SeedSource: Sendable {
             do { text = try File.text(at: path) } catch {
                 throw Issues(file: path, "the file can't be read: \(error.reason)")
             }
-            let directory = path.contains("/") ? String(path[..<(path.lastIndex(ofASCII: "/") ?? path.startIndex)]) : "."
+            let directory = path.lastIndex(ofASCII: "/").map { String(path[..<$0]) } ?? "."
             sources.append(SeedSource(name: path, text: text, directory: directory))
         }
         return sources

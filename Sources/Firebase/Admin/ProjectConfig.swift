@@ -196,12 +196,12 @@ extension FirebaseProvider {
             given != nil || call.isInEmulatorMode || !mask.isFullUpdate
         else { return nil }
         // The address of a function decides where the daemon posts to, and whose answers an app sees.
-        if let origin = call.exchange.request.header("Origin"), WebAddress(origin)?.isLoopback != true {
+        guard !call.exchange.isFromForeignPage else {
             throw FirebaseError(
                 "Pages of other machines can't change blockingFunctions.", status: 403, named: "PERMISSION_DENIED",
                 because:
-                    "blockingFunctions was sent by a page of \(Diagnosis.quote(origin)): send it from a test, or from a page of this machine"
-            )
+                    "a page of another machine sent blockingFunctions: send it from a test, or from a page of this "
+                    + "machine")
         }
         guard call.exchange.mayChooseAddresses else {
             throw FirebaseError(

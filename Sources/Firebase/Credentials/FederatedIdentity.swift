@@ -1,6 +1,7 @@
 import HTTPServer
 import JSON
 import EmulatorCore
+import Text
 
 /// A person's identity at an identity provider, read from a verified credential such as an ID token.
 struct FederatedIdentity: Codable, Sendable {
@@ -119,7 +120,8 @@ struct Credential: Sendable {
         let isRaw = !rest.contains(UInt8(ascii: "%"))
         for pair in rest.split(separator: UInt8(ascii: "&")) {
             let mark = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-            fields[decode(pair[..<mark], isRaw)] = decode(pair[mark...].dropFirst(), isRaw)
+            let (name, value) = (decode(pair[..<mark], isRaw), decode(pair[mark...].dropFirst(), isRaw))
+            if !name.hasEndlessMarks, !value.hasEndlessMarks { fields[name] = value }
         }
         return fields
     }

@@ -17,17 +17,17 @@ package protocol OAuthGrant: Row where Key == String {
     /// The number of bytes of the texts in the grant that requests chose freely, such as a nonce.
     var size: Int { get }
     /// Returns the number of bytes of the texts in a code's details that its authorization request chose freely.
-    static func size(of details: CodeDetails) -> Int
+    static func size(ofCode details: CodeDetails) -> Int
     /// Returns the number of bytes of the texts in a token's details that requests chose freely.
-    static func size(of details: TokenDetails) -> Int
+    static func size(ofToken details: TokenDetails) -> Int
 }
 
 extension OAuthGrant {
     package static var table: Table<Self> { tables.grants }
 
     package var size: Int { 0 }
-    package static func size(of details: CodeDetails) -> Int { 0 }
-    package static func size(of details: TokenDetails) -> Int { 0 }
+    package static func size(ofCode details: CodeDetails) -> Int { 0 }
+    package static func size(ofToken details: TokenDetails) -> Int { 0 }
 }
 
 /// The database tables of one provider's grants, codes and tokens.
@@ -57,12 +57,12 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
         codesByGrant = Index("grant") { $0.grant }
         codes = Table(
             "\(provider).code", byteLimit: bytes, indexes: [codesByGrant], droppedAt: { $0.expires + codeMemory },
-            size: { ($0.redirectURI?.utf8.count ?? 0) + Grant.size(of: $0.details) })
+            size: { ($0.redirectURI?.utf8.count ?? 0) + Grant.size(ofCode: $0.details) })
         tokensByGrant = Index("grant") { $0.grant }
         ended = Table("\(provider).ended", limit: 1_000)
         tokens = Table(
             "\(provider).token", limit: 1 << 21, byteLimit: bytes, indexes: [tokensByGrant] + tokenIndexes,
-            droppedAt: { token in token.expires.map { $0 + tokenMemory } }, size: { Grant.size(of: $0.details) })
+            droppedAt: { token in token.expires.map { $0 + tokenMemory } }, size: { Grant.size(ofToken: $0.details) })
     }
 }
 

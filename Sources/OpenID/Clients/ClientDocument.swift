@@ -110,7 +110,9 @@ extension Issuer {
         if address.isLoopback {
             guard !exchange.mayChooseAddresses else { return }
             throw ClientDocument.refusal(
-                id, "only requests from the daemon's own machine may name a document on that machine")
+                id,
+                "only requests from the daemon's own machine may name a document on that machine, and pages of other "
+                    + "machines in its browsers may not")
         }
         guard !policy.takesDocuments(from: address) else { return }
         let name = String(address.origin.dropFirst("https://".count))
