@@ -179,7 +179,7 @@ extension FirebaseProvider {
             // Production's message isn't documented.
             throw FirebaseError.invalidIdP(
                 "The session ID does not match.",
-                Diagnosis("sessionId isn't the one whose SHA-256 the app sent when the sign-in began"))
+                Diagnosis("sessionId isn't that of the beginning of the sign-in"))
         }
         fields["providerId"] = flow.providerId
         return flow

@@ -220,7 +220,7 @@ package final class RecordingStore: Sendable {
         return !removed.isEmpty
     }
 
-    /// Returns the number of recorded requests of a test world that were dropped since its recording was last empty.
+    /// Returns the number of recorded requests of a test world that were dropped since its recording was last cleared.
     func dropped(of log: Int) -> Int {
         ledger.withLock { ledger in ledger.logs[log].map { $0.position - $0.cleared } ?? 0 }
     }

@@ -56,7 +56,7 @@ package struct TokenExplainer: Sendable {
     }
 
     /// Judges the signature algorithm in a token's header. Providers that are known by name sign with RS256, other
-    /// issuers with any algorithm.
+    /// issuers with any algorithm that has public keys.
     private func algorithmFinding(_ name: String, isKnownProvider: Bool) -> ExplainedPart.Finding {
         let usual = isKnownProvider ? ["RS256"] : Algorithm.published.map(\.rawValue)
         let remedy =

@@ -68,7 +68,7 @@ extension ControlAPI {
             criteria = Criteria(&fields)
             times = fields.optional("times", .integer(0...1_000_000), "Exactly how many.")
             atLeast = fields.optional(
-                "atLeast", .integer(0...1_000_000), "The minimum number of requests; default: 1.")
+                "atLeast", .integer(0...1_000_000), "The minimum number of requests; default: 1, or 0 with `atMost`.")
             atMost = fields.optional("atMost", .integer(0...1_000_000), "The maximum number of requests.")
         }
     }

@@ -166,7 +166,8 @@ package struct DiagnosisParts: Sendable, Equatable {
         self.init(Diagnosis(received: received, expected: expected, String(rest)))
     }
 
-    /// Returns the range of the first "; " outside quotation marks, where a part of a diagnosis ends.
+    /// Returns the range of the first "; " outside quotation marks, where a part of a diagnosis ends. If every "; " is
+    /// inside quotation marks, returns the first of them.
     private static func end(of text: Substring) -> Range<Substring.Index>? {
         var isQuoted = false
         var place = text.startIndex

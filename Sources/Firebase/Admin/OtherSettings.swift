@@ -176,8 +176,8 @@ struct OtherSettings: Codable, Sendable {
         object[first] = .object(inner)
     }
 
-    /// Returns a setting's value without the members that protobuf's JSON leaves out (false, zero and empty ones).
-    /// Returns `nil` if the whole value is left out.
+    /// Returns a setting's value without the members that protobuf's JSON leaves out: null, zero, empty texts and empty
+    /// arrays, and `false` unless `withFalse` is true. Returns `nil` for such a value itself.
     private static func told(_ value: JSONValue, withFalse: Bool) -> JSONValue? {
         switch value {
         case .bool(false): withFalse ? value : nil

@@ -163,8 +163,8 @@ package struct Comparison {
 
         init(fields: JSONObject, destination: String?) { (self.fields, self.destination) = (fields, destination) }
 
-        /// Reads the end of a sign-in from an answer that is a redirect, or a page with a form for the app. Returns
-        /// `nil` for other answers.
+        /// Reads the end of a sign-in from an answer that gives the app a code, a token or an error: a redirect, or a
+        /// page with a form or with a message to another window. Returns `nil` for other answers.
         init?(of response: Response, to request: Request) {
             if let location = response.header("Location") {
                 (fields, destination) = (AnswerComparison.parameters(of: location), location)
