@@ -239,6 +239,8 @@ struct DaemonOptions: ParsableArguments {
                 + (options.controlToken == nil
                     ? " Anyone who can reach the daemon can also change its behaviour and read its mail: --control-token restricts that to callers with the token."
                     : "")
+                + (options.proxyPassesThrough
+                    ? " By --proxy-passthrough, other machines can also reach this machine's own ports." : "")
             // With a JSON log, warnings are JSON too.
             if format == .json { options.logger.warning("\(warning)") } else { log.write("WARNING: \(warning)") }
         }

@@ -170,7 +170,8 @@ struct IdpRequest: Sendable {
 /// the credential.
 struct PendingCredential: TokenRow {
     static let table = Table<PendingCredential>(
-        "firebase.pendingCredential", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires })
+        "firebase.pendingCredential", limit: 100_000, byteLimit: 64 << 20, indexes: [byPool],
+        droppedAt: { $0.expires }, size: { $0.identity.size })
     static let byPool = Index<PendingCredential, UserPool>("pool") { $0.pool }
 
     let token: String

@@ -430,7 +430,9 @@ extension TableReading where Self: ~Copyable {
     /// Checks that the settings of all projects and tenants don't exceed a test world's limit.
     func checkRoomForSettings(in world: World) throws(FirebaseError) {
         let limit = world.budget.settingsBytesOfWorld
-        guard size(ProjectSettings.self) + size(Tenant.self) > limit else { return }
+        let size =
+            size(ProjectSettings.self) + size(Tenant.self) + size(ProviderConfig.self) + size(OAuthIdpConfig.self)
+        guard size > limit else { return }
         throw .quotaExceeded(
             "Exceeded the size of settings.",
             Diagnosis(

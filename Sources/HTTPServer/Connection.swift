@@ -69,7 +69,18 @@ struct ConnectionList {
 }
 
 /// Reads the IP address of a connection's client.
-enum ClientAddress {
+package enum ClientAddress {
+    /// Returns whether the client of a connected socket is on this machine.
+    package static func isLoopback(_ descriptor: Int32) -> Bool {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                getpeername(descriptor, address, &length) == 0 && key(of: address) == nil
+            }
+        }
+    }
+
     /// Returns the bytes of the client's IP address, or `nil` for loopback, whose connections aren't limited.
     static func key(of address: UnsafePointer<sockaddr>?) -> [UInt8]? {
         guard let address else { return nil }
@@ -128,7 +139,7 @@ extension Workers {
         return LabelledPort(listeners, watch: watch)
     }
 
-    func adopt(_ descriptor: Int32, label: String) -> Bool {
+    func adopt(_ descriptor: Int32, label: String?) -> Bool {
         guard !isStopping.load(ordering: .relaxed), !gate.isFull else {
             close(descriptor)
             return false

@@ -83,7 +83,7 @@ package final class Server: Sendable {
 
     /// Serves a connection made within the process, and owns its descriptor. Each request of the connection carries
     /// `label`. Returns `false` and closes the descriptor if the server accepts no more connections.
-    package func adopt(_ descriptor: Int32, label: String) -> Bool { workers.adopt(descriptor, label: label) }
+    package func adopt(_ descriptor: Int32, label: String?) -> Bool { workers.adopt(descriptor, label: label) }
 
     /// The counters of the server's connections since its start: open, refused, closed early.
     package var counters: ServerCounters { workers.gate.counters }

@@ -100,13 +100,16 @@ struct Tunnel {
                 "\(request.host) is served at port 443 (by CONNECT) and port 80; the request is for port \(request.port)"
             )
         }
-        guard let world else { return try Connector.connect(loopbackOr: options.upstream, target) }
-        return try connect(to: world, isSecure: request.isTunnel)
+        // The daemon trusts clients on this machine more. It would take a connection by TCP for one of theirs.
+        guard world != nil || !ClientAddress.isLoopback(client) else {
+            return try Connector.connect(loopbackOr: options.upstream, target)
+        }
+        return try connect(to: world, isSecure: request.port == 443)
     }
 
     /// Connects to the daemon, which runs in the same process as the proxy. All data on this connection is for the test
-    /// world `world`, including data that TLS hides from the proxy.
-    private func connect(to world: String, isSecure: Bool) throws(Refusal) -> Int32 {
+    /// world `world`, including data that TLS hides from the proxy; `nil` is the default world.
+    private func connect(to world: String?, isSecure: Bool) throws(Refusal) -> Int32 {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, understudy_stream, 0, &ends) == 0 else {
             throw Refusal(503, "Service Unavailable", "the process has no file descriptor left")

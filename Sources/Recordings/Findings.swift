@@ -162,8 +162,9 @@ private struct Finder {
 
     /// Collects the values of XML elements that contain only text: `<name>…</name>`.
     mutating func add(elements text: String, _ place: String) {
-        for part in text.split(separator: "<") where !part.hasPrefix("/") {
-            guard let end = part.firstIndex(of: ">") else { continue }
+        for bytes in text.utf8.split(separator: UInt8(ascii: "<")) where bytes.first != UInt8(ascii: "/") {
+            let part = Substring(bytes)
+            guard let end = bytes.firstIndex(of: UInt8(ascii: ">")) else { continue }
             let name = String(part[..<end])
             add(name, Finder.unescaped(part[end...].dropFirst()), step(place, ".\(name)"))
         }
@@ -194,15 +195,21 @@ private struct Finder {
 
     private static func attribute(_ name: String, of tag: Substring) -> String? {
         guard let start = tag.firstRange(of: " \(name)=\"") else { return nil }
-        return unescaped(tag[start.upperBound...].prefix { $0 != "\"" })
+        return unescaped(Substring(tag[start.upperBound...].utf8.prefix { $0 != UInt8(ascii: "\"") }))
     }
 
+    private static let entities: [(text: [UInt8], byte: UInt8)] = [
+        ("quot;", "\""), ("#39;", "'"), ("lt;", "<"), ("gt;", ">"), ("amp;", "&"),
+    ].map { (Array($0.0.utf8), UInt8(ascii: $0.1)) }
+
     private static func unescaped(_ text: Substring) -> String {
-        var value = String(text)
-        for (entity, character) in [("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")]
-        where value.contains("&") {
-            value = value.split(separator: entity, omittingEmptySubsequences: false).joined(separator: character)
+        var bytes: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            let entity = byte == UInt8(ascii: "&") ? entities.first { rest.starts(with: $0.text) } : nil
+            bytes.append(entity?.byte ?? byte)
+            if let entity { rest.removeFirst(entity.text.count) }
         }
-        return value
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -182,6 +182,15 @@ struct RoomTests {
         #expect(throws: FirebaseError.self) { try put("demo-two") }
         #expect(world.read { $0.find(ProjectSettings.self, "demo-two") } == nil)
         try put("demo-one")
+        // Providers' settings count, too.
+        #expect(throws: FirebaseError.self) {
+            try world.update { tables in
+                var config = OAuthIdpConfig(pool: UserPool(project: "demo-one", tenant: nil), id: "oidc.a")
+                config.clientID = String(repeating: "x", count: 600)
+                tables.put(config)
+                try tables.checkRoomForSettings(in: world)
+            }
+        }
     }
 }
 

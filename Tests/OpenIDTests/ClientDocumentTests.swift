@@ -92,6 +92,32 @@ struct ClientDocumentTests {
         #expect(recorded.contains("/events"))
     }
 
+    @Test("pages of other machines can't make the daemon fetch from this one")
+    func foreignPages() throws {
+        let receiver = try Receiver { _ in .now(Response(status: 404)) }
+        defer { receiver.stop() }
+        let fixture = try OpenIDFixture(isAlone: true)
+        func ask(_ headers: [String: String]) throws -> Answer {
+            try fixture.client.post(
+                "\(fixture.base)/token",
+                form: ["grant_type": "authorization_code", "code": "x", "client_id": receiver.url], headers: headers)
+        }
+        for headers in [
+            ["Origin": "https://evil.example"], ["Origin": "null"], ["Origin": "http://192.168.1.5:3000"],
+            ["Host": "evil.example"], ["Sec-Fetch-Site": "cross-site"],
+            ["Sec-Fetch-Site": "cross-site", "Referer": "https://localhost.evil.example/"],
+        ] {
+            let answer = try ask(headers)
+            #expect(answer.diagnosis.contains("pages of other machines"), "\(headers): \(answer)")
+        }
+        #expect(receiver.requests.isEmpty)
+        for headers in [
+            [:], ["Origin": "http://localhost:3000"], ["Origin": "http://app.localhost"],
+            ["Sec-Fetch-Site": "same-site"],
+            ["Sec-Fetch-Site": "cross-site", "Referer": "http://127.0.0.1:3000/"],
+        ] { #expect(try ask(headers).diagnosis.contains("the answer has the status 404"), "\(headers)") }
+    }
+
     @Test(
         "doesn't fetch from elsewhere, and says what to change",
         arguments: [

@@ -40,6 +40,12 @@ struct CombiningMarkTests {
         let credentials = try fixture.client.request(
             "POST", "/github.com/login/oauth/access_token", headers: ["Authorization": "Basic \(basic)"])
         #expect(credentials.text.contains("incorrect_client_credentials") || credentials.status >= 400)
+        // A name in JSON is hashed, too.
+        let json = #"{"id_token":1,"\#(text)":2}"#
+        let named = try fixture.client.request(
+            "POST", "/github.com/login/device/code", headers: ["Content-Type": "application/json"],
+            body: Array(json.utf8))
+        #expect((try? JSONValue(parsing: json)) == nil && named.status >= 400)
         // The field contains another form.
         #expect(Form(parsing: "client_id=\(TestClient.escape(text))")["client_id"] == "\u{FFFD}")
     }

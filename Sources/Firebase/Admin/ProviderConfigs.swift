@@ -39,7 +39,8 @@ struct ProviderConfig: PoolRow {
         var keyText: String { String(keyParts: pool.project, pool.tenant, kind.rawValue, id) }
     }
 
-    static let table = Table<ProviderConfig>("firebase.providerConfig", indexes: [byPool], sortedBy: order)
+    static let table = Table<ProviderConfig>(
+        "firebase.providerConfig", indexes: [byPool], sortedBy: order, size: { $0.settings.size })
     static let byPool = Index<ProviderConfig, UserPool>("pool") { $0.pool }
     static let order = SortedIndex<ProviderConfig>("order") { [place($0.kind, in: $0.pool) + $0.id] }
 
@@ -240,6 +241,7 @@ extension FirebaseProvider {
         try call.update { tables in
             let known = tables.find(ProviderConfig.self, made.key)
             try tables.add(made, called: id, "IdP configs", isTaken: !(known?.isDeleted ?? !isSeeded))
+            try tables.checkRoomForSettings(in: call.exchange.world)
         }
         return try answer(made, call)
     }
@@ -268,14 +270,17 @@ extension FirebaseProvider {
     private func patchConfig(_ kind: ProviderConfig.Kind, _ call: FirebaseCall) throws -> FirebaseAnswer {
         let known = try knownConfig(kind, call)
         let mask = UpdateMask(call.exchange)
+        let seeded = kind == .known ? seeded(known.id, call) : nil
         let changed = try call.update { tables -> ProviderConfig in
-            var config = tables.find(ProviderConfig.self, known.key) ?? known
-            guard !config.isDeleted else { throw FirebaseProvider.noConfig(known.id) }
+            guard var config = tables.find(ProviderConfig.self, known.key) ?? seeded, !config.isDeleted else {
+                throw FirebaseProvider.noConfig(known.id)
+            }
             // Without a mask, the fields in the body are changed, which isn't documented.
             try config.change(
                 call, mask.isFullUpdate ? UpdateMask(named: call.fields.names) : mask,
                 now: tables.now.textOfTimestamp)
             tables.put(config)
+            try tables.checkRoomForSettings(in: call.exchange.world)
             return config
         }
         return try answer(changed, call)
@@ -327,7 +332,13 @@ struct OAuthIdpConfig: PoolRow {
         var keyText: String { String(keyParts: pool.project, pool.tenant, id) }
     }
 
-    static let table = Table<OAuthIdpConfig>("firebase.oauthIdpConfig", indexes: [byPool], sortedBy: order)
+    static let table = Table<OAuthIdpConfig>(
+        "firebase.oauthIdpConfig", indexes: [byPool], sortedBy: order,
+        size: { config in
+            [config.displayName ?? "", config.issuer, config.clientID, config.clientSecret ?? ""].reduce(0) {
+                $0 + $1.utf8.count
+            }
+        })
     static let byPool = Index<OAuthIdpConfig, UserPool>("pool") { $0.pool }
     static let order = SortedIndex<OAuthIdpConfig>("order") { [place(in: $0.pool) + $0.id] }
 
@@ -458,6 +469,7 @@ extension FirebaseProvider {
             try tables.add(
                 made, called: id, "OAuth IdP configs", isTaken: tables.find(OAuthIdpConfig.self, made.key) != nil,
                 "The OAuthIdpConfig already exists with config_id: \(id)")
+            try tables.checkRoomForSettings(in: call.exchange.world)
         }
         return FirebaseAnswer(body: made.document(in: call))
     }
@@ -478,6 +490,7 @@ extension FirebaseProvider {
             guard var config = tables.find(OAuthIdpConfig.self, key) else { throw FirebaseProvider.noConfig(key.id) }
             try config.change(call) { name in mask?.contains(name) ?? call.has(name) }
             tables.put(config)
+            try tables.checkRoomForSettings(in: call.exchange.world)
             return config
         }
         return FirebaseAnswer(body: changed.document(in: call))

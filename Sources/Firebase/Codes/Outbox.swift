@@ -8,7 +8,9 @@ import Worlds
 /// A mail with a one-time code (`oobCode`) in its link.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/sendOobCode>
 struct OutOfBandCode: PoolRow {
-    static let table = Table<OutOfBandCode>("firebase.outOfBandCode", indexes: [byPool, byUser])
+    static let table = Table<OutOfBandCode>(
+        "firebase.outOfBandCode", byteLimit: 256 << 20, indexes: [byPool, byUser],
+        size: { $0.email.utf8.count + ($0.newEmail?.utf8.count ?? 0) + $0.link.utf8.count })
     static let byPool = Index<OutOfBandCode, UserPool>("pool") { $0.pool }
     static let byUser = Index<OutOfBandCode, User.Key>("user") { code in
         code.localId.map { User.Key(pool: code.pool, localId: $0) }

@@ -34,6 +34,15 @@ struct FederatedIdentity: Codable, Sendable {
     /// signature.
     var isFake = false
 
+    /// The number of bytes of the texts that the identity provider chose.
+    var size: Int {
+        [
+            rawId, email, displayName, firstName, lastName, photoUrl, screenName, rawUserInfo, accessToken, idToken,
+            nonce,
+        ]
+        .reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+    }
+
     /// Whether Firebase believes that the e-mail address belongs to this person, because it trusts the identity
     /// provider to verify addresses.
     var isTrusted: Bool {

@@ -171,7 +171,8 @@ struct SpentNonce: PoolRow {
         var keyText: String { String(keyParts: pool.project, pool.tenant, providerId, subject, nonce) }
     }
 
-    static let table = Table<SpentNonce>("firebase.spentNonce", indexes: [byPool])
+    static let table = Table<SpentNonce>(
+        "firebase.spentNonce", byteLimit: 64 << 20, indexes: [byPool], size: { $0.key.keyText.utf8.count })
     static let byPool = Index<SpentNonce, UserPool>("pool") { $0.pool }
 
     let key: Key

@@ -228,7 +228,7 @@ enum PlainText {
                 output.append(character)
                 continue
             }
-            if let last = output.last, !last.isWhitespace { output.append(" ") }
+            if let last = output.unicodeScalars.last, !last.properties.isWhitespace { output.append(" ") }
         }
     }
 

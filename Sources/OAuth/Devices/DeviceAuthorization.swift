@@ -84,10 +84,8 @@ package struct DeviceAuthorization: Row {
     /// The table of device authorizations. Expired ones are kept for a while, so that a late poll is told that the
     /// device code has expired.
     package static let table = Table<DeviceAuthorization>(
-        "oauth.device", limit: 100_000, indexes: [byUserCode, byAccount]
-    ) {
-        $0.expires + .minutes(15)
-    }
+        "oauth.device", limit: 100_000, byteLimit: 64 << 20, indexes: [byUserCode, byAccount],
+        droppedAt: { $0.expires + .minutes(15) }, size: { $0.scopes.reduce(0) { $0 + $1.utf8.count } })
     static let byUserCode = Index<DeviceAuthorization, String>("userCode") { DeviceAuthorization.letters($0.userCode) }
     /// The index of device authorizations by account. It has those that the account's user has approved, and those that
     /// ended with an error that a test has requested for the account.

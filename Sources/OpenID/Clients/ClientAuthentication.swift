@@ -227,7 +227,7 @@ struct ClientAssertion: Sendable {
 
 /// The ID of a used client assertion, which is kept until the assertion expires.
 struct UsedAssertion: Row {
-    static let table = Table<UsedAssertion>("oauth.assertion", limit: 100_000) { $0.expires }
+    static let table = Table<UsedAssertion>("oauth.assertion") { $0.expires }
 
     let key: String
     let expires: Instant

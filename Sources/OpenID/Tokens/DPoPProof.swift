@@ -121,7 +121,7 @@ struct DPoPProof: Sendable {
 
 /// The ID of a used DPoP proof, which is kept until the proof expires.
 struct UsedProof: Row {
-    static let table = Table<UsedProof>("oauth.proof", limit: 100_000) { $0.expires }
+    static let table = Table<UsedProof>("oauth.proof") { $0.expires }
 
     let key: String
     let expires: Instant

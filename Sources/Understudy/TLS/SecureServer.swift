@@ -72,7 +72,7 @@ final class SecureServer: Sendable {
 
     /// Serves, over TLS, a connection that was made within this process. Returns `false` if the server stops or its
     /// certificate is being renewed.
-    func adopt(_ descriptor: Int32, label: String) -> Bool {
+    func adopt(_ descriptor: Int32, label: String?) -> Bool {
         guard let server = state.withLockIfAvailable({ $0.server }) else {
             close(descriptor)
             return false
