@@ -50,8 +50,8 @@ struct SnapshotCommand: ParsableCommand {
             throw ValidationError("--world: \"\(world)\" can't be a test world's name: \(WorldName.rule).")
         }
 
-        /// Calls `body` with a client of the daemon. With the option `--store`, a daemon runs on that store only during
-        /// the call.
+        /// Calls `body` with a client of the daemon. With the option `--store`, a daemon is started on the given store
+        /// for this call, and ended afterwards.
         func use(_ body: (DaemonClient) throws -> Void) throws {
             do {
                 guard let store else {

@@ -4,7 +4,7 @@ import EmulatorCore
 /// A second process that waits for the end of `understudy exec`. If `exec` is ended without notice, as by SIGKILL, the
 /// second process ends the command and removes temporary files.
 struct Watcher {
-    /// The number of milliseconds that a command has to end by itself, before SIGKILL ends it.
+    /// The milliseconds that a command is given to end by itself. After this time, SIGKILL ends the command.
     private static let grace = 2000
 
     enum Message: UInt8 {

@@ -348,7 +348,7 @@ extension FacebookProvider {
             diagnosis: diagnosis)
     }
 
-    /// Whether the Graph API has a path, given without its version, for any HTTP method.
+    /// Whether the Graph API has a path for at least one HTTP method. `parts` is the path without its version.
     private static func isServed(_ parts: [String]) -> Bool {
         switch parts.count {
         case 1:

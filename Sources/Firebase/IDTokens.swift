@@ -310,7 +310,7 @@ extension FirebaseCall {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns a user who signed in at `time`.
+    /// Returns the user with this key, after a check that the user's session, which began at `time`, hasn't ended.
     ///
     /// - Throws: `USER_NOT_FOUND`, `USER_DISABLED`, or `TOKEN_EXPIRED` if the session has ended.
     fileprivate func user(_ key: User.Key, signedInAt time: Instant) throws(FirebaseError) -> User {

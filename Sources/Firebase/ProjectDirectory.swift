@@ -23,8 +23,8 @@ struct ProjectDirectory: Sendable {
     private let imported: AccountExport?
     private let functionsEmulator: String?
 
-    /// Makes the directory in which the Firebase projects of a seed are looked up. `hidesEmails` is the default for
-    /// projects without `emailEnumerationProtection` in the seed.
+    /// Stores the Firebase projects of a seed, for lookup by ID, API key or project number. `hidesEmails` is the
+    /// default for projects without `emailEnumerationProtection` in the seed.
     init(_ section: FirebaseSection, imported: AccountExport?, hidesEmails: Bool) {
         self.imported = imported
         functionsEmulator = section.functionsEmulator
@@ -323,8 +323,9 @@ extension World {
         }
     }
 
-    /// Adds to the test world those tenants, users and OpenID providers that the seed's new version has and its earlier
-    /// version doesn't have. Existing users stay unchanged. It does nothing before the project is first used.
+    /// Adds a Firebase project's new tenants, users and OpenID providers to the test world after the seed was replaced.
+    /// They are new if `earlier`, the project in the replaced seed, doesn't have them. Existing users stay unchanged.
+    /// If the test world hasn't used the project yet, nothing is added.
     func populate(_ project: Project, after earlier: Project?) throws(StoreFailure) {
         guard read({ $0.find(PopulatedProject.self, project.id) != nil }) else { return }
         let known = earlier.map { SeededContents($0, now: now) }

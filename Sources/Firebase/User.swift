@@ -40,8 +40,8 @@ struct User: Codable, Sendable {
     /// The user's identities at identity providers, in the order in which they were linked.
     var links: [Link] = []
     var disabled = false
-    /// Whether answers contain `disabled` even if it is false, because an administrator, an import or a blocking
-    /// function has set it.
+    /// Whether answers contain `disabled` even while it is false. They do so once an administrator, an import or a
+    /// blocking function has set it.
     var statesDisabled: Bool?
     var isCustom = false
     /// Whether a link sent by e-mail has signed the user in.
@@ -229,7 +229,7 @@ struct User: Codable, Sendable {
 }
 
 extension Instant {
-    /// The time with three digits after the second, as Google's API writes it. Apple's SDK can't read any other form.
+    /// The time with milliseconds, as Google's API writes it. Apple's SDK can't read any other form.
     var textWithMilliseconds: String { text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())Z" }
 
     /// The time with six digits after the second if it isn't a whole second, as protobuf writes it.

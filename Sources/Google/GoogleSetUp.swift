@@ -55,10 +55,10 @@ extension GoogleProvider {
         }
     }
 
-    /// Returns the type of a Google client, as an app's configuration shows it; `nil` for a web client. Only an iOS
-    /// app's property list has the reversed client ID. In `google-services.json`, the `client_type` is 1 for an Android
-    /// app and 2 for an iOS app (<https://developers.google.com/android/guides/google-services-plugin>). The file that
-    /// Google's console makes for a desktop app has the member `installed`
+    /// Returns the type of a Google client, which an app's configuration shows in one of three ways; `nil` for a web
+    /// client. An iOS app's property list has the reversed client ID. The `client_type` in `google-services.json` is 1
+    /// for an Android app and 2 for an iOS app (<https://developers.google.com/android/guides/google-services-plugin>).
+    /// A desktop app's file from Google's console has the member `installed`
     /// (<https://developers.google.com/identity/protocols/oauth2/native-app#creatingcred>).
     private static func appClient(_ id: String, in app: AppConfiguration) -> StartingSeed.AppClient? {
         func client(_ type: GoogleClient.Kind, _ appID: String? = nil) -> StartingSeed.AppClient {

@@ -308,7 +308,7 @@ package enum DescriptorLimit {
     /// Raises the limit of open files as far as the system allows.
     static func raise() { understudy_raise_open_files() }
 
-    /// The fewest open files with which a server can start.
+    /// The lowest limit of open files with which a server can start.
     private static let least = 32
 
     /// Checks that the limit of open files leaves room for connections.

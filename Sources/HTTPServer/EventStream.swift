@@ -121,8 +121,9 @@ package final class EventStream: Sendable {
         case nothing
     }
 
-    /// Takes at most `limit` bytes of the streamed body, to send them. If there are none yet, calls `suspend`; no bytes
-    /// can be added during this call. `wake` is then called once, as soon as bytes have been added.
+    /// Removes at most `limit` bytes from the streamed body and returns them for sending. If the body has no bytes at
+    /// present, calls `suspend`, and later `wake`, once, as soon as bytes have been added. No bytes can be added while
+    /// `suspend` runs.
     func take(upTo limit: Int, suspend: () -> Void, wake: @escaping @Sendable () -> Void) -> Part {
         let part = state.withLock { state -> Part in
             guard state.waiting.isEmpty else { return .bytes(state.takeFirst(upTo: limit)) }

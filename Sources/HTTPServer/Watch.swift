@@ -14,7 +14,7 @@ final class Watch: Sendable {
         var watched: [Int32: Watched] = [:]
         var serial: UInt32 = 0
         var listeners: [Int32]
-        /// The labels of the connections that listening sockets accept, by the socket's descriptor.
+        /// The labels that accepted connections get, by the descriptor of the listening socket.
         var labels: [Int32: String] = [:]
         /// The listening sockets that the accepting thread should close. No other thread may close them, because the
         /// accepting thread could be using them at that moment.

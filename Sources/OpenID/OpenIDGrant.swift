@@ -140,7 +140,8 @@ extension OpenIDProvider {
         }
     }
 
-    /// Removes a person's consent to a client that has no grant, and returns whether there was a consent.
+    /// Removes a person's consent to a client if the client has no grant from this person. Returns whether there was
+    /// such a consent.
     private func hasForgottenConsent(_ order: RevocationOrder, _ exchange: Exchange) throws -> Bool {
         guard let account = order.account, let id = order.client else { return false }
         let owners = issuers.compactMap { issuer in issuer.client(id, in: exchange.world).map { issuer.key(of: $0) } }

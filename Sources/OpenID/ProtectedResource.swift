@@ -168,7 +168,7 @@ struct ResourcePolicy: SchemaObject {
     /// parameters are optional, so clients must also manage without them.
     struct Challenge: SchemaObject {
         enum Metadata: String, CaseIterable, Sendable {
-            /// The challenge names the standard URL of the metadata, which clients can also compute.
+            /// The challenge names the metadata's standard URL. Clients can also compute this URL themselves.
             case path
             /// The challenge names a URL of the metadata that isn't the standard one. Clients can't compute this URL.
             case elsewhere

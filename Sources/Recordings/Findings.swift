@@ -88,9 +88,10 @@ private struct Finder {
     private var depth = 0
     /// The names of the fields to find, in lower case without `_` and `-`; `nil` for all fields.
     private let names: Set<String>?
-    /// Whether findings have the exact places. Computing places takes much time, and keeping them much memory.
+    /// Whether each finding says at which place in the message it is. Computing these places takes much time, and
+    /// keeping them much memory.
     private let isPlacing: Bool
-    /// The greatest number of values that are collected. A recorded body may have 100,000.
+    /// The greatest number of values that are collected of a message. A recorded body may have as many as 100,000.
     private let limit: Int
 
     init(only names: Set<String>) { (self.names, isPlacing, limit) = (names, false, .max) }

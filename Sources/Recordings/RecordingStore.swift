@@ -258,7 +258,7 @@ struct ArrivalOrder: Sendable {
     private var free = none
     private(set) var count = 0
 
-    /// The number that identifies the log with the oldest recorded request; `nil` if no request is recorded.
+    /// The number of the log that has the oldest recorded request of all logs; `nil` if no request is recorded.
     var first: Int? { head == ArrivalOrder.none ? nil : nodes[head].log }
 
     mutating func append(_ log: Int) -> Int {

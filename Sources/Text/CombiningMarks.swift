@@ -1,5 +1,5 @@
 extension String {
-    /// The length, in bytes, up to which a text is too short to be searched for long runs of combining marks.
+    /// The greatest length, in bytes, of texts that aren't searched for long runs of combining marks.
     package static let shortLength = 256
 
     /// Whether the text has a very long run of combining marks. Swift compares and hashes texts in their canonical

@@ -64,8 +64,8 @@ package struct SeedStart: Sendable {
         return files + start.files
     }
 
-    /// Checks the new seed. The app's configuration may contain a value that no seed can have: for example, a Team ID
-    /// of the wrong length.
+    /// Checks the seed that was made from an app's configuration. The configuration may contain a value that no seed
+    /// can have, such as a Team ID of the wrong length.
     private func check() throws {
         let sources = files.filter { $0.path.hasSuffix(".json") && $0.path != "schema.json" }
         let texts = Dictionary(files.map { ($0.path, $0.text) }, uniquingKeysWith: { first, _ in first })

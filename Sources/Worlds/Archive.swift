@@ -70,7 +70,7 @@ package struct ArchivedRow: Codable, Sendable {
     package enum Kind: Int64, Codable, Sendable {
         /// The row was added to the test world, and isn't part of the seed (the initial data).
         case own = 0
-        /// The row replaces the row of the seed (the initial data) with the same key.
+        /// The row takes the place of a row in the seed (the initial data) that has the same key.
         case replacing = 1
         /// The row of the seed (the initial data) with this key was removed from the test world, so no content is
         /// stored.

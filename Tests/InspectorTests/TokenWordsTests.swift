@@ -26,12 +26,12 @@ struct BrokenToken: Sendable, CustomStringConvertible {
         BrokenToken(#"{"claims":{"nbf":"1h"}}"#, "becomes valid only in"),
         BrokenToken(#"{"claims":{"auth_time":"1h"}}"#, "in the future"),
         BrokenToken(
-            #"{"claims":{"aud":"com.example.web"}}"#, #"another client than "com.example.app""#),
+            #"{"claims":{"aud":"com.example.web"}}"#, #"isn't for "com.example.app""#),
         BrokenToken(#"{"claims":{"aud":7}}"#, "or a list of strings"),
         BrokenToken(
-            #"{"claims":{"iss":"https://evil.example"}}"#, "but no provider here"),
+            #"{"claims":{"iss":"https://evil.example"}}"#, "but iss names no provider here"),
         BrokenToken(
-            #"{"claims":{"iss":"https://accounts.google.com"}}"#, "but Google"),
+            #"{"claims":{"iss":"https://accounts.google.com"}}"#, "but iss names Google"),
         BrokenToken(#"{"claims":{"sub":null}}"#, "sub is missing"),
         BrokenToken(#"{"claims":{"sub":["x"]}}"#, "the claim must be a string"),
         BrokenToken(#"{"claims":{"nonce":null}}"#, "nonce is missing"),

@@ -13,8 +13,8 @@ extension Schema {
     /// Returns the schema of a tool's answer with these members. Each of them can be cut if the answer is too long.
     static func answer(_ fields: [Field]...) -> Schema { Schema.object(Members(fields.flatMap { $0 })).answered }
 
-    /// The schema of a tool's answer that contains a control call's answer with this schema. A long answer is cut, and
-    /// its member `cut` lists the places.
+    /// The schema of a tool's answer, made from this schema of a control call's answer. It adds the member `cut`, which
+    /// lists the places at which a long answer was cut.
     var answered: Schema {
         guard case .object(let members) = self else { return relaxed }
         let cut = Field.optional("cut", .strings(), "The places at which a long answer was cut.")

@@ -97,8 +97,8 @@ package struct Flow: Sendable {
         failure == nil && steps.allSatisfy { [.keySet, .discovery].contains($0.step.kind) }
     }
 
-    /// The name of the kind of sign-in, such as "web sign-in". `nil` if the sign-in is called after one of its steps,
-    /// such as "Google One Tap".
+    /// The kind of sign-in for use as its title, such as "web sign-in". `nil` if the title comes from one of the
+    /// sign-in's requests, such as "Google One Tap".
     private var kind: String? {
         guard
             !steps.contains(where: { $0.step.kind == .service || $0.step.kind == .authorization && !$0.step.isOrdinary }

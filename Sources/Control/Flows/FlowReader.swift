@@ -107,8 +107,8 @@ package struct FlowReader: Sendable {
 
     private func account(_ id: String) -> Account? { world.read { $0.account(id) } }
 
-    /// Returns the ID of the account for which a provider of the sign-in `flow` issued one of the codes or tokens
-    /// `credentials`.
+    /// Returns the ID of the account to which one of `credentials` (codes or tokens) was issued. Only the providers of
+    /// the sign-in `flow` are asked.
     private func behind(_ credentials: [String], _ flow: Flow) -> String? {
         let names = Set(flow.providerNames)
         for case let provider as any KeepsGrants in control.providers where names.contains(provider.name) {

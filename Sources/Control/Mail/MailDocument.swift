@@ -195,8 +195,8 @@ extension ControlAPI {
         return ShownMessage(row: masked, content: masked.content(in: world), isMasked: true)
     }
 
-    /// Returns a message for display in a list. Mail isn't parsed for a list: its header is missing and, if it came by
-    /// SMTP, its text and HTML, too.
+    /// Returns a message for a list of messages. Mail isn't parsed for a list, so the returned message has no header
+    /// fields. If the message came by SMTP, it has no text and no HTML either.
     package func summary(_ row: InboxMessage) -> InboxMessage {
         guard masksSecrets else { return row }
         var row = row

@@ -40,8 +40,8 @@ package struct Mask: Sendable {
             for byte in bytes.dropFirst() { borders.append(matched(borders[borders.count - 1], then: byte)) }
         }
 
-        /// Returns the number of the secret's first bytes that match the end of the text, which ends with `byte`.
-        /// `count` bytes matched the end of the text before `byte` was read.
+        /// Reads the text's next byte in a Knuth-Morris-Pratt search for the secret, and returns how many of the
+        /// secret's first bytes are matched after it. `count` is how many were matched before it.
         private func matched(_ count: Int, then byte: UInt8) -> Int {
             var count = count
             while count > 0, bytes[count] != byte { count = borders[count] }

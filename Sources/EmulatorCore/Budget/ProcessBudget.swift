@@ -16,8 +16,8 @@ package final class ProcessBudget: Sendable {
     package let mailRoutes = MailRoutes()
     /// The limit of open event streams, and of requests that wait for the next recorded request, together.
     package let listeners = Allowance(limit: 1_000)
-    /// The limit of messages to clients' servers, such as webhooks, that were sent in the background and aren't
-    /// delivered yet.
+    /// The limit of notifications to clients' servers, such as calls of webhooks, that wait for delivery in the
+    /// background.
     package let messages = Allowance(limit: 10_000)
     /// The limit on the number and memory of the seeds (initial data) that single test worlds were given while the
     /// daemon runs.

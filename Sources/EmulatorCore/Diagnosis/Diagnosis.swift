@@ -219,8 +219,8 @@ package struct DiagnosisParts: Sendable, Equatable {
         return (prefix, suffix)
     }
 
-    /// Returns the ranges of the quoted values and of the unquoted URLs in a text, at most 24, without those of more
-    /// than 2,000 bytes. They are compared backwards, which takes Swift quadratic time for a run of flags.
+    /// Returns the ranges of the quoted values and of the unquoted URLs in a text, at most 24. Values of more than
+    /// 2,000 bytes are left out, because Swift takes quadratic time to read many flag emoji from the end of a text.
     private static func values(of text: String) -> [Range<String.Index>] {
         (text.ranges(of: #/"[^"]{4,}"/#).map { text.index(after: $0.lowerBound)..<text.index(before: $0.upperBound) }
             + text.ranges(of: #/[a-z][a-z0-9+.-]*:\/\/[^\s",]+/#)).filter { text[$0].utf8.count <= 2_000 }

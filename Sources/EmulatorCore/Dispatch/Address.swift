@@ -212,8 +212,8 @@ package struct HostAlias: Sendable, Equatable {
         self.path = path
     }
 
-    /// Returns the part of `path`, a path at a provider's host, that comes after the beginning which the short address
-    /// replaces; `nil` when the short address doesn't cover `path` at `host`.
+    /// Returns `path` without the beginning `self.path`. `nil` if `path` doesn't have this beginning, or if `host`
+    /// isn't the host for which the short address stands.
     package func rest(of path: String, at host: String) -> Substring? {
         guard host == self.host, path.hasPrefix(self.path) else { return nil }
         let rest = path.dropFirst(self.path.count)
@@ -261,8 +261,8 @@ struct HostAliases {
 }
 
 extension Address {
-    /// Returns whether no other site can let `host` point to this machine: whether it is `localhost`, a name below it,
-    /// or an IP address.
+    /// Returns whether `host` is `localhost`, a name below `localhost`, or an IP address. DNS rebinding, by which a
+    /// website's own host name points to this machine, is impossible with these.
     package static func isLocalName(_ host: String) -> Bool {
         host == "localhost" || host.hasSuffix(".localhost") || isIPAddress(host)
     }

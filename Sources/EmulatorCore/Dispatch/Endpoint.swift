@@ -36,7 +36,7 @@ package struct Endpoint: Sendable {
     /// The faults, such as errors, that a test can request for the endpoint. `nil` means none; requests to such an
     /// endpoint aren't recorded either.
     package let traits: EndpointTraits?
-    /// Whether only clients that may control the daemon may call the endpoint, though it isn't part of the control API.
+    /// Whether the endpoint has the same access check as the control API, though it isn't part of that API.
     var isManagement = false
     /// The description of the control API call that the endpoint serves; `nil` for any other endpoint.
     package let call: ControlCall?

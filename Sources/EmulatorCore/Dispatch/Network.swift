@@ -27,16 +27,16 @@ extension Exchange {
     package var showsControlToken: Bool { network.controlToken?.isShown(by: request) ?? false }
 
     /// Whether the client may choose an address to which the daemon sends requests. If the daemon has a control token,
-    /// the client must have sent it; otherwise, the client must run on the daemon's machine, and must not be a page of
-    /// another one in a browser.
+    /// the client must have sent it. Otherwise, the client must run on the daemon's machine, and must not be a web page
+    /// from another machine.
     package var mayChooseAddresses: Bool {
         isInternal
             || (network.controlToken == nil ? request.isFromLoopback && !isFromForeignPage : showsControlToken)
     }
 
-    /// Whether a page of another machine sent the request from a browser here. Browsers tell the page in `Origin` or
-    /// `Referer`, and in `Sec-Fetch-Site` that there is one. A page whose own host name points to this daemon (DNS
-    /// rebinding) is known by `Host`.
+    /// Whether a web page from another machine sent the request. `Origin` shows the page's server. Without `Origin`,
+    /// the request is from such a page if `Sec-Fetch-Site` is `cross-site` and `Referer` isn't a URL of this machine. A
+    /// foreign name in `Host` shows DNS rebinding: the page's own host name points to this daemon.
     package var isFromForeignPage: Bool {
         if address.form != .real, !Address.isLocalName(Address.hostName(of: address.authority)) { return true }
         if let origin = request.header("Origin") { return !Address.isOnThisMachine(origin) }

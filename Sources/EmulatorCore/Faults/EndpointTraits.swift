@@ -37,7 +37,7 @@ package struct EndpointTraits: Sendable {
         func hint(for name: String) -> String { Spelling.hint(name, among: names + others) }
     }
 
-    /// An error that a test requested by a fault, for the endpoint that sends it.
+    /// An error that a test requested by a fault. The endpoint makes its error response from it.
     package struct RequestedError: Sendable {
         package let name: String
         package let description: String?

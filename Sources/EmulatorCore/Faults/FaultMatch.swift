@@ -9,8 +9,8 @@ package struct FaultMatch: SchemaObject {
     package let path: Glob?
     package let method: String?
     package let client: String?
-    /// The provider or issuer whose keys an endpoint uses to sign tokens. The fault applies only to such endpoints.
-    /// With `nil`, it applies to all endpoints.
+    /// A provider or issuer. The fault applies only to endpoints that sign tokens with this provider's or issuer's
+    /// keys. With `nil`, the fault applies to all endpoints.
     package let tokensOf: String?
     /// The fields of a request's query, form or JSON body, with the values that they must have for the fault to apply.
     package let fields: [(name: String, value: String)]

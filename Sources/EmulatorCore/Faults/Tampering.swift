@@ -23,7 +23,7 @@ package struct Tampering: SchemaObject {
     package let header: JSONObject
     package let signature: Signature
 
-    /// The changes to a token as JSON, as the test requested them, with defaults filled in.
+    /// The JSON by which the test requested changes to a token, with defaults filled in.
     let document: JSONValue
 
     package init(_ fields: inout Fields) {

@@ -135,10 +135,10 @@ package struct FolderUpdate {
 package struct TarArchive: Sendable {
     private static let block = 512
     private var content: [UInt8] = []
-    /// The time at which all files of the archive were changed, in seconds since 1970.
+    /// The modification time that every file in the archive gets, in seconds since 1970.
     private let time: Int64
 
-    /// Makes an empty archive. `time` is the time at which its files were changed, in seconds since 1970.
+    /// Makes an empty archive. `time` is the modification time of files that are added to it, in seconds since 1970.
     package init(time: Int64) { self.time = max(0, min(time, 0o77_777_777_777)) }
 
     /// The bytes of the `tar` archive, with the two empty blocks at its end.

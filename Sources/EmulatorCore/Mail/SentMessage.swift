@@ -82,7 +82,7 @@ package struct SentMessage: Codable, Sendable, Equatable {
     package var subject: String?
     package var text: String?
     package var html: String?
-    /// The URLs in the message that the recipient is asked to open.
+    /// The URLs that the message asks the recipient to open.
     package var links: [String]
     /// The one-time codes in the message: codes that the recipient is asked to enter, and codes within links.
     package var codes: [String]

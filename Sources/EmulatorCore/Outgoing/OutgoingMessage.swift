@@ -147,8 +147,8 @@ extension Exchange {
     private var sender: OutgoingSender { OutgoingSender(world: world, parent: id, network: network) }
 }
 
-/// The part of a request that the daemon's own requests to clients' servers need. The request itself, with its body,
-/// isn't kept while they wait.
+/// Sends requests to clients' servers because of an incoming request. Only the incoming request's ID and test world are
+/// kept, so that its body takes no memory while notifications wait.
 private struct OutgoingSender: Sendable {
     /// The longest time in seconds that one attempt to notify a client's server may take.
     private static let patience = 5
@@ -158,8 +158,8 @@ private struct OutgoingSender: Sendable {
     let parent: String
     let network: any Network
 
-    /// Sends a request, and records it with the response. Blocks the thread. `began` is the time at which the request
-    /// began to wait, by the machine's clock.
+    /// Sends a request, and records it with the response. Blocks the thread. The recorded duration is counted from
+    /// `began`, a time of the machine's clock in microseconds.
     func send(_ message: OutgoingMessage, seconds: Int, _ began: Int64) -> OutgoingMessage.Reply {
         let reply: OutgoingMessage.Reply
         var response = Response(status: 0)
@@ -244,7 +244,6 @@ final class OutgoingQueue: WorldCache {
         if starts { OutgoingThreads.run { [self] in runAll(work) } }
     }
 
-    /// Runs `first` and then, one after the other, works that wait.
     private func runAll(_ first: @Sendable () -> Void) {
         first()
         while let work = next() { work() }

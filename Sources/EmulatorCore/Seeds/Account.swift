@@ -260,8 +260,7 @@ package enum DerivedNumber {
 /// Data that a provider's own tools, such as the Firebase emulator, have exported. A test world begins with them in
 /// addition to the seed.
 package protocol ExportedData: Sendable {
-    /// A digest of the exported data. By its digest, a daemon notices when a file or database of test worlds was begun
-    /// with other data.
+    /// A digest of the exported data. It shows whether stored test worlds began with the same data.
     var digest: String { get }
 }
 

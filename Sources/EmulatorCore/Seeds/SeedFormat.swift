@@ -152,7 +152,8 @@ package protocol SeedSection: SchemaObject {
     /// address.
     var issuerFollowsRequest: Bool { get }
 
-    /// Returns the secret of a client in the seed's section, for other sections that refer to the client.
+    /// Returns the secret of the client with this ID. `nil` if the seed's section doesn't have the client, or if the
+    /// client has no secret.
     func secret(ofClient id: String) -> String?
     /// Returns whether a client with this ID is registered in the seed, or is made when it is first used.
     func knows(client id: String) -> Bool

@@ -80,7 +80,8 @@ package struct SeedReferences {
         }
     }
 
-    /// Notes an error if the seed can't add the host name `name`, which stands at `json` in the seed.
+    /// Notes an error if `name`, a host name in the seed, is invalid, belongs to another provider, or is reserved for
+    /// the daemon. `json` is the host name's place in the seed.
     package mutating func checkHost(_ json: LocatedJSON, _ name: String) {
         if !HostName.isValid(name) {
             add(json, "\"\(name)\" can't be a host: expected a host name in lower case, such as \"login.corp.example\"")
@@ -102,8 +103,8 @@ package struct SeedReferences {
         }
     }
 
-    /// Returns the path of `json` in its seed file, for an error message about `other`. If the two are in different
-    /// files, the path comes after the name of the file that has `json`.
+    /// Returns the path of `json` in its seed file, with the file's name before the path if `other` is in a different
+    /// file.
     private static func place(of json: LocatedJSON, from other: LocatedJSON) -> String {
         json.file == other.file ? json.path : "\(json.file): \(json.path)"
     }

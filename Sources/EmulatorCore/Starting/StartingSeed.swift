@@ -3,7 +3,7 @@ import JSON
 
 /// A provider that can write its section of the seed that `understudy seed init` makes for an app.
 package protocol StartsSeeds: Provider {
-    /// Returns which values of this provider an app's configuration has: none, a client, or a project.
+    /// Returns whether an app's configuration has a client at this provider, a project at this provider, or neither.
     static func trace(in app: AppConfiguration) -> AppTrace
 
     /// Adds the provider's section to the seed for an app. The section has the clients in the app's configuration
@@ -71,9 +71,9 @@ package struct StartingSeed: Sendable {
         ]
     }
 
-    /// Returns whether the seed for an app gets the provider's section. It does if there is no configuration of an app,
-    /// or if the configuration has a client of the provider, or a project. If `ifNamed` is true, the project must be at
-    /// this provider; otherwise, it may be at any provider.
+    /// Returns whether the seed for an app gets the section of a provider. If the app's configuration wasn't given, the
+    /// seed gets every section. Otherwise, the configuration must have a client or a project at the provider. If
+    /// `ifNamed` is false, a project at any other provider is enough, too.
     package func includes(_ section: String, ifNamed: Bool = false) -> Bool {
         guard app.isGiven else { return true }
         return traces.contains { name, trace in
@@ -145,8 +145,8 @@ package struct StartingSeed: Sendable {
 }
 
 extension StartingSeed {
-    /// A provider's texts for a client in the seed for an app: the name of the provider's section, the provider's word
-    /// for a client, an example of a client ID, and a client secret for tests.
+    /// The texts with which a provider's client is written into a new seed: the name of the provider's section, the
+    /// provider's word for a client, an example of a client ID, and a client secret for tests.
     package struct ClientWords: Sendable {
         let section: String
         /// The provider's word for a client. If it is `client`, the section has a list `clients`, whose elements have

@@ -171,7 +171,8 @@ package struct KeyRing: Sendable {
     /// It is made when a caller waits for it by `whenUnpublishedIsReady`.
     func unpublished(_ algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? { sequence(algorithm)?.unpublished }
 
-    /// Calls `done` when each algorithm has a key that is never published, or when such a key can't be made.
+    /// Calls `done` as soon as each algorithm has a key that is never published. If one of these keys can't be made,
+    /// calls `done` without waiting for the remaining keys.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) {
         guard let missing = sequences.first(where: { $0.unpublished == nil }) else { return done() }
         missing.whenUnpublishedIsReady { isMade in isMade ? whenUnpublishedIsReady(done) : done() }

@@ -291,8 +291,8 @@ package final class WorldRegistry: Sendable {
         return Array(gone)
     }
 
-    /// Logs how many test worlds were removed to make room, and how many were refused, since the numbers in `before`
-    /// were read.
+    /// Compares how many test worlds were removed or refused with the earlier numbers in `before`. If a number has
+    /// grown, logs that the limit of test worlds is reached.
     func tell(_ before: Counts) {
         let counts = counts
         if counts.changed > before.changed {

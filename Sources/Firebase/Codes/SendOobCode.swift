@@ -246,8 +246,8 @@ struct MobileLink {
         }
     }
 
-    /// Returns the continue URL for the link in a mail. It is `url`, unless an app is to open after a web page has
-    /// applied the link's one-time code. Then the continue URL opens the app and contains `url` without escapes, as in
+    /// Returns the continue URL for the link in a mail. Usually, it is `url`. If a web page applies the link's one-time
+    /// code and an app is to open afterwards, the continue URL opens the app and contains `url`, without escapes as in
     /// production.
     func continueURL(_ url: String) -> String { hasApp && !opensInApp ? "\(opening)?link=\(url)" : url }
 

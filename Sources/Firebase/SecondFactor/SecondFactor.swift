@@ -204,9 +204,9 @@ struct MFAConfig: Codable, Sendable {
     }
 
     /// Returns the multi-factor settings in the form of Google's API. If `listsNone` is true, an empty
-    /// `enabledProviders` is included, as in the Firebase emulator. A tolerance is left out if it is zero, as in a
-    /// recording of production (`config#write-adjacent-zero`), or if it wasn't set (firebase-admin-node,
-    /// test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
+    /// `enabledProviders` is included, as in the Firebase emulator. `adjacentIntervals` is left out if it is zero, as
+    /// in a recording of production (`config#write-adjacent-zero`). It is also left out if it wasn't set
+    /// (firebase-admin-node, test/integration/auth.spec.ts, "updateTenant() should resolve with the updated tenant").
     func document(listsNone: Bool) -> JSONObject {
         var body = JSONObject(["state": state ?? "DISABLED"])
         if listsNone || !enabledProviders.isEmpty {

@@ -48,7 +48,8 @@ extension GitHubProvider {
         withToken(call) { token in .ok(GitHubProvider.authorization(token, call)) }
     }
 
-    /// Ends the access token in the request, or its whole grant. If several requests do so at once, only one succeeds.
+    /// Ends the access token that the request names, or the whole grant to which this token belongs. If several
+    /// requests do so at once, only one succeeds.
     private func end(
         _ call: RESTCall, _ change: @Sendable (Token<GitHubGrant>, inout Transaction) -> Void
     ) throws -> RESTAnswer {

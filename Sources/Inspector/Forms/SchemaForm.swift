@@ -23,7 +23,7 @@ struct SchemaForm: Sendable {
         var schema: Schema {
             if case .nullable(let schema) = field.schema { schema } else { field.schema }
         }
-        /// Whether the field may be `null`, and `null` means something else than a missing field.
+        /// Whether the field distinguishes `null` from a missing field.
         var hasNull: Bool { isNullable && field.fallback.map { !$0.isNull } ?? false }
 
         func isWithin(_ name: String) -> Bool { self.name == name || self.name.hasPrefix("\(name).") }

@@ -153,7 +153,8 @@ extension Inspector {
         }
     }
 
-    /// Returns sentences about the messages to apps' servers in the control API's response: whether each was delivered.
+    /// Returns sentences that say of each message to an app's server whether it was delivered. The messages are those
+    /// in the control API's response.
     private static func told(_ answer: JSONValue) -> String {
         var deliveries = (answer["notifications"]?.array ?? []) + [answer["webhook"] ?? .null]
         if answer["delivered"] != nil { deliveries.append(answer) }

@@ -13,7 +13,7 @@ struct Arrivals: Sendable {
     /// The most recent recorded request, of whatever kind of client.
     let other: RecordedExchange?
 
-    /// Counts the recorded requests for which `isArrival` returns `true`, without those that the daemon sent itself.
+    /// Counts the recorded requests for which `isArrival` returns `true`. Requests from the daemon itself don't count.
     /// This searches the recording, so don't call it on a server's worker thread.
     init(in exchanges: [RecordedExchange], _ isArrival: (RecordedExchange) -> Bool) {
         let clients = exchanges.filter { $0.parent == nil }

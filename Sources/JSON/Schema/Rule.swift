@@ -11,7 +11,7 @@ package protocol Rule<Value>: Sendable {
     func read(_ json: JSONValue) -> Value?
 }
 
-/// A rule whose values can also be written as JSON. The default of a member with such a rule is shown in the JSON Schema.
+/// A rule that can write its values as JSON, so that the JSON Schema can show the default of a member with this rule.
 package protocol WritableRule<Value>: Rule {
     func json(_ value: Value) -> JSONValue
 }

@@ -1,8 +1,7 @@
 /// Writes the documentation of a schema in Markdown: a table for each JSON object, with the name, value, default and
 /// meaning of every member.
 package struct SchemaReference {
-    /// A dictionary from the content of each table that has been written to the table's title. It prevents that an
-    /// object is described twice.
+    /// The tables written so far: the title of each by its content. An object is described only once.
     private var known: [String: String] = [:]
     private var sections: [String] = []
     /// The JSON objects that still have to be documented.

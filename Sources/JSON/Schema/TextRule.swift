@@ -3,7 +3,7 @@ import Time
 /// A rule that a text has to follow, such as a maximum length or a pattern.
 package struct TextRule: Sendable {
     package let about: String
-    /// The regular expression for the text in the JSON Schema (ECMA-262); `nil` if there is none.
+    /// The regular expression (ECMA-262) that the JSON Schema shows for this rule; `nil` if there is none.
     package let pattern: String?
     package let holds: @Sendable (String) -> Bool
 
@@ -33,7 +33,7 @@ package struct TextRule: Sendable {
     }
     /// Returns whether a pattern has at most 16 stars.
     package static func hasFewStars(_ text: String) -> Bool { text.utf8.count { $0 == UInt8(ascii: "*") } <= 16 }
-    /// A rule for a token, a callback URL or a similar text.
+    /// A rule that accepts a token, a callback URL or a similar text.
     package static let token = TextRule(about: "a string that isn't empty, of at most 32,768 bytes", pattern: ".+") {
         !$0.isEmpty && $0.utf8.count <= 1 << 15
     }

@@ -12,8 +12,8 @@ package protocol SeededOAuthClient: SignInClient {
 
 /// The names by which a provider calls its registered clients and their properties.
 package struct RegisteredClientWords: Sendable {
-    /// The provider's noun for a client, such as `client`. With this noun, the provider's clients in the seed are the
-    /// list `clients`, and each has the members `clientID` and `clientSecret`.
+    /// The provider's word for a client, such as `client`. The names of seed members are made of it: the list is
+    /// `clients`, and each client has a `clientID` and a `clientSecret`.
     package let noun: String
     package let defaultSecret: String
     /// The name by which the provider's console calls redirect URIs.

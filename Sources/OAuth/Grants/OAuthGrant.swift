@@ -14,11 +14,11 @@ package protocol OAuthGrant: Row where Key == String {
     var client: String { get }
     static var tables: GrantTables<Self> { get }
 
-    /// The number of bytes of the texts in the grant that requests chose freely, such as a nonce.
+    /// The number of bytes of the texts, such as a nonce, that the grant has from requests.
     var size: Int { get }
-    /// Returns the number of bytes of the texts in a code's details that its authorization request chose freely.
+    /// Returns the number of bytes of the texts that a code's details have from the authorization request.
     static func size(ofCode details: CodeDetails) -> Int
-    /// Returns the number of bytes of the texts in a token's details that requests chose freely.
+    /// Returns the number of bytes of the texts that a token's details have from requests.
     static func size(ofToken details: TokenDetails) -> Int
 }
 

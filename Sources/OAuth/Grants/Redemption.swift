@@ -135,7 +135,7 @@ package struct Redemption: Sendable {
     }
 }
 
-/// The additional data of tokens, at a provider whose refresh tokens may work only once:
+/// A provider's own data about each token, at a provider that can limit refresh tokens to a single use:
 /// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.14.2>.
 package protocol RotatingDetails: Codable, Sendable {
     /// The ID of the HTTP request that has used the refresh token; `nil` if the token is unused.

@@ -75,8 +75,8 @@ extension Issuer {
         return OAuthRefusal.json(.object(body))
     }
 
-    /// Finds the issuer that is the `audience` of a request for an identity assertion. Returns the `audience`, and the
-    /// access that clients of this issuer get at the found issuer.
+    /// Finds the other issuer for which a request wants an identity assertion. Returns the request's `audience`, which
+    /// names that issuer, and the access that this issuer's clients get there.
     private func target(
         of wanted: TokenExchange, _ exchange: Exchange
     ) throws(OAuthRefusal) -> (audience: String, access: CrossAppAccess) {

@@ -225,8 +225,8 @@ struct CrossAppAccess: SchemaObject {
             "accounts", .set(of: .text(.nonEmpty)), "The people who have access, by account; all by default.")
     }
 
-    /// Returns a client's ID at the issuer where the client gets access, from its ID at the issuer where people sign
-    /// in. By default, both IDs are equal.
+    /// Converts the ID that a client has at the issuer where people sign in to its ID at the issuer where it gets
+    /// access. By default, both IDs are equal.
     func client(_ id: String) -> String { clients[id] ?? id }
 }
 

@@ -44,8 +44,8 @@ extension Issuer {
     /// The longest time by which a platform's clock may be ahead of this server's.
     private static let platformTolerance = TimeSpan.minutes(1)
 
-    /// Returns the client of a workload that sends the platform's token and no client ID. The token is checked. For all
-    /// other requests, the result is `nil`.
+    /// Returns the client of a request that has a platform's token for a workload, and no client ID. The token is
+    /// checked. Returns `nil` if the request isn't of this kind.
     func workload(_ exchange: Exchange, _ form: Form) throws(OAuthRefusal) -> ClientMetadata? {
         guard form["grant_type"] == IdentityAssertion.grantType, form["client_id"] == nil,
             form["client_assertion"] == nil, exchange.request.header("Authorization") == nil,

@@ -107,7 +107,7 @@ enum RecordingSchema {
     private static let summary = "SELECT world, first, count, dropped FROM understudy_recorded"
     static let summaries = statement("summaries", summary)
     static let summariesOf = statement("summaries_of", "\(summary) WHERE world = ANY($1::text[])")
-    /// The most recorded requests of one test world that are read from the database at once.
+    /// The greatest number of recorded requests of one test world that are read from the database at once.
     static let worldCount = 200
     static let pageCount = 400
     /// Reads recorded requests of some test worlds, world by world, sorted by number. $2 has a number for each world;

@@ -40,7 +40,7 @@ package struct Comparison {
     /// For each recorded value, the value that this server has issued in its place.
     private var values: [String: String] = [:]
     private var cookies: [String: [(name: String, value: String)]] = [:]
-    /// The codes and tokens that providers issued in the recording before the request that is being compared.
+    /// The codes and tokens that providers have issued in the recording by the time of the compared request.
     private var issued: Set<String> = []
     /// For each recorded request: the results of sign-ins, such as a code or an error, that the request or its answer
     /// brings to the app.

@@ -91,7 +91,7 @@ extension World {
             return FaultEffect(members)
         }
 
-        /// Makes the ID tokens that an endpoint issues wrong, for tests of their verification.
+        /// Puts errors into the ID tokens that an endpoint issues, for tests of their verification.
         ///
         /// - Parameters:
         ///   - claims: the claims to set; `null` removes a claim. Times may be relative to now: `"exp": "-1h"`.

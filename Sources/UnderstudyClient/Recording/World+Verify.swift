@@ -29,7 +29,7 @@ extension World {
 public struct VerificationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// A recorded request that nearly met the conditions of a test's expectation.
     public struct Near: Sendable, Hashable, Decodable {
-        /// The ID of a recorded request that nearly met the conditions.
+        /// The ID of a recorded request that nearly met the conditions of the verification.
         public let id: String
         /// The differences between the recorded request and the conditions, a line each.
         public let differences: [String]

@@ -26,7 +26,7 @@ public struct NoncePair: Sendable, Hashable {
 }
 
 /// Computes SHA-256 digests: <https://csrc.nist.gov/pubs/fips/180-4/upd1/final>. CryptoKit isn't used, because it
-/// doesn't exist on all systems of this client.
+/// doesn't exist on every system on which this library runs.
 enum SHA256 {
     /// Returns the SHA-256 digest of `bytes`, which has 32 bytes.
     static func digest(_ bytes: some Collection<UInt8>) -> [UInt8] {

@@ -42,8 +42,8 @@ extension Understudy {
         return kept.isEmpty ? "world-\(mark)" : "\(kept)-\(mark)"
     }
 
-    /// Returns the ASCII letters and digits of `text` in lower case, with a single hyphen in place of all other
-    /// characters between them.
+    /// Returns the ASCII letters and digits of `text` in lower case. Each run of other characters between them becomes
+    /// one hyphen.
     private static func readablePart(of text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {

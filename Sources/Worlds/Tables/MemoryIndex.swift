@@ -54,8 +54,8 @@ final class MemoryIndex: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the slot of each row that has the value, until `body` returns `false`. The row that got the
-    /// value last comes first.
+    /// Calls `body` with the slot of each row that has the value in this index, until `body` returns `false`. The row
+    /// that got the value last comes first.
     func eachReversed(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.last ?? -1
         while place >= 0, let node = nodes[Int(place)] {

@@ -6,7 +6,8 @@ import Time
 package final class MemoryTables: @unchecked Sendable {
     /// The initial data, usually the seed, with which a test world's clock and its other values outside tables begin.
     private var origin: any WorldOrigin
-    /// The initial data, usually the seed, with which the rows of a test world's tables begin; `nil` means `origin`.
+    /// The initial data, usually a seed, whose rows the test world's tables contain at the beginning. `nil` if these
+    /// are the rows of `origin`.
     private let rowOrigin: (any WorldOrigin)?
     private var tables: [ObjectIdentifier: MemoryTable] = [:]
     private var values: [ObjectIdentifier: AnyBox] = [:]

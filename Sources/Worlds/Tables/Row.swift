@@ -17,9 +17,11 @@ package struct Table<R: Row>: Sendable {
     /// The table's unique name: the provider and the kind of row, such as `github.token`. A file or database stores the
     /// rows under this name.
     package let name: String
-    /// The number of rows in a table above which the oldest are removed. The default is enough for a million sign-ins.
+    /// The greatest number of rows in the table. When there are more, the oldest are removed. The default is enough for
+    /// a million sign-ins.
     package let limit: Int
-    /// The number of bytes of all rows, as `size` counts them, above which the oldest rows are removed.
+    /// The greatest number of bytes of all rows together, as `size` counts them. When there are more, the oldest rows
+    /// are removed.
     let byteLimit: Int
     let indexes: [AnyIndex<R>]
     let order: SortedIndex<R>?

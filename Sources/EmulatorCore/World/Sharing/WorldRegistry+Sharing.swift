@@ -200,8 +200,8 @@ extension WorldRegistry {
         world.streams.endAll()
     }
 
-    /// Returns all test worlds, sorted by name, with the seconds since each was last used. If several daemons share the
-    /// worlds, the returned recordings may lack the latest requests to other daemons.
+    /// Returns all test worlds, sorted by name, each with its recording of requests and the seconds since it was last
+    /// used. If several daemons share the worlds, a recording may lack the latest requests to other daemons.
     package func list() throws(StoreFailure) -> [ListedWorld] {
         let here = all
         guard let directory = archive?.directory else {
