@@ -107,7 +107,8 @@ struct SharedPortTests {
         let result = try asNobody([])
         #expect(result.status != 0 && result.output == "000", "\(result)")
         for part in [
-            "no permission to listen on ports 80 and 443", "net.ipv4.ip_unprivileged_port_start=80", "--share-port 5432",
+            "no permission to listen on ports 80 and 443", "net.ipv4.ip_unprivileged_port_start=80",
+            "--share-port 5432",
         ] {
             #expect(result.errors.contains(part), "\(result)")
         }
