@@ -112,8 +112,8 @@ extension World {
     }
 
     /// Adds the people, sign-in results, faults, time and random seed of `addition` to the test world's tables, and
-    /// stores the extended seed as `stored`. Returns `false`, and changes nothing, when another daemon that shares the
-    /// world has replaced its seed meanwhile.
+    /// stores `stored`, the extended seed, with them. Returns `false`, and changes nothing, when another daemon that
+    /// shares the world has replaced its seed meanwhile.
     fileprivate func takeIn(
         _ addition: LocatedJSON, after world: World, keeping stored: StoredSeed?
     ) throws(StoreFailure) -> Bool {

@@ -33,7 +33,7 @@ struct Profile: Sendable {
 struct ProfileForm: Sendable {
     let area: Area
     let title, about: String
-    /// The path to which the form is posted. The "back" link of the page leads to the same path.
+    /// Two paths: the form is posted to the first, and its "Cancel" link leads to the second.
     let path, back: String
     let schema: Schema
     /// The present values of the form's fields; `nil` if the form creates an account or a user.

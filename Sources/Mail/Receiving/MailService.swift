@@ -30,8 +30,9 @@ struct Delivery: Sendable {
 }
 
 extension MailService {
-    /// Decides about a mail, and puts it into the inbox: one copy for each recipient at a provider's relay, and one for
-    /// all other recipients together. Copies for refused recipients are put into the inbox, too.
+    /// Accepts or refuses a mail for each recipient, and puts it into the inbox: one copy for each recipient at a
+    /// provider's relay, and one for all other recipients together. Copies for refused recipients are put into the
+    /// inbox, too.
     func deliver(
         _ content: ReceivedContent, from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> Delivery {
