@@ -277,7 +277,8 @@ extension DaemonOptions {
         get throws { try (worlds.isEmpty ? Environment.list("WORLD") : worlds).map { try WorldOption($0) } }
     }
 
-    /// Refuses an option `--world` without a port, because `understudy serve` needs one.
+    /// Refuses an option `--world NAME` whose value has no port, as in `--world NAME=PORT`, because `understudy serve`
+    /// needs the port.
     func expectWorldPorts() throws {
         guard let option = try worldOptions.first(where: { $0.port == nil }) else { return }
         throw ValidationError(

@@ -177,7 +177,7 @@ struct GoogleClient: SeededOAuthClient {
         return isScheme ? scheme : ""
     }
 
-    /// Checks those rules for a Google client in a seed that a JSON schema can't express.
+    /// Checks a seed's Google client by the rules that a JSON schema can't express.
     static func check(_ json: LocatedJSON, _ references: inout SeedReferences) {
         references.checkInteraction(json["interaction"])
         for user in json["testUsers"]?.items ?? [] { references.expectAccount(user) }

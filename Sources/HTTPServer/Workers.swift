@@ -106,7 +106,8 @@ final class Workers: Sendable {
     }
 
     /// Starts watching the clients of suspended connections, to notice when they disconnect. Watching costs as much as
-    /// suspending, so a client is watched only if the previous call of this method found its connection suspended, too.
+    /// suspending. So a client is watched only if its connection was already suspended at the previous call of this
+    /// method.
     private func watchSuspended() {
         let now = ContinuousClock.now
         let isDue = lastLook.withLock { last in

@@ -126,8 +126,7 @@ package final class Recording: Sendable {
 
     // MARK: - Listening
 
-    /// An event about a recorded request. While one event stream is sending it, other streams use the same event
-    /// object.
+    /// An event about a recorded request. Event streams that send it at the same time share its bytes, `chunk`.
     private struct Shared {
         let flow: String
         let client: String?

@@ -229,8 +229,8 @@ extension ControlAPI {
         return Array(known.suffix(limit))
     }
 
-    /// The size limit of an answer of `GET requests`: the number of bytes in the bodies of the listed requests and
-    /// responses. A client gets the requests after these with the parameter `after`.
+    /// The greatest number of bytes in the bodies of the requests and responses that one answer of the call `GET
+    /// requests` lists. A client gets the later ones with the parameter `after`.
     private static let pageSize = 2 << 20
 
     /// Returns the first of the found requests, as many as fit into one answer of `GET requests`.

@@ -29,7 +29,7 @@ enum MailCodes {
         line.contains { (0x30...0x39).contains($0) || $0 == 0x2D }
     }
 
-    /// Looks above lines of a mail for the nearest line that has words. All searches together read each line at most
+    /// Finds the nearest line with words above a given line of a mail. All searches together read each line at most
     /// once.
     private struct WordsBefore {
         private let lines: [Substring.UTF8View.SubSequence]

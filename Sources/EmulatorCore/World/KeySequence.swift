@@ -213,7 +213,7 @@ final class KeySequence: Sendable {
     }
 }
 
-/// The part of a test world's store that signing keys use.
+/// The part of a test world's store in which signing keys are kept.
 struct KeyStore {
     let tables: WorldStore
     /// Whether other daemons that share the store may rotate the keys.

@@ -13,7 +13,7 @@ package final class OpenStreams: Sendable {
         var entries: [Entry] = []
         /// The number of event streams that are kept before the closed ones are removed.
         var limit = 16
-        /// The functions that end the waiting requests. Each request has a number.
+        /// The functions that end the waiting requests, by the number of the request.
         var waiting: [Int: @Sendable () -> Void] = [:]
         var last = 0
         var isEnded = false

@@ -142,8 +142,8 @@ enum ImportOrigin: Sendable {
     /// An import of users by a request from a client in emulator mode. Users whose password hash has the Firebase
     /// emulator's form can sign in.
     case emulator
-    /// An import of users from files that an emulator exported. The users are accepted unchanged, even with a second
-    /// factor but without a verified e-mail address.
+    /// An import of users from files that an emulator exported. The users are accepted unchanged. A user may have a
+    /// second factor without having a verified e-mail address.
     case export
 }
 

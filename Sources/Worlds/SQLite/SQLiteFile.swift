@@ -137,7 +137,7 @@ final class SQLiteFile {
     }
 }
 
-/// The reason why an SQLite file can't be used, in a line.
+/// The reason why an SQLite file can't be used, as one line of text.
 package struct SQLiteStartFailure: Error, CustomStringConvertible, Sendable {
     package let description: String
 
@@ -184,7 +184,8 @@ private final class SQLiteFileLock {
 }
 
 extension SQLiteError {
-    /// The SQLite error in a line. If the file couldn't be read or written, the operating system's message is included.
+    /// The SQLite error as one line of text. If the file couldn't be read or written, the operating system's message is
+    /// included.
     fileprivate var line: String {
         guard primaryCode == 10, systemError != 0 else { return message }
         return "\(message): \(String(cString: strerror(systemError)))"
