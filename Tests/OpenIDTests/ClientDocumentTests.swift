@@ -106,6 +106,7 @@ struct ClientDocumentTests {
             ["Origin": "https://evil.example"], ["Origin": "null"], ["Origin": "http://192.168.1.5:3000"],
             ["Host": "evil.example"], ["Sec-Fetch-Site": "cross-site"],
             ["Sec-Fetch-Site": "cross-site", "Referer": "https://localhost.evil.example/"],
+            ["Referer": "https://evil.example/"],
         ] {
             let answer = try ask(headers)
             #expect(answer.diagnosis.contains("pages of other machines"), "\(headers): \(answer)")

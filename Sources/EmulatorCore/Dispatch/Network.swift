@@ -34,14 +34,14 @@ extension Exchange {
             || (network.controlToken == nil ? request.isFromLoopback && !isFromForeignPage : showsControlToken)
     }
 
-    /// Whether a web page from another machine sent the request. `Origin` shows the page's server. Without `Origin`,
-    /// the request is from such a page if `Sec-Fetch-Site` is `cross-site` and `Referer` isn't a URL of this machine. A
-    /// foreign name in `Host` shows DNS rebinding: the page's own host name points to this daemon.
+    /// Whether a web page from another machine sent the request. `Origin` shows the page's server, or else `Referer`.
+    /// Without both, `Sec-Fetch-Site: cross-site` shows that the page is of another site. A foreign name in `Host` shows
+    /// DNS rebinding: the page's own host name points to this daemon.
     package var isFromForeignPage: Bool {
         if address.form != .real, !Address.isLocalName(Address.hostName(of: address.authority)) { return true }
         if let origin = request.header("Origin") { return !Address.isOnThisMachine(origin) }
-        guard request.header("Sec-Fetch-Site")?.lowercased() == "cross-site" else { return false }
-        return !(request.header("Referer").map(Address.isOnThisMachine) ?? false)
+        if let page = request.header("Referer") { return !Address.isOnThisMachine(page) }
+        return request.header("Sec-Fetch-Site")?.lowercased() == "cross-site"
     }
 
     /// Sends a request to a provider's `host`, in the same test world as this request. `target` is the path with its
