@@ -260,7 +260,8 @@ package enum DerivedNumber {
 /// Data that a provider's own tools, such as the Firebase emulator, have exported. A test world begins with them in
 /// addition to the seed.
 package protocol ExportedData: Sendable {
-    /// A digest of the exported data. It shows whether stored test worlds began with the same data.
+    /// A digest of the data that a tool of the provider exported. It shows whether test worlds in a store began with
+    /// the same data.
     var digest: String { get }
 }
 

@@ -120,7 +120,7 @@ package struct KnownNames: Sendable {
         set = Set(all)
     }
 
-    /// Takes the names from the elements of a list in a seed. Each element has its name in the member `key`.
+    /// Reads the names of the elements of a list in a seed. Each element has its name in the member `key`.
     package init(_ list: LocatedJSON?, _ key: String) {
         self.init((list?.value.array ?? []).compactMap { $0[key]?.string })
     }

@@ -29,8 +29,8 @@ extension Inspector {
 /// The facts by which a refusal is looked up in the documentation's tables of errors: its error names, its error texts,
 /// and the place where it appears.
 struct Refusal: Sendable {
-    /// The error's names in the response: codes such as `invalid_grant`, the first words of the error texts, and the
-    /// HTTP status.
+    /// The texts in the response by which the error is looked up: codes such as `invalid_grant`, the first words of the
+    /// error texts, and the HTTP status.
     var names: Set<String> = []
     /// The error's texts in the response, such as the value of `error_description`.
     var descriptions: [String] = []

@@ -21,7 +21,7 @@ struct AuthorizationParameters: Sendable {
     /// The greatest numbers of resources and of scopes in a request. They are limited because they are stored as long
     /// as the grant.
     private static let (resourceLimit, scopeLimit) = (20, 100)
-    /// The greatest lengths of a resource and of `acr_values`, in bytes.
+    /// The greatest lengths of the request parameters `resource` and `acr_values`, in bytes.
     private static let (longestResource, longestACR) = (2_048, 1_024)
 
     /// The names of the request parameters that the specifications define. Other parameters are dropped.
