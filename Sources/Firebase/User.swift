@@ -229,7 +229,8 @@ struct User: Codable, Sendable {
 }
 
 extension Instant {
-    /// The time with milliseconds, as Google's API writes it. Apple's SDK can't read any other form.
+    /// The time with milliseconds, as Google's API writes it. Firebase's SDK for Apple platforms can't read any
+    /// other form.
     var textWithMilliseconds: String { text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())Z" }
 
     /// The time with six digits after the second if it isn't a whole second, as protobuf writes it.

@@ -136,9 +136,9 @@ extension World {
     /// Adds the size of this inbox, which was read from a store, to the total size of all inboxes.
     func countInbox() { state.inboxSize.set(read { $0.inbox.bytes }) }
 
-    /// Returns whether a mail of `bytes` bytes can be accepted. It can't if the inboxes of all test worlds together
-    /// would exceed twice their limit. The limit can be exceeded because each inbox keeps its latest mail, however
-    /// large.
+    /// Returns whether a mail of `bytes` bytes can be accepted. A small mail always can. A larger one can't if, with
+    /// it, the inboxes of all other test worlds would exceed twice their common limit. They can exceed the limit because
+    /// each inbox keeps its latest mail, however large.
     package func hasRoom(forMail bytes: Int) -> Bool { state.inboxSize.hasRoom(for: bytes) }
 
     /// Deletes the message with this ID from the inbox. Returns `false` when there is no such message.

@@ -78,7 +78,8 @@ struct OAuthError: Error, Sendable {
     /// Returns the `error_uri` for an error in the redirect to the callback URL.
     static func authorizationURI(of code: Code) -> String { table[code.rawValue]?.callbackURI ?? "" }
 
-    /// Returns the error response of GitHub's token endpoint: status 200, in the format that the client accepts.
+    /// Returns the error response of GitHub's token endpoint in the format that the client accepts, by default with
+    /// status 200.
     func answer(_ format: AnswerFormat, status: Int = 200) -> Response {
         let description = ownDescription ?? OAuthError.description(of: code)
         var fields: [AnswerFormat.Field] = [
