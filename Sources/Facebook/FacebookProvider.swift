@@ -362,7 +362,8 @@ extension FacebookProvider {
         }
     }
 
-    /// Whether the path of a Graph API call is valid: its version looks like a version, and its object ID doesn't.
+    /// Whether the versions in the path of a Graph API call are valid: the first part looks like a version, or there is no
+    /// version and the object ID doesn't look like one.
     func hasVersion(_ exchange: Exchange) -> Bool {
         let (version, id) = (exchange.parameters["version"], exchange.parameters["id"])
         return version.map(FacebookProvider.isVersion) ?? !(id.map(FacebookProvider.isVersion) ?? false)

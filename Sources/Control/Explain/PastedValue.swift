@@ -116,9 +116,9 @@ extension ValueReader {
             guard comparison != .unrelated else { continue }
             let words =
                 switch comparison {
-                case .matches: "this text's SHA-256 was sent to \(receiver) as the nonce, which is correct"
+                case .matches: "correct: this text's SHA-256 was sent to \(receiver) as the nonce"
                 case .hashGivenAsRawNonce:
-                    "this text looks like a SHA-256, and was sent to \(receiver) as the nonce, which is correct"
+                    "correct: this text, which looks like a SHA-256, was sent to \(receiver) as the nonce"
                 // Whether that is right depends on the program that compares it, which isn't known here.
                 case .rawNonceSent:
                     "this text was sent to \(receiver) unhashed: correct for a backend that compares it with the nonce "

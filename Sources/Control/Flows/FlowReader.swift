@@ -157,7 +157,7 @@ package struct FlowFilter: Sendable {
             "provider", .text(.nonEmpty), "The name of a provider, as in the seed: \"apple\".")
         client = fields.optional("client", .text(.nonEmpty), "A part of the client ID.")
         text = fields.optional(
-            "text", .text(.nonEmpty), "Text (in any case) in the diagnosis, user, client or an ID.")
+            "text", .text(.nonEmpty), "Text in the diagnosis, user, client or an ID, in upper or lower case.")
         takesQuiet = fields(
             "all", .boolean, default: false, "true: also list requests for key sets and discovery documents.")
     }

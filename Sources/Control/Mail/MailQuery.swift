@@ -34,8 +34,8 @@ struct MailQuery: Sendable {
             to = fields.optional(
                 "to", .text(.pattern), "Recipient's address or number; \"*\" matches any text.")
             from = fields.optional("from", .text(.pattern), "The sender, likewise.")
-            text = fields.optional("text", .text(.nonEmpty), "Text (in any case) in the mail's body.")
-            subject = fields.optional("subject", .text(.nonEmpty), "Text (in any case) in the subject.")
+            text = fields.optional("text", .text(.nonEmpty), "Text in the mail's body, in upper or lower case.")
+            subject = fields.optional("subject", .text(.nonEmpty), "Text in the subject, in upper or lower case.")
             kind = fields.optional("kind", .choice(SentMessage.Kind.self), "E-mails or text messages.")
             after = fields.optional("after", .text(MailQuery.id), "List messages after the one with this ID.")
             limit = fields.optional(

@@ -246,9 +246,9 @@ struct MobileLink {
         }
     }
 
-    /// Returns the continue URL for the link in a mail. Usually, it is `url`. If a web page applies the link's one-time
-    /// code and an app is to open afterwards, the continue URL opens the app and contains `url`, without escapes as in
-    /// production.
+    /// Returns the continue URL for the link in a mail. Usually, it is `url`. If an app is to open after a web page has
+    /// applied the link's one-time code, it is a URL that opens the app and contains `url`. Like production, this doesn't
+    /// percent-encode `url`.
     func continueURL(_ url: String) -> String { hasApp && !opensInApp ? "\(opening)?link=\(url)" : url }
 
     /// Returns the link that the mail contains. If the app is to apply the link's one-time code, the link is wrapped

@@ -23,7 +23,7 @@ extension Inspector {
             case .signIn:
                 (
                     "outcomes", "Choose how the next sign-in ends",
-                    "In a browser, on a device or in an app, the next matching sign-in ends this way at once, without a page."
+                    "The next sign-in that matches this form ends as chosen here, at once and without a page, also on a device or in an app."
                 )
             case .fault:
                 (
@@ -50,7 +50,7 @@ extension Inspector {
         /// Whether the user wants the nonce to be sent as its SHA-256; `nil` if the form doesn't ask.
         var hashesNonce: Bool?
 
-        /// Returns the body of the control API's call, made of the user's inputs.
+        /// Returns the body of the call to the control API: the fixed members, and what the user entered into the form.
         mutating func body() -> JSONValue {
             var body = fixed
             for (name, value) in fields.patch().members {

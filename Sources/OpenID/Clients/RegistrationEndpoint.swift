@@ -92,8 +92,8 @@ extension Issuer {
             throw OAuthRefusal(
                 "invalid_client_metadata",
                 Diagnosis(
-                    received: exchange.request.header("Content-Type").map { "a body of type \(Diagnosis.quote($0))" }
-                        ?? "a body without Content-Type", expected: "a JSON object",
+                    received: exchange.request.body.isEmpty ? "an empty body" : "a body that isn't JSON",
+                    expected: "a JSON object",
                     "send the client's metadata as JSON (RFC 7591 section 3.1)"))
         }
         return json
