@@ -103,7 +103,8 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         ]
     }
 
-    /// Returns `nil`, because requests to Apple name their client only in parameters such as `client_id`.
+    /// Always returns `nil`, because this function finds only clients that a request names otherwise than by a
+    /// parameter. A request to Apple names its client by a parameter, such as `client_id`.
     package func client(of exchange: Exchange) -> String? { nil }
 
     /// Refuses a request that is too large with `invalid_request`. Apple doesn't document an error for such requests.

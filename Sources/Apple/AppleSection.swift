@@ -279,8 +279,8 @@ enum AppleIdentifiers {
         return String(decoding: local, as: UTF8.self) + relayDomain
     }
 
-    /// Returns an identifier in Apple's form, made from a digest. Apple's own identifiers begin with a small number and
-    /// end with a time of day.
+    /// Makes an identifier from a digest. Like Apple's own identifiers, it begins with a small number and ends with a
+    /// time of day.
     private static func compose(_ digest: [UInt8]) -> String {
         let first = (Int(digest[16]) << 8 | Int(digest[17])) % 2000
         let hour = Int(digest[18]) % 24
@@ -331,8 +331,8 @@ enum AppleToken {
         return text
     }
 
-    /// Whether this stand-in for Apple has made a text as a code or token of this kind. The end of such a text is a
-    /// digest of its beginning.
+    /// Returns whether a text has the form of a code or token of this kind, and ends with the digest of its beginning.
+    /// Thus the codes and tokens that this stand-in for Apple issued are recognized.
     func fits(_ text: String) -> Bool {
         guard text.utf8.count == AppleToken.length else { return false }
         let bytes = Array(text.utf8)

@@ -132,7 +132,7 @@ struct RelayedSender: Row {
     let key: String
     /// The sender's real address.
     let sender: String
-    /// The relay address of the person to whom the relay forwarded the sender's mail.
+    /// The recipient's relay address, to which the sender wrote.
     let relayAddress: String
 
     /// Makes the relay address that stands for a sender, as recipients see it:
@@ -360,7 +360,7 @@ struct RelayRefusal: Sendable {
                 550, "5.1.1", "<\(address)>: unauthorized sender",
                 Diagnosis(
                     received:
-                        "mail from the unregistered sender \(Diagnosis.quote(address)), \(what); its recipient is \(Diagnosis.quote(recipient))",
+                        "mail from the unregistered sender \(Diagnosis.quote(address)), \(what), to \(Diagnosis.quote(recipient))",
                     expected: expected(address, at: team), advice)))
     }
 
@@ -378,10 +378,10 @@ struct RelayRefusal: Sendable {
 
     private static func expected(_ address: String, at team: AppleDirectory.Team) -> String {
         let sources = team.sources.addresses.sorted() + team.sources.domains.sorted()
-        guard !sources.isEmpty else { return "a sender that team \"\(team.id)\" registered, which has registered none" }
+        guard !sources.isEmpty else { return "a sender that team \"\(team.id)\" registered: it has registered none" }
         let shown = sources.prefix(listed).map { Diagnosis.quote($0) }.joined(separator: ", ")
         let more = sources.count > listed ? " and \(sources.count - listed) more" : ""
-        return "what team \"\(team.id)\" registered: \(shown)\(more)"
+        return "a sender that team \"\(team.id)\" registered: \(shown)\(more)"
     }
 
     /// Returns the rejection of a mail to an unknown relay address.
@@ -391,7 +391,7 @@ struct RelayRefusal: Sendable {
         }
         return notFound(
             .noSuchAddress, address,
-            ended ?? "nobody who has signed in in world \(Diagnosis.quote(world.name)) hides behind it")
+            ended ?? "no user of the test world \(Diagnosis.quote(world.name)) hides behind this address")
     }
 
     static func switchedOff(_ address: String, _ account: Account) -> RelayRefusal {
@@ -406,7 +406,8 @@ struct RelayRefusal: Sendable {
             reason: reason,
             answer: MailRefusal(
                 550, "5.1.1", "<\(address)>: user not found",
-                Diagnosis(received: "mail to \(Diagnosis.quote(address)), which isn't delivered", advice)))
+                Diagnosis(
+                    received: "mail to \(Diagnosis.quote(address)), a relay address that forwards no mail", advice)))
     }
 
     static func noAuthor(_ sender: String) -> RelayRefusal {

@@ -34,7 +34,7 @@ extension AppleProvider {
                     .unsupportedGrantType, nil,
                     Diagnosis(
                         received: "grant_type \(Diagnosis.quote(type))",
-                        expected: "authorization_code or refresh_token; to transfer an app, client_credentials",
+                        expected: "authorization_code, refresh_token or (to transfer an app) client_credentials",
                         "send one of these grant types"))
             case nil:
                 throw AppleError(

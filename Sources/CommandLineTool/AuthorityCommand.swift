@@ -49,7 +49,7 @@ struct AuthorityCommand: ParsableCommand {
         @Option(
             name: .customLong("seed"),
             help: ArgumentHelp(
-                "Seed files: the authority can also certify the hosts that they name.", valueName: "path"),
+                "Seed files with further hosts for which the authority may issue certificates.", valueName: "path"),
             completion: .file()
         )
         var seeds: [String] = []
@@ -105,56 +105,63 @@ struct TrustHint: Sendable {
         self.commands = commands
     }
 
-    /// The instructions for trusting the local certificate authority, for all platforms. Instructions for a single
-    /// command come first, because they change nothing on the machine.
+    /// The instructions for trusting the local certificate authority. Instructions for one program, such as curl, come
+    /// before those for a whole platform, because they don't change what the rest of the machine trusts.
     static let all: [TrustHint] = [
         TrustHint("curl") { ["export CURL_CA_BUNDLE=\($0)"] },
-        TrustHint("OpenSSL (Ruby, PHP) and Go on Linux", "replaces the system's certificates") {
+        TrustHint("OpenSSL (in Ruby, PHP), and Go on Linux, read this file instead of the system's certificate file") {
             ["export SSL_CERT_FILE=\($0)"]
         },
         TrustHint("Python, requests and httpx") { ["export REQUESTS_CA_BUNDLE=\($0)", "export SSL_CERT_FILE=\($0)"] },
-        TrustHint("Node.js", "trusted in addition to the built-in certificates") {
+        TrustHint("Node.js", "Node.js then trusts the authority besides the built-in certificates") {
             ["export NODE_EXTRA_CA_CERTS=\($0)"]
         },
         TrustHint("git") { ["export GIT_SSL_CAINFO=\($0)"] },
-        TrustHint("Java", "creates a separate truststore with the password changeit") {
+        TrustHint("Java", "Java then reads a new truststore, with the password \"changeit\", instead of its own") {
             [
                 "keytool -importcert -noprompt -alias understudy -file \($0) -keystore understudy.p12 -storetype PKCS12 -storepass changeit",
                 "export JAVA_TOOL_OPTIONS=\"-Djavax.net.ssl.trustStore=understudy.p12 -Djavax.net.ssl.trustStorePassword=changeit\"",
             ]
         },
-        TrustHint(".NET on Linux", "replaces the system's certificates") {
+        TrustHint(".NET on Linux reads this file instead of the system's certificate file") {
             ["export SSL_CERT_FILE=\($0)"]
         },
-        TrustHint("Debian, Ubuntu", "trusted on the whole machine") {
+        TrustHint("Debian, Ubuntu", "the whole machine then trusts the authority") {
             [
                 "sudo install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt",
                 "sudo update-ca-certificates",
             ]
         },
-        TrustHint("Alpine", "trusted on the whole machine; run as root; needs the package ca-certificates") {
+        TrustHint(
+            "Alpine",
+            "run these commands as root, with the package ca-certificates: the whole machine then trusts the authority"
+        ) {
             ["install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt", "update-ca-certificates"]
         },
-        TrustHint("macOS", "trusted in the login keychain") {
+        TrustHint("macOS", "this command adds the authority to the login keychain, as trusted") {
             ["security add-trusted-cert -r trustRoot -k ~/Library/Keychains/login.keychain-db \($0)"]
         },
-        TrustHint("iOS simulator", "trusted in the booted simulator") {
+        TrustHint("iOS simulator", "this command makes the booted simulator trust the authority") {
             ["xcrun simctl keychain booted add-root-cert \($0)"]
         },
         TrustHint(
             "Android emulator",
-            "then open Settings, Security, Install a certificate; the app must trust user-installed certificates"
+            "run this command, then choose \"Install a certificate\" in the emulator's Settings, "
+                + "Security; the app must trust certificates that users install"
         ) {
             ["adb push \($0) /sdcard/Download/understudy-ca.crt"]
         },
-        TrustHint("Chromium and Chrome on Linux", "needs the package libnss3-tools") {
+        TrustHint("Chromium and Chrome on Linux", "these commands need the package libnss3-tools") {
             [
                 "mkdir -p $HOME/.pki/nssdb",
                 "[ -e $HOME/.pki/nssdb/cert9.db ] || certutil -d sql:$HOME/.pki/nssdb -N --empty-password",
                 "certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n understudy -i \($0)",
             ]
         },
-        TrustHint("Firefox on Linux", "trusted in every Firefox profile; needs the package libnss3-tools") {
+        TrustHint(
+            "Firefox on Linux",
+            "this command makes every Firefox profile trust the authority; it needs the package libnss3-tools"
+        ) {
             [
                 "for store in $HOME/.mozilla/firefox/*/cert9.db; do certutil -d sql:${store%/cert9.db} -A -t C,, -n understudy -i \($0); done"
             ]

@@ -8,12 +8,14 @@ struct ChangesCommand: ParsableCommand {
         commandName: "changes", abstract: "List how the providers' behaviour differs between two days.",
         discussion: "\"understudy serve --as-of DAY\" behaves as the providers did on that day.")
 
-    @Option(help: ArgumentHelp("The earlier of the two days, such as 2026-04-01.", valueName: "day"))
+    @Option(
+        help: ArgumentHelp(
+            "List changes of the providers' behaviour after this day, such as 2026-04-01.", valueName: "day"))
     var from: String
 
     @Option(
         help: ArgumentHelp(
-            "The later of the two days, or \"next\" for announced changes. (default: today)", valueName: "day"))
+            "List changes up to this day; \"next\": announced changes, too. (default: today)", valueName: "day"))
     var to: String?
 
     @Flag(help: "Print JSON.")
@@ -31,7 +33,9 @@ struct ChangesCommand: ParsableCommand {
         let from = try ChangesCommand.day(from, from: "--from")
         let to = try to.map { try ChangesCommand.day($0, from: "--to") } ?? .today
         guard from <= to else {
-            let end = self.to == nil ? "the latest day whose provider behaviour this version knows" : "the day of --to"
+            let end =
+                self.to == nil
+                ? "the latest day for which this version knows how the providers behave" : "the day of --to"
             throw ValidationError("--from: \(from) is after \(to), \(end).")
         }
         return (from, to)

@@ -215,8 +215,8 @@ struct ControllingTerminal {
     }
 
     /// The terminal's descriptor if the command is to begin in the terminal's foreground. It is `nil` in a pipeline,
-    /// where another process, such as a pager, may need the foreground. There, the command gets the foreground only on
-    /// request.
+    /// where another process, such as a pager, may need the foreground. In a pipeline, the command gets the foreground
+    /// only when it tries to use the terminal.
     var offeredDescriptor: Int32? {
         isOurs && (STDIN_FILENO...STDERR_FILENO).allSatisfy { isatty($0) == 1 } ? descriptor : nil
     }

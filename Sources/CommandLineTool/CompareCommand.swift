@@ -89,7 +89,7 @@ struct CompareCommand: ParsableCommand {
         let others = findings.filter { $0.outcome == .skipped(Comparison.otherHost) }.count
         Terminal.print(
             "\(compared.count) responses compared, \(compared.filter { !$0.differences.isEmpty }.count) differ; "
-                + "\(findings.count - compared.count - others) requests skipped, and \(others) more because "
+                + "\(findings.count - compared.count) requests skipped, \(others) of them because "
                 + "Understudy doesn't impersonate their hosts")
     }
 

@@ -52,7 +52,7 @@ struct DaemonOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Test clients with unusual responses that the specifications allow: \(DaemonOptions.surprises.joined(separator: ", ")). Without names, all occur. On exit, report which of them clients failed on.",
+            "Test clients with unusual responses that the specifications allow: \(DaemonOptions.surprises.joined(separator: ", ")). Without names, all occur. On exit, report which of these responses clients failed on.",
             valueName: "names"))
     var rehearse: String?
 
@@ -277,8 +277,7 @@ extension DaemonOptions {
         get throws { try (worlds.isEmpty ? Environment.list("WORLD") : worlds).map { try WorldOption($0) } }
     }
 
-    /// Refuses an option `--world NAME` whose value has no port, as in `--world NAME=PORT`, because `understudy serve`
-    /// needs the port.
+    /// Refuses an option `--world NAME` without a port. `understudy serve` needs the form `--world NAME=PORT`.
     func expectWorldPorts() throws {
         guard let option = try worldOptions.first(where: { $0.port == nil }) else { return }
         throw ValidationError(
@@ -416,7 +415,8 @@ extension DaemonOptions {
     private var namedImport: String? { importDirectory ?? Environment.value("IMPORT") }
 
     /// Refuses an export into the directory of `--import` if the store keeps the users beyond the daemon's end. With
-    /// such a store, the daemon's next start would fail, because the data to import have changed.
+    /// such a store, the daemon's next start would fail, because the export has changed the data in the directory since
+    /// they were imported.
     func expectLastingImport() throws {
         let store = store ?? Environment.value("STORE") ?? "memory"
         guard let directory = namedImport, try exportDirectory() == directory,
@@ -427,8 +427,8 @@ extension DaemonOptions {
         )
     }
 
-    /// Returns the directory from which users are imported. It may be missing or empty if users are also exported to
-    /// it.
+    /// Returns the directory from which users are imported; `nil` if no users are imported. If users are also exported
+    /// to the directory, it may be missing or empty, and then no users are imported.
     func importedDirectory() throws -> String? {
         guard let directory = namedImport else { return nil }
         guard try exportDirectory() == directory else { return directory }

@@ -7,17 +7,17 @@ struct EvidenceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evidence", abstract: "List the public sources for what is known of a provider's behaviour.",
         discussion:
-            "Without a provider, counts what is known of each provider. \"documented\": the provider's "
-            + "documentation says so; \"recorded\": a public issue or log quotes the real response; \"specified\": a "
-            + "specification says so; \"reported\": somebody describes the behaviour; \"chosen\": no public source "
-            + "says how the provider behaves.")
+            "Without a provider, prints how many facts of each kind are known about each provider. The kinds of facts: "
+            + "\"documented\": the provider's documentation says so; \"recorded\": a public issue or log quotes the "
+            + "real response; \"specified\": a specification says so; \"reported\": somebody describes the behaviour; "
+            + "\"chosen\": no public source says how the provider behaves.")
 
     @Argument(help: ArgumentHelp("The provider, such as apple.", valueName: "provider"))
     var provider: String?
 
     @Option(
         help: ArgumentHelp(
-            "Only behaviour that is known in this way: \(Evidence.Kind.allCases.map(\.rawValue).joined(separator: ", ")).",
+            "List only behaviour with this kind of evidence: \(Evidence.Kind.allCases.map(\.rawValue).joined(separator: ", ")).",
             valueName: "kind"))
     var kind: String?
 

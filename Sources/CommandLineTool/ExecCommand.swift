@@ -68,7 +68,8 @@ struct ExecCommand: ParsableCommand {
     private static let shownRefusals = 5
     private static let sharedPortLimit = 64
 
-    /// Returns the ports of this machine that the command can reach from a network of its own, without duplicates.
+    /// Returns the ports of this machine, without duplicates, that the user's command can reach even when it runs in an
+    /// isolated network.
     private func portsToShare() throws -> [UInt16] {
         guard sharedPorts.isEmpty else { return Array(Set(sharedPorts)) }
         return try Set(Environment.list("SHARE_PORT")).prefix(ExecCommand.sharedPortLimit).map { text in

@@ -44,9 +44,8 @@ struct Silence: CustomStringConvertible {
         case .proxy:
             "perhaps the command ignores HTTPS_PROXY: try --intercept"
         case .interception:
-            "perhaps the command calls hosts that Understudy doesn't impersonate (\"understudy hosts\" lists those "
-                + "that it does), resolves names without /etc/hosts (DNS over HTTPS, its own resolver), uses a proxy "
-                + "from its environment (HTTPS_PROXY), or has rejected the certificate"
+            "perhaps the command calls a host that \"understudy hosts\" doesn't list, ignores /etc/hosts (as DNS over "
+                + "HTTPS does), uses a proxy (HTTPS_PROXY), or has rejected the certificate"
         }
     }
 

@@ -74,7 +74,7 @@ struct ServeCommand: ParsableCommand {
 struct PortObstacle: CustomStringConvertible {
     private let code: Int32
 
-    /// Tries to open the ports to find one that can't be opened, and the reason; `nil` if all can be opened.
+    /// Tries to open `ports`, and finds the reason why one of them can't be opened; `nil` if all can be opened.
     init?(address: String, ports: [UInt16]) {
         for port in ports {
             if let code = PortObstacle.failure(address, port) {

@@ -16,9 +16,9 @@ struct Surroundings {
     /// Sentences about restrictions of the command's environment, which are shown if the command fails.
     private(set) var shortcomings: [String] = []
 
-    /// Starts the daemon for a command: at the daemon's own address, behind a proxy, or under the providers' real host
-    /// names. `sharedPorts` are the ports of this machine's loopback that a command with a network of its own can
-    /// reach, too.
+    /// Starts the daemon for a command. The command reaches the daemon at the daemon's own address, through a proxy, or
+    /// under the providers' real host names. `sharedPorts` are loopback ports of this machine that the command can
+    /// reach even in an isolated network.
     init(
         _ options: DaemonOptions, intercepts: Bool, isolated: Bool, sharedPorts: [UInt16], watcher: Watcher?
     ) throws {

@@ -16,8 +16,8 @@ struct Watcher {
 
     let descriptor: Int32
 
-    /// Starts the watching process as a fork of this one. This process must have only one thread, because locks of
-    /// other threads would stay locked in the fork.
+    /// Forks this process, `understudy exec`, to start a second one that waits for its end. Call it while this process
+    /// has only one thread, because locks of other threads would stay locked in the fork.
     init?() {
         var pair: [Int32] = [0, 0]
         guard understudy_channel(&pair) == 0 else { return nil }
@@ -34,10 +34,11 @@ struct Watcher {
         descriptor = pair[0]
     }
 
-    /// Makes the watching process remove this temporary file or directory if `understudy exec` is ended without notice.
+    /// Makes the process that waits for the end of `understudy exec` remove a temporary file or directory if `exec` is
+    /// ended without notice.
     func watch(file: String) { send(.file, file) }
 
-    /// Ends the watching process, because it is no longer needed.
+    /// Ends the process that waits for the end of `understudy exec`, because nothing is left to wait for.
     func dismiss() {
         send(.goodbye, "")
         close(descriptor)

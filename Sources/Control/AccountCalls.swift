@@ -59,7 +59,7 @@ extension ControlAPI {
                 answers: [.json("The user as changed.", shown.schema), gone, taken]
             ) { try changeAccount($0) },
             .control(
-                "DELETE", "accounts/:id", "Deletes a user and all grants to apps.", path: path,
+                "DELETE", "accounts/:id", "Deletes a user and its grants to apps.", path: path,
                 answers: [.empty("The user is deleted."), gone]
             ) { try removeAccount($0) },
         ]

@@ -172,11 +172,13 @@ extension EventStream {
 }
 
 extension ProcessBudget {
-    /// Closes the slowest event streams if the data that wait for their clients exceed the limit.
+    /// Closes the slowest event streams if all event streams together have more unread bytes than allowed.
     package func enforceStreams() {
         guard streams.enforce() > 0 else { return }
         notices.tell(
-            .streams, "event streams have more than \(streams.limit) unread bytes: the slowest clients are disconnected"
+            .streams,
+            "all event streams together have more than \(streams.limit) unread bytes: the slowest clients "
+                + "are disconnected"
         )
     }
 }

@@ -141,8 +141,8 @@ extension ControlAPI {
             .optional("worlds", .count, "The number of worlds."),
             .optional("store", storeSchema, "Where worlds are stored."),
             .optional("ports", .map(of: .count), "The ports on which the daemon listens, by protocol."),
-            .optional("memory", memorySchema, "Memory use; counts of dropped requests and worlds."),
-            .optional("connections", .map(of: connectionsSchema), "The connections of each server."),
+            .optional("memory", memorySchema, "Memory use; what was dropped to limit it."),
+            .optional("connections", .map(of: connectionsSchema), "Connection counts by protocol."),
             .optional(
                 "droppedLogLines", .count, "The number of log lines that were dropped because they weren't read."),
         ])
@@ -193,15 +193,15 @@ extension ControlAPI {
             .members([
                 .required("count", .count, "The present number."), .required("limit", .count, "The greatest number."),
                 .required("idle", .count, "The number of worlds that were dropped after an hour without use."),
-                .required("untouched", .count, "The number of unchanged worlds dropped to make room for others."),
-                .required("dropped", .count, "The number of changed worlds dropped to make room for others."),
+                .required("untouched", .count, "Unchanged worlds that were dropped to make room for others."),
+                .required("dropped", .count, "Changed worlds that were dropped to make room for others."),
                 .required("refused", .count, "Worlds that weren't created because there were too many."),
             ]), "The worlds."),
         .required("projects", allowanceSchema, "Firebase projects not in any seed."),
         .required(
             "streams",
             .members([
-                .required("count", .count, "Event streams and long-polling requests."),
+                .required("count", .count, "The number of open event streams and waiting requests."),
                 .required("limit", .count, "The greatest number."),
                 .required("refused", .count, "The number of refusals."),
                 .required("bytes", .count, "Event-stream bytes that aren't read yet."),
@@ -215,8 +215,8 @@ extension ControlAPI {
 package final class ProcessGauges: Sendable {
     package typealias Connections = @Sendable () -> ServerCounters?
 
-    /// The value of the mutex `mail`: a struct with the closure that counts the mail server's connections. Without the
-    /// struct, each access to the mutex would wrap the closure once more and make its calls slower.
+    /// Holds the closure that counts the mail server's connections. Swift would wrap a closure that is itself the value
+    /// of a `Mutex` into one more closure at each access, and its calls would become slower and slower.
     private struct MailServer {
         let connections: @Sendable () -> (open: Int, limit: Int)?
     }

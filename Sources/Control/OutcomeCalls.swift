@@ -28,7 +28,7 @@ extension ControlAPI {
                 ]
             ) { try outcomes($0) },
             .control(
-                "POST", "outcomes", "Decides how the next matching sign-ins end, without a page.",
+                "POST", "outcomes", "Sets how a provider's next sign-ins end; no page is shown.",
                 reads: .body(order),
                 answers: [
                     .json(201, "The outcome is queued.", ordered),

@@ -59,7 +59,7 @@ extension ControlAPI {
                         "The scenario has ended.",
                         .members([
                             .required("scenario", .string, "The scenario's name."),
-                            .required("withdrawn", .boolean, "Whether the scenario had begun."),
+                            .required("withdrawn", .boolean, "Whether anything was undone."),
                         ])), gone,
                 ]
             ) { try await withdrawScenario($0) },

@@ -90,9 +90,9 @@ extension ControlAPI {
             guard let lease = worlds.budget.seeds.take(size, playing: played) else {
                 return ControlAnswer.error(
                     503, "tooManySeeds",
-                    "at most \(SeedBudget.limit) test worlds, with \(SeedBudget.byteLimit >> 20) MiB of memory, can "
-                        + "have their own seeds; this seed would exceed the limit: delete unused worlds (DELETE "
-                        + "worlds/NAME)")
+                    "at most \(SeedBudget.limit) test worlds can have their own seeds, which together can take at most "
+                        + "\(SeedBudget.byteLimit >> 20) MiB of memory; this seed would exceed one of these limits: "
+                        + "delete unused worlds (DELETE worlds/NAME)")
             }
             let added = { (list: String) in isAddition ? body[list]?.items.count ?? 0 : 0 }
             guard !isAddition || world.hasRoom(outcomes: added("outcomes"), faults: added("faults")) else {
@@ -117,8 +117,8 @@ extension ControlAPI {
         }
     }
 
-    /// Returns an error in a seed. If the error isn't in the request's body, its message says that it is in the test
-    /// world's present seed.
+    /// Returns an error of a seed that was merged from a request's body and the test world's current seed. If the error
+    /// lies in the current seed, its message is changed to say so.
     private static func placed(_ issue: Issue) -> Issue {
         guard issue.file != bodyName else { return issue }
         return Issue(file: issue.file, path: issue.path, message: "in the test world's current seed: \(issue.message)")

@@ -20,7 +20,7 @@ private struct WorldOrder: SchemaObject {
             .map { UInt16(clamping: $0) }
         asOf = fields.optional(
             "asOf", .text(.day),
-            "The day as of which the providers behave; without `asOf`, unchanged."
+            "Providers behave as on this day; by default, the seed's `asOf`."
         ).flatMap { Day($0) }
     }
 }
@@ -171,7 +171,8 @@ extension ControlAPI {
         case .other(let port):
             return ControlAnswer.error(
                 409, "otherPort",
-                "the test world \(Diagnosis.quote(world)) has the port \(port), which can't change: to keep it, send \"\(member)\": 0",
+                "the test world \(Diagnosis.quote(world)) already has the port \(port), "
+                    + "which can't be changed: send \"\(member)\": \(port)",
                 path: path)
         case .tooMany:
             return ControlAnswer.error(

@@ -93,9 +93,9 @@ extension FacebookProvider {
             throw GraphError(
                 message: "Invalid OAuth access token - Cannot parse access token", code: 190,
                 diagnosis: Diagnosis(
-                    received: "access_token and appsecret_proof of \(text.utf8.count) bytes",
+                    received: "access_token, appsecret_proof and appsecret_time with \(text.utf8.count) bytes in all",
                     expected: "at most \(FacebookProvider.largestCredentials) bytes",
-                    "no valid access token is that long"))
+                    "valid values are shorter"))
         }
         return text
     }

@@ -43,7 +43,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         apps = seed[FacebookSection.self].apps
     }
 
-    /// Whether an ID token's issuer is Facebook, by its usual name or the one for Limited Login.
+    /// Whether `issuer` is one of the two issuers in Facebook's ID tokens: the usual one, or the one for Limited Login.
     package static func isIssuer(_ issuer: String) -> Bool {
         [self.issuer, "https://\(limitedHost)"].contains(issuer)
     }
@@ -362,8 +362,8 @@ extension FacebookProvider {
         }
     }
 
-    /// Whether the versions in the path of a Graph API call are valid: the first part looks like a version, or there is no
-    /// version and the object ID doesn't look like one.
+    /// Returns whether the path of a Graph API call is valid as to the API's version. The version, such as `v22.0`, may
+    /// be missing; then, the object ID mustn't look like a version.
     func hasVersion(_ exchange: Exchange) -> Bool {
         let (version, id) = (exchange.parameters["version"], exchange.parameters["id"])
         return version.map(FacebookProvider.isVersion) ?? !(id.map(FacebookProvider.isVersion) ?? false)

@@ -25,17 +25,17 @@ extension FirebaseProvider {
             + exportCalls
     }
 
-    /// The evidence for methods of Identity Toolkit v3: the public code of Firebase's SDKs. Google doesn't document v3
-    /// any more.
+    /// A link that proves that the methods of Identity Toolkit v3 exist: to the public code of Firebase's SDKs. Google
+    /// doesn't document v3 any more.
     static let inSDKs = Evidence.documented(
         "https://github.com/firebase/firebase-ios-sdk/tree/main/FirebaseAuth/Sources/Swift/Backend/RPC")
 
-    /// The evidence for answers at URLs that only the Firebase Emulator Suite has.
+    /// A link that proves how the Firebase Emulator Suite answers at URLs that production doesn't have.
     static let inEmulator = Evidence.documented(
         "https://github.com/firebase/firebase-tools/blob/master/src/emulator/auth/handlers.ts")
 
-    /// Returns a page of Google's API reference, such as `v1/accounts/signUp`, as the evidence that an API method
-    /// exists.
+    /// Returns a link to a page of Google's API reference, such as `v1/accounts/signUp`. The link proves that an API
+    /// method exists.
     private static func reference(_ page: String) -> Evidence {
         .documented("https://cloud.google.com/identity-platform/docs/reference/rest/\(page)")
     }
@@ -213,8 +213,8 @@ extension FirebaseProvider {
         let step: Step?
         let run: Method
 
-        /// Makes an API method. At most one of `service` and `api` is given, as the name of the method's step in a
-        /// recorded sign-in: `service` for a method that signs a user in, `api` for any other method.
+        /// Makes an API method. A recorded sign-in shows a call of the method as a step. If the method signs a user in,
+        /// `service` is the step's name; otherwise, `api` is. At most one of the two is given.
         init(
             _ path: String, legacy legacyName: String? = nil, method: String = "POST", title: String? = nil,
             api: String? = nil, service: String? = nil, _ run: @escaping Method

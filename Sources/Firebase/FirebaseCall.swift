@@ -5,7 +5,8 @@ import JSON
 import Time
 import Worlds
 
-/// The answer of an API method. A refusal with status 200 has a diagnosis. An answer that may surprise has a note.
+/// The answer of an API method. A refusal with status 200 has a diagnosis. An answer that may surprise a developer has
+/// a note.
 struct FirebaseAnswer: Sendable {
     var body: JSONObject
     var diagnosis: Diagnosis?
@@ -157,12 +158,13 @@ struct MessageFields: Sendable {
     /// before the names of fields.
     private let path: String
 
-    /// Reads the fields of a JSON object whose names are in camel case or have underscores. Google's API takes both.
+    /// Reads the fields of a JSON object. As in Google's API, the fields' names may be in camel case or have
+    /// underscores.
     init(_ object: JSONObject, at path: String = "") {
         self.init(named: JSONObject(object.members.map { (MessageFields.camelCase($0.key), $0.value) }), at: path)
     }
 
-    /// Reads the fields of a JSON object whose names are already in camel case.
+    /// Reads the fields of a JSON object. The fields' names must be in camel case already.
     init(named object: JSONObject, at path: String = "") {
         body = object
         self.path = path

@@ -23,8 +23,8 @@ struct FirebaseError: Error, Sendable {
     let reason: String
     /// Whether the error in the list of errors has the domain `global`, as the service's own errors do.
     var isGlobal = true
-    /// The item that replaces the usual one in the error answer's list `errors`, which repeats the answer's message.
-    /// `nil` keeps the usual item.
+    /// The element of the list `errors` in the error answer. If this is `nil`, the element has the answer's message, a
+    /// domain and a reason.
     var listed: JSONValue?
     var details: [JSONValue] = []
     /// Whether the error answer has a list of errors in addition to the name of a status, as for some methods of

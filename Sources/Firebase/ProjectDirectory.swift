@@ -213,8 +213,8 @@ extension FirebaseError {
     }
 }
 
-/// A mark that the seeded users of a Firebase project are in the tables of a test world. They are put there when a
-/// request first uses the project.
+/// The stored fact that the seeded users of a Firebase project have been put into the tables of a test world. This is
+/// done when a request first uses the project.
 struct PopulatedProject: Row {
     static let table = Table<PopulatedProject>("firebase.populatedProject")
 
@@ -246,8 +246,8 @@ final class UnseededPoolLeases: WorldCache {
 
     init() {}
 
-    /// Stores the lease by which a new project or tenant is counted, and releases the leases of projects and tenants
-    /// that have been removed.
+    /// Keeps the lease by which a new project or tenant counts toward the daemon's limit, if a `lease` is given.
+    /// Releases the leases of projects and tenants that have been removed.
     func settle(_ lease: Allowance.Lease? = nil, in world: World) {
         leases.withLock { leases in
             if let lease { leases.append(lease) }
@@ -290,8 +290,9 @@ private struct SeededContents: Sendable {
 }
 
 extension World {
-    /// Makes a Firebase project or tenant that isn't in the seed, unless it exists. If there are too many, an empty one
-    /// is removed first. Returns `false` if all of them have contents.
+    /// Makes a Firebase project or tenant that isn't in the seed, unless it exists. If the limit on such projects and
+    /// tenants is reached, one without contents is removed first. If there is none, nothing is made, and the result is
+    /// `false`.
     func admit(_ pool: UserPool, counting allowance: Allowance) throws -> Bool {
         guard read({ $0.find(UnseededPool.self, pool) == nil }) else { return true }
         let lease = allowance.take()

@@ -179,7 +179,10 @@ extension FirebaseProvider {
             // Production's message isn't documented.
             throw FirebaseError.invalidIdP(
                 "The session ID does not match.",
-                Diagnosis("sessionId isn't that of the beginning of the sign-in"))
+                Diagnosis(
+                    "sessionId differs from the one with which the sign-in began: send the sessionId that "
+                        + "accounts:createAuthUri returned"
+                ))
         }
         fields["providerId"] = flow.providerId
         return flow

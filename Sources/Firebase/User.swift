@@ -180,9 +180,10 @@ struct User: Codable, Sendable {
     /// The forms in which answers show a password's hash.
     enum Hash: Sendable {
         case redacted
-        /// The hash is shown as it is stored. Unless it was imported, it has the Firebase emulator's readable form.
+        /// The answer contains the password's hash as it is stored. Unless the hash was imported, it has the Firebase
+        /// emulator's readable form.
         case shown
-        /// The hash is shown in base64, together with the member `version`, as in production's answer to
+        /// The answer contains the password's hash in base64, and the member `version`, like production's answer to
         /// `accounts:batchGet`.
         case encoded
 
@@ -248,7 +249,8 @@ extension User: PoolRow {
         var keyText: String { String(keyParts: pool.project, pool.tenant, localId) }
     }
 
-    /// The index key of an identity at an identity provider, in a project or tenant.
+    /// The key for finding a user by an identity, such as a Google account. It begins with the project or tenant, so
+    /// that each has its own users.
     struct Identity: TableKey {
         let pool: UserPool
         let providerId: String

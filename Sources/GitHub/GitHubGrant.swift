@@ -188,7 +188,8 @@ extension Transaction {
         }
     }
 
-    /// Returns a valid access token with the person who granted it, and records that the token is used.
+    /// Looks up an access token that a request contains. If the token is valid, returns it with the person who granted
+    /// it, and records the time of this use; otherwise returns `nil`.
     mutating func use(_ text: String) -> (token: Token<GitHubGrant>, account: Account)? {
         guard let known = find(Token<GitHubGrant>.self, text), known.kind == .access else { return nil }
         guard known.details.usedAt >= now - GitHubGrant.unusedLimit else {

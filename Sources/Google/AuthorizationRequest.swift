@@ -20,7 +20,8 @@ struct AuthorizationRequest: CheckedAuthorization {
     /// The fields of the authorization request, unchanged. The sign-in page sends these fields again with the person's
     /// answer.
     let form: Form
-    /// Whether a sign-in page has sent the authorization request, together with the person's answer.
+    /// Whether the fields of the authorization request come from the sign-in page, which sends them again together with
+    /// the person's answer.
     let isAnswer: Bool
 
     var nonce: String? { form["nonce"] }

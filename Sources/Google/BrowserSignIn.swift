@@ -12,7 +12,7 @@ import OAuth
 
 /// A sign-in request that a page makes by Google's script for browsers.
 struct BrowserSignIn: CheckedAuthorization {
-    /// The way in which the ID token is sent to the page.
+    /// The way in which the app's page gets the ID token.
     enum Mode: Sendable {
         case popup
         /// The ID token is posted to this address, which is one of the client's redirect URIs.

@@ -144,14 +144,14 @@ package final class Completion: Sendable {
         if isAbandoned { action() }
     }
 
-    /// Returns a new completion, which applies `change` to its answer, and passes the changed answer to this
-    /// completion. If the client disconnects, both this completion and the new one report it.
+    /// Returns a new completion, which applies `change` to the answer that it gets, and passes the changed answer to
+    /// this completion. If the client disconnects, the `whenAbandoned` actions of both completions are called.
     package func through(_ change: @escaping @Sendable (Response) -> Response) -> Completion {
         then { [self] in self(change($0)) }
     }
 
-    /// Returns a new completion, which calls `deliver` with its answer. If the client disconnects, both this completion
-    /// and the new one report it.
+    /// Returns a new completion, which passes the answer that it gets to `deliver`. If the client disconnects, the
+    /// `whenAbandoned` actions of both completions are called.
     package func then(_ deliver: @escaping @Sendable (Response) -> Void) -> Completion {
         let inner = Completion(deliver)
         whenAbandoned { [weak inner] in inner?.abandon() }
@@ -210,6 +210,7 @@ final class Suspensions: Sendable {
         state.withLock { $0.transactions[ObjectIdentifier(transaction)] = nil }
     }
 
-    /// Refuses to suspend any more connections, because the server is about to stop.
+    /// Makes `begin` return `false` from now on, so that no connection is suspended while its answer is prepared. The
+    /// server is about to stop.
     func close() { state.withLock { $0.isClosed = true } }
 }

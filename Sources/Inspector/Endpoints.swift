@@ -12,8 +12,8 @@ extension Inspector {
         Endpoint(method, [], "\(Inspector.root)/\(path)", nil) { try refusal(of: $0) ?? answer($0) }
     }
 
-    /// Returns an endpoint for a page of the inspector that is made asynchronously, at `path` below the inspector's
-    /// address.
+    /// Returns an endpoint for a page of the inspector, at `path` below the inspector's address. `answer` makes the
+    /// page asynchronously.
     func page(
         _ method: String, _ path: String, _ answer: @escaping @Sendable (Exchange) async throws -> Response
     ) -> Endpoint {

@@ -251,15 +251,16 @@ package struct FormToken: Sendable {
     private static let name = "formToken"
     private var text: String
 
-    /// Makes a new form token, which no other daemon has.
+    /// Makes a new random secret for the inspector's HTML forms, against forged requests. No other daemon has this
+    /// secret.
     package init() {
         // This isn't the world's randomness: opening a page must not change the world's next code.
         var randomness = Randomness(seed: nil)
         text = Base64URL.encode(randomness.bytes(16))
     }
 
-    /// Makes a form token for this daemon. If `archive` is storage that several daemons share, all of them get the same
-    /// form token.
+    /// Makes the secret for the inspector's HTML forms, against forged requests. If `archive` is storage that several
+    /// daemons share, all of them get the same secret.
     package init(_ archive: (any Archive)?) throws(StoreFailure) {
         self.init()
         guard let archive, archive.isShared else { return }

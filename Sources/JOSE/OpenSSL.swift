@@ -33,8 +33,8 @@ enum OpenSSL {
         return true
     }()
 
-    /// Whether SHA-256 could be added to the table in which OpenSSL looks up the digests of certificates. The first use
-    /// of this property adds it, because `prepare` leaves the table empty.
+    /// Whether SHA-256 could be added to the table in which OpenSSL looks up the hash algorithms of certificates. The
+    /// first use of this property adds it, because `prepare` leaves the table empty.
     static let knowsDigestOfCertificates: Bool = {
         prepare()
         return EVP_add_digest(EVP_sha256()) == 1
@@ -44,14 +44,15 @@ enum OpenSSL {
     static func prepare() { _ = isPrepared }
 }
 
-/// Fills the table in which OpenSSL looks up the digests of certificates. `OpenSSL.prepare` leaves it empty, but other
-/// libraries in this process need it: libpq looks digests up there for `SCRAM-SHA-256-PLUS`.
+/// Fills the table in which OpenSSL looks up the hash algorithms of certificates. `OpenSSL.prepare` leaves the table
+/// empty, but other libraries in this process need it: libpq looks up algorithms there for `SCRAM-SHA-256-PLUS`.
 package enum CertificateDigests {
     private static let areKnown: Bool = {
         OpenSSL.prepare()
         return [EVP_sha224(), EVP_sha256(), EVP_sha384(), EVP_sha512()].allSatisfy { EVP_add_digest($0) == 1 }
     }()
 
-    /// Adds the digests of certificates to OpenSSL's table. Only the first call has an effect.
+    /// Adds the hash algorithms SHA-224 to SHA-512, which certificates use, to OpenSSL's lookup table. Only the first
+    /// call has an effect.
     package static func prepare() { _ = areKnown }
 }

@@ -35,8 +35,8 @@ struct JSONOutline {
     private let limits: JSONLimits
     private var depth = 0
     private var values = 0
-    /// The number of members of each object that is open at the present position in the JSON text; a negative number
-    /// for an array.
+    /// The number of members so far, for each object in which the present position of the JSON text lies. For each such
+    /// array, it is -1, because elements aren't counted.
     private var members: [Int]
 
     init(_ limits: JSONLimits) {

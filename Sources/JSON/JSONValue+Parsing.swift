@@ -99,9 +99,9 @@ extension JSONValue {
         return JSONSyntaxError(reason, at: min(max(0, offset), text.count), in: text)
     }
 
-    /// Converts a value of the JSON library jansson. The caller has checked that `json` isn't nested too deeply. Sets
-    /// `hasEndlessMarks` if a text, which becomes empty, has more combining marks in a row than people write: to hash
-    /// or compare it would take quadratic time.
+    /// Converts a value of the JSON library jansson. The caller has checked that `json` isn't nested too deeply. A text
+    /// that has more combining marks in a row than people write becomes empty, because hashing or comparing it would
+    /// take quadratic time; `hasEndlessMarks` is then set to `true`.
     private init(_ json: UnsafeMutablePointer<json_t>, _ hasEndlessMarks: inout Bool) {
         func text(_ bytes: UnsafePointer<CChar>?, _ count: Int) -> String {
             let text = String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)

@@ -135,7 +135,8 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
 
     // MARK: - Who may sign in where
 
-    /// Returns which accounts may sign in, by the tenant in the path of a request.
+    /// Returns the group of accounts that may sign in. It follows from the tenant in the request's path, such as
+    /// `common`.
     ///
     /// - Throws: An error if there is no such tenant.
     func realm(_ exchange: Exchange) throws(MicrosoftError) -> MicrosoftRealm {

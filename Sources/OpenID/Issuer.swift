@@ -217,7 +217,7 @@ extension OpenIDProvider {
             throw OAuthRefusal(
                 "temporarily_unavailable",
                 Diagnosis(
-                    "this test world has \(TakenIssuer.limit) issuers that aren't in the seed, which is the limit: reset it, or use another test world"
+                    "the limit of \(TakenIssuer.limit) issuers that aren't in the seed is reached: reset this test world, or use another"
                 ))
         }
         world.noteChange()

@@ -318,7 +318,7 @@ extension Issuer {
 
 extension Issuer {
     /// Returns the discovery document: <https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>.
-    /// `place` is the path of the issuer in the request's URL.
+    /// An issuer may have several paths; `place` is the one for which the document was requested.
     func discovery(_ exchange: Exchange, at place: String) -> Response {
         var document = metadata(exchange, below: place)
         if let issuer = furtherPlaces.first(where: { $0.path == place })?.issuer {

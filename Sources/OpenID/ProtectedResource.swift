@@ -168,17 +168,20 @@ struct ResourcePolicy: SchemaObject {
     /// parameters are optional, so clients must also manage without them.
     struct Challenge: SchemaObject {
         enum Metadata: String, CaseIterable, Sendable {
-            /// The challenge names the metadata's standard URL. Clients can also compute this URL themselves.
+            /// The `WWW-Authenticate` challenge contains the standard URL of the resource's metadata. Clients can also
+            /// compute this URL themselves.
             case path
-            /// The challenge names a URL of the metadata that isn't the standard one. Clients can't compute this URL.
+            /// The `WWW-Authenticate` challenge contains a non-standard URL for the resource's metadata. Clients can't
+            /// compute this URL.
             case elsewhere
             case none
         }
 
         enum Scope: String, CaseIterable, Sendable {
-            /// The challenge lists the scopes that the request needs, whether or not the token has them.
+            /// The `WWW-Authenticate` challenge lists all scopes that the request needs, whether or not the token has
+            /// them.
             case needed
-            /// The challenge lists the scopes that the request needs and the token doesn't have.
+            /// The `WWW-Authenticate` challenge lists the scopes that the request needs and the token lacks.
             case missing
             case none
         }

@@ -15,14 +15,14 @@ extension RecordedExchange {
     /// The named values of a recorded request: fields of the query, the form or the JSON body, and bearer tokens.
     package var requestFindings: [Finding] { requestFindings(Finder(), request.jsonBody) }
 
-    /// The named values of a recorded request and of its response, at most 1,000 of each, with an empty `place`, for
-    /// searches of many requests.
+    /// The named values, such as form fields, of a recorded request and of its response, at most 1,000 of each. To save
+    /// time, it isn't determined where a value stands: its `place` is empty.
     package var unplacedFindings: (request: [Finding], response: [Finding]) {
         (requestFindings(Finder(limit: 1_000), request.jsonBody), responseFindings(Finder(limit: 1_000)))
     }
 
-    /// Returns the values of the fields of a recorded request that have one of these names. The `place` of the results
-    /// isn't exact. `json` is the request's body, parsed.
+    /// Returns the fields of a recorded request that have one of these names. To save time, it isn't determined where a
+    /// field stands: its `place` is empty. `json` is the request's body, parsed.
     func requestFindings(named names: Set<String>, _ json: JSONValue?) -> [Finding] {
         requestFindings(Finder(only: names), json)
     }
@@ -57,8 +57,8 @@ extension RecordedExchange {
     /// form of an HTML page.
     package var responseFindings: [Finding] { responseFindings(Finder()) }
 
-    /// Returns the values of the fields of a recorded answer that have one of these names. The `place` of the results
-    /// isn't exact.
+    /// Returns the fields of a recorded answer that have one of these names. To save time, it isn't determined where a
+    /// field stands: its `place` is empty.
     func responseFindings(named names: Set<String>) -> [Finding] { responseFindings(Finder(only: names)) }
 
     private func responseFindings(_ finder: Finder) -> [Finding] {
@@ -88,10 +88,11 @@ private struct Finder {
     private var depth = 0
     /// The names of the fields to find, in lower case without `_` and `-`; `nil` for all fields.
     private let names: Set<String>?
-    /// Whether each finding says at which place in the message it is. Computing these places takes much time, and
-    /// keeping them much memory.
+    /// Whether it is determined where in the recorded request or answer each value stands. This takes much time and
+    /// memory.
     private let isPlacing: Bool
-    /// The greatest number of values that are collected of a message. A recorded body may have as many as 100,000.
+    /// The greatest number of values that are collected from one recorded request or answer. A recorded body may
+    /// contain 100,000 values.
     private let limit: Int
 
     init(only names: Set<String>) { (self.names, isPlacing, limit) = (names, false, .max) }

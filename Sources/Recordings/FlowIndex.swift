@@ -44,7 +44,7 @@ struct FlowIndex: Sendable {
 
     private var entries: [Entry] = []
     private var first = 0
-    /// The position, in the recording, of the index's first entry.
+    /// The position, in the recording, of the request that `entries` begins with.
     private var start = 0
     private var places: [String: Int] = [:]
     private var owners: [Int: Holder] = [:]

@@ -64,9 +64,9 @@ package final class Recording: Sendable {
 
     package var exchanges: [RecordedExchange] { store.exchanges(of: log).exchanges }
 
-    /// Empties the recording of a test world, for all daemons that share it. If `forgetting` is true, refused requests
-    /// are deleted, too. If it is false, a store that keeps refused requests moves them to its list for worlds that
-    /// were deleted or reset.
+    /// Removes all requests from the recording of a test world, for all daemons that share the recording. If
+    /// `forgetting` is true, all of them are deleted. If it is false, a store that keeps refused requests moves the
+    /// refused ones to a separate list, and deletes the others.
     package func clear(forgetting: Bool) throws(StoreFailure) {
         guard store.shared == nil else { return try store.clearShared([world], forgetting: forgetting) }
         store.clear(log, forgetting: forgetting)

@@ -26,7 +26,8 @@ final class RecordingMirrors: Sendable {
         let done: @Sendable (StoreFailure?) -> Void
     }
 
-    /// If more recordings than this number are in memory, those that aren't in use are removed.
+    /// If more test worlds than this number are listed in memory, worlds whose recording nobody uses are removed from
+    /// the list.
     private static let limit = 20_000
 
     private struct Mirror {
@@ -58,7 +59,8 @@ final class RecordingMirrors: Sendable {
 
     // MARK: - Recordings
 
-    /// Returns the recording of a test world, and always the same object while it is in use.
+    /// Returns the recording of a test world. As long as somebody keeps the returned object, each further call returns
+    /// the same object.
     func recording(of world: String, make: () -> Recording) -> Recording {
         state.withLock { state in
             if let there = state.mirrors[world]?.recording { return there }
@@ -144,7 +146,7 @@ final class RecordingMirrors: Sendable {
         try pull(worlds)
     }
 
-    /// The names of the test worlds whose recordings are in use in this process.
+    /// The names of the test worlds whose `Recording` objects are in this process's memory.
     private var held: [String] {
         state.withLock { state in state.mirrors.filter { $0.value.recording != nil }.map(\.key) }
     }

@@ -11,12 +11,14 @@ package final class RecordingStore: Sendable {
     /// The recorded requests of one test world, in the sequence in which they were answered.
     private final class Log {
         var entries: [(exchange: RecordedExchange, size: Int, place: Int)] = []
-        /// The index of the first recorded request that is still in the array.
+        /// The index, in `entries`, of the oldest request that hasn't been dropped. The array's earlier elements are
+        /// obsolete.
         var first = 0
         var size = 0
-        /// The number of requests that were recorded before the first one that is still in the log.
+        /// The number of the test world's requests that were recorded before the oldest request that hasn't been
+        /// dropped.
         var position = 0
-        /// The number of requests that had been recorded when the recording was last emptied on request.
+        /// The number of all requests that were recorded in the test world before its recording was last emptied.
         var cleared = 0
 
         var count: Int { entries.count - first }
@@ -80,7 +82,8 @@ package final class RecordingStore: Sendable {
             while logs[log]?.isOverfull ?? false { removeFirst(of: log, into: &removed) }
         }
 
-        /// Moves the refused requests of a test world to the log of worlds that no longer exist.
+        /// Removes all recorded requests of a test world. Refused requests move to the log of worlds that no longer
+        /// exist.
         mutating func retire(_ log: Int, into removed: inout [RecordedExchange]) {
             let retired = logs[log]
             while let entry = retired?.removeFirst() {
@@ -220,7 +223,7 @@ package final class RecordingStore: Sendable {
         return !removed.isEmpty
     }
 
-    /// Returns the number of recorded requests of a test world that were dropped since its recording was last cleared.
+    /// Returns the number of recorded requests of a test world that were dropped since the recording was last emptied.
     func dropped(of log: Int) -> Int {
         ledger.withLock { ledger in ledger.logs[log].map { $0.position - $0.cleared } ?? 0 }
     }

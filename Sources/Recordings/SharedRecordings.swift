@@ -195,7 +195,7 @@ package struct RecordingNews: Sendable {
 }
 
 extension DispatchQueue {
-    /// Runs `body` on the queue, without blocking the caller's thread.
+    /// Runs `body` on this dispatch queue, without blocking the caller's thread.
     package func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {

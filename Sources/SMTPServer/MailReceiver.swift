@@ -1,4 +1,4 @@
-/// Receives the mails of an SMTP server, and decides about them.
+/// The part of an SMTP server that decides which mails are accepted, and stores them.
 package protocol MailReceiver: Sendable {
     /// Begins a conversation with an SMTP client that has connected. `label` names the test world to which the port
     /// belongs; `nil` means that the port serves all test worlds.
@@ -8,7 +8,7 @@ package protocol MailReceiver: Sendable {
 /// Decides which commands and mails of one SMTP client are accepted. Only the thread of the client's connection calls
 /// these functions, so they may block.
 package protocol MailConversation: AnyObject {
-    /// Decides about an SMTP command before it is carried out.
+    /// Decides whether an SMTP command is carried out. The command can be refused, or the client can be disconnected.
     func decide(_ question: MailQuestion, _ session: SMTPSession) -> MailDecision
     /// Receives a mail after the end of its data, and decides whether to accept it.
     func take(_ message: IncomingMessage, _ session: SMTPSession) -> MailDecision
@@ -31,12 +31,12 @@ package enum ConversationEnd: Sendable {
     case serverStopped
 }
 
-/// An SMTP command about which the `MailReceiver` decides.
+/// An SMTP command, or a new connection, that a `MailConversation` can refuse.
 package enum MailQuestion: Sendable {
     case connect
     case hello(String)
     case startTLS
-    /// A log-in by AUTH. Any user name and password are accepted, unless the `MailReceiver` decides otherwise.
+    /// A log-in by AUTH. Any user name and password are accepted, unless the `MailConversation` refuses the command.
     case auth(user: String)
     case mail(MailPath)
     case rcpt(MailPath)
@@ -48,7 +48,7 @@ package enum ConversationLine: Sendable {
     case server(SMTPReply)
 }
 
-/// The decision of the `MailReceiver` about an SMTP command or a mail.
+/// The decision whether to accept an SMTP command or a mail.
 package struct MailDecision: Sendable {
     package enum Answer: Sendable {
         /// The server replies as it does by default.

@@ -83,8 +83,8 @@ package struct SMTPSession: Sendable {
         envelope = MailEnvelope()
     }
 
-    /// Replies to a line of the SMTP client, which is given without its line end. `decide` is asked about each command
-    /// that would be carried out.
+    /// Replies to a line of the SMTP client, which is given without its line end. Before a valid command is carried
+    /// out, `decide` can refuse it.
     package mutating func take(_ bytes: [UInt8], decide: Decide) -> Turn {
         guard bytes.count <= SMTPSession.lineLimit - 2 else {
             return bad("COMMAND", SMTPReply(500, "5.5.6", "line too long"), shown: "(a line that is too long)")
@@ -106,7 +106,7 @@ package struct SMTPSession: Sendable {
         if case .unwelcome = phase {
             if case .quit = command {
             } else {
-                return bad(command.verb, SMTPReply(503, "5.5.1", "you weren't greeted: QUIT"))
+                return bad(command.verb, SMTPReply(503, "5.5.1", "the server refused this connection: send QUIT"))
             }
         }
         switch command {
@@ -123,7 +123,7 @@ package struct SMTPSession: Sendable {
         case .noop: return .reply(250, "2.0.0", "ok")
         // Section 3.5.3 allows a server not to tell whether an address exists.
         case .vrfy: return .reply(252, "2.5.0", "VRFY doesn't tell whether an address exists: send a mail to it")
-        case .help: return .reply(214, "2.0.0", "see RFC 5321; every message is saved in the inbox")
+        case .help: return .reply(214, "2.0.0", "RFC 5321 describes the commands")
         case .quit: return Turn(.close(SMTPReply(221, "2.0.0", "\(host) closes the connection")))
         case .malformed(let verb, let form):
             return bad(verb, SMTPReply(501, "5.5.4", "the arguments can't be read: \(form)"))
@@ -156,7 +156,7 @@ package struct SMTPSession: Sendable {
         return turn
     }
 
-    /// Carries out an SMTP command, unless the `MailReceiver` decides otherwise.
+    /// Carries out an SMTP command, unless `decide` refuses it.
     private mutating func decided(
         _ question: MailQuestion, _ decide: Decide, carryOut: (inout SMTPSession) -> Step,
         otherwise: (inout SMTPSession) -> Void = { _ in }
@@ -182,7 +182,8 @@ package struct SMTPSession: Sendable {
 
     private mutating func greet(_ verb: String, _ name: String, isExtended: Bool, _ decide: Decide) -> Turn {
         guard !name.isEmpty else {
-            return bad(verb, SMTPReply(501, "5.5.4", "your host name is missing: \(verb) your.name"))
+            return bad(
+                verb, SMTPReply(501, "5.5.4", "your host name is missing: send, for example, \(verb) mail.example.com"))
         }
         return decided(.hello(name), decide) { session in
             session.phase = .greeted
@@ -226,7 +227,7 @@ package struct SMTPSession: Sendable {
     }
 
     private mutating func rcpt(_ path: MailPath, _ decide: Decide) -> Turn {
-        guard case .hasSender = phase else { return bad("RCPT", SMTPReply(503, "5.5.1", "MAIL FROM comes first")) }
+        guard case .hasSender = phase else { return bad("RCPT", SMTPReply(503, "5.5.1", "send MAIL FROM first")) }
         guard !path.address.isEmpty else {
             return bad("RCPT", SMTPReply(501, "5.1.3", "the recipient's address is missing"))
         }
@@ -249,7 +250,7 @@ package struct SMTPSession: Sendable {
     }
 
     private mutating func data(_ decide: Decide) -> Turn {
-        guard case .hasSender = phase else { return bad("DATA", SMTPReply(503, "5.5.1", "MAIL FROM comes first")) }
+        guard case .hasSender = phase else { return bad("DATA", SMTPReply(503, "5.5.1", "send MAIL FROM first")) }
         guard !envelope.recipients.isEmpty else {
             return bad("DATA", SMTPReply(554, "5.5.1", "no valid recipients"))
         }
@@ -266,12 +267,12 @@ package struct SMTPSession: Sendable {
         case .hasSender: return bad("AUTH", SMTPReply(503, "5.5.1", "AUTH isn't allowed within a message"))
         default: return bad("AUTH", SMTPReply(503, "5.5.1", "say EHLO first"))
         }
-        guard client.user == nil else { return bad("AUTH", SMTPReply(503, "5.5.1", "AUTH was taken already")) }
+        guard client.user == nil else { return bad("AUTH", SMTPReply(503, "5.5.1", "the client is already logged in")) }
         let step: LoginStep
         switch mechanism {
         case "PLAIN": step = .plain
         case "LOGIN": step = .user
-        default: return bad("AUTH", SMTPReply(504, "5.5.4", "AUTH takes PLAIN and LOGIN"))
+        default: return bad("AUTH", SMTPReply(504, "5.5.4", "AUTH supports only PLAIN and LOGIN"))
         }
         phase = .login(step)
         // "=" means an empty initial response.
@@ -321,12 +322,12 @@ extension SMTPSession {
             switch parameter.name {
             case "SIZE":
                 guard let size = parameter.value.flatMap({ UInt64($0) }) else {
-                    return SMTPReply(501, "5.5.4", "SIZE is a number")
+                    return SMTPReply(501, "5.5.4", "SIZE must be a number")
                 }
                 guard size <= UInt64(messageLimit) else { return tooLong }
             case "BODY":
                 guard ["7BIT", "8BITMIME"].contains(parameter.value?.uppercased()) else {
-                    return SMTPReply(501, "5.5.4", "BODY is 7BIT or 8BITMIME")
+                    return SMTPReply(501, "5.5.4", "BODY must be 7BIT or 8BITMIME")
                 }
             case "SMTPUTF8", "AUTH": break
             default: return SMTPReply(555, "5.5.4", "MAIL FROM has no parameter \(parameter.name) here")

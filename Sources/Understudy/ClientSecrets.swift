@@ -28,7 +28,7 @@ package enum ClientSecrets {
             ($0 as? any SignsClientSecrets.Type)?.clientsThatSign(in: seed) ?? []
         }
         guard !known.isEmpty else {
-            return "there is no client \(name), and no client in the seed has a signed client secret"
+            return "the seed has neither the client \(name) nor any other client with a signed client secret"
         }
         let hint = Spelling.hint(client, among: known)
         return

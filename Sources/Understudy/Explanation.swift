@@ -18,11 +18,11 @@ public struct Explanation: Sendable {
         /// Whether ``text`` describes a correct property (`true`) or an error (`false`); `nil` if ``text`` is only
         /// information.
         public let holds: Bool?
-        /// The sentence about a property of the explained value, without a full stop.
+        /// The sentence about a property of the explained token, nonce or client secret, without a full stop.
         public let text: String
     }
 
-    /// The sentences about the explained value, in the sequence of the checks, under headings.
+    /// The sentences that explain the token, nonce or client secret, grouped under headings.
     public private(set) var sections: [(heading: String, findings: [Finding])] = []
 
     /// Whether the explained token, nonce or client secret has no error.

@@ -8,7 +8,7 @@ public enum SeedInput: Sendable {
     /// The path of a JSON file with a seed (test data), or of a directory whose `*.json` files are read, sorted by
     /// name.
     case path(String)
-    /// A seed (test data) as JSON text. The files that it names are searched in `directory`.
+    /// A seed (test data) as JSON text. Relative paths of files in the text start at `directory`.
     case json(String, directory: String = ".")
 
     /// Returns a seed (test data) that only sets the default Firebase project, for requests that don't name one. A

@@ -36,7 +36,7 @@ enum StoreChoice {
     /// a command would open the store and find a new world that only has the seed's data.
     var reasonForNoWorlds: String? {
         switch self {
-        case .memory, .checked: "test worlds in memory are deleted when their daemon stops, so none are left to read"
+        case .memory, .checked: "test worlds in memory are deleted when their daemon stops"
         case .sqlite(""): "a temporary store file is deleted when its daemon stops"
         case .sqlite(let path): access(path, F_OK) == 0 ? nil : "there is no file \(path)"
         case .postgresql(let url):
@@ -79,14 +79,14 @@ enum StoreChoice {
                 try archive.begin(withSeed: seed.digest)
                 return archive
             } catch {
-                throw StartError(description: "the store of worlds: \(error.description)")
+                throw StartError(description: "the store of test worlds can't be opened: \(error.description)")
             }
         }
     }
 }
 
 extension RunningServer {
-    /// Returns the reason why a store, named as in `Options.store`, has no test worlds to save; `nil` if it may have
-    /// some, or if the text doesn't name a store.
+    /// Returns the reason why no test worlds can be read from `store`, which has the form of `Options.store`. Returns
+    /// `nil` if there may be test worlds, or if `store` is invalid.
     package static func reasonAgainstSaving(from store: String) -> String? { StoreChoice(store)?.reasonForNoWorlds }
 }

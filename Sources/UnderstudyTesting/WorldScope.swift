@@ -5,7 +5,8 @@ import UnderstudyClient
 struct WorldScope: Sendable {
     /// The way to find the daemon that has the world of the test.
     let source: DaemonSource
-    /// The seeds (test data) of the traits, which are merged into the daemon's seed in this sequence.
+    /// The seeds (test data) that the Swift Testing traits of a test and of its suites give. They are merged into the
+    /// daemon's seed in this sequence.
     let seeds: [JSONValue]
     /// Whether the test uses the world of an inner trait, such as the test's own, instead of the world of this outer
     /// trait.

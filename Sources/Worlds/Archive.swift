@@ -25,13 +25,13 @@ package protocol Archive: SharedTexts, AnyObject {
     /// Returns the changes that other daemons have made in a test world since its version `version`.
     func news(of world: Int64, after version: Int64) throws(StoreFailure) -> ArchiveNews
 
-    /// Commits the change that `make` returns as the test world's next version. If `make` returns `nil`, nothing is
-    /// committed.
+    /// Commits the change that `make` returns, and gives the test world a higher version. If `make` returns `nil`,
+    /// nothing is committed.
     ///
-    /// If `isLocking` is false and the world has a later version than `version`, nothing is committed, and the result
-    /// is `conflict`. If `isLocking` is true, the world is locked first, so that no other daemon can change it, and
-    /// `make` gets the changes that other daemons have made since `version`. Locking costs a round trip, so the first
-    /// attempt to commit doesn't lock. After a conflict, the caller undoes what `make` did.
+    /// The first attempt to commit sets `isLocking` to false, because locking costs a round trip. If another daemon has
+    /// changed the world since `version`, nothing is committed, and the result is `conflict`. The caller then undoes
+    /// what `make` did, and may try again with `isLocking` set to true. This locks the world, so that no other daemon
+    /// can change it, and passes to `make` the changes that other daemons have made since `version`.
     ///
     /// - Throws: The error of `make`, or the reason why the change isn't committed. If the reason is `unknown`, the
     ///   change may have been committed.
@@ -129,7 +129,7 @@ extension [ArchivedChange] {
     }
 }
 
-/// Everything that the archive stores of a test world.
+/// All data of a test world that are stored in a file or database.
 package struct ArchivedWorld: Sendable {
     package let id: Int64
     package let version: Int64
@@ -138,7 +138,7 @@ package struct ArchivedWorld: Sendable {
     /// The stored rows of the test world, in the sequence in which they were added.
     package var rows: [ArchivedRow] = []
     package var values: [ArchivedValue] = []
-    /// Whether the test world existed before it was loaded, so that the loading didn't create it.
+    /// Whether the test world existed before it was loaded. If not, loading has created it.
     package var wasThere = true
 }
 
@@ -165,10 +165,12 @@ package enum CommitOutcome: Sendable {
 
 /// Named texts that all daemons with a common database share, such as keys, or a secret made by one of the daemons.
 package protocol SharedTexts: Sendable {
-    /// Returns the shared text with this name; `nil` when there is none.
+    /// Returns the text that all daemons of the database share under this name, such as a key; `nil` when there is
+    /// none.
     func text(_ name: String) throws(StoreFailure) -> String?
 
-    /// Returns the shared text with this name. If there is none, stores `text`, so that all daemons get the same text.
+    /// Returns the text that all daemons of the database share under this name. If there is none, stores `text`, so
+    /// that all daemons get the same text.
     func text(_ name: String, orKeep text: String) throws(StoreFailure) -> String
 }
 

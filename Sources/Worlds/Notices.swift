@@ -2,13 +2,13 @@ import Logging
 import Synchronization
 import Time
 
-/// Logs each kind of warning at most once a minute, and each one-time message once.
+/// Logs warnings without flooding the log: each kind of warning at most once a minute, and some messages only once.
 package final class Notices: Sendable {
     private static let interval = 60
     private let logger: Logger
     /// The time when each kind of warning was last logged, in seconds of the machine's monotonic clock.
     private let told = Mutex<[Kind: Int]>([:])
-    /// The one-time messages that have been logged.
+    /// The messages that must not be logged a second time, because they have been logged already.
     private let said = Mutex<Set<String>>([])
     private static let saidLimit = 200
 
@@ -35,7 +35,7 @@ package final class Notices: Sendable {
         if isDue { logger.warning("\(message())") }
     }
 
-    /// Logs a warning every time, for events that can't repeat often.
+    /// Logs a warning, even if the same warning was just logged. This method is only for rare events.
     package func warn(_ message: String) { logger.warning("\(message)") }
 
     /// Logs a message only once while the process runs. After 200 different messages, new ones aren't logged.

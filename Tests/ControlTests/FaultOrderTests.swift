@@ -189,7 +189,7 @@ struct FaultOrderTests {
                 "$.effect.token", "token (claims)"
             ),
             (#"{"effect":{"jwks":"empty"},"match":{"path":"/auth/token"}}"#, "$.effect.jwks", "valid effects"),
-            (#"{"effect":{"response":{}},"match":{"path":"/auth/token"}}"#, "$.effect", "the fault has no effect"),
+            (#"{"effect":{"response":{}},"match":{"path":"/auth/token"}}"#, "$.effect", "the fault's effect is empty"),
             (#"{"effect":{"response":[]},"match":{"path":"/auth/token"}}"#, "$.effect.response", "object"),
             (
                 #"{"effect":{"response":{"a":1}},"match":{"host":"appleid.apple.com","path":"/auth/revoke"}}"#,
@@ -246,7 +246,7 @@ struct FaultOrderTests {
                 #"{"match":{"path":"/auth/token"},"effect":{"state":"wrong"}}"#,
                 "$.faults[1].effect.state: "
             ),
-            (#"{"effect":{}}"#, "$.faults[1].effect: the fault has no effect"),
+            (#"{"effect":{}}"#, "$.faults[1].effect: the fault's effect is empty"),
             (#"{"effect":{"token":{}}}"#, "$.faults[1].effect: "),
             (#"{"effect":{"token":{"claims":{},"signature":"valid"}}}"#, "$.faults[1].effect: "),
             (#"{"effect":{"status":"x"}}"#, "$.faults[1].effect.status: "),

@@ -56,7 +56,7 @@ struct BlockingFunctionSettingTests {
         for origin in ["https://evil.example", "http://localhost.evil.example", "null"] {
             let refused = try patch(origin)
             #expect(refused.status == 403)
-            #expect(refused.diagnosis.contains("a page of another machine sent"), "\(origin)")
+            #expect(refused.diagnosis.contains("a web page from another machine sent"), "\(origin)")
         }
         #expect(try patch("http://localhost:4000").status == 200)
     }

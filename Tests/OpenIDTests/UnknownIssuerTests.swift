@@ -143,7 +143,7 @@ struct UnknownIssuerTests {
         for number in 0..<100 { #expect(try fixture.client.get("/oidc/i\(number)/jwks").status == 200) }
         let full = try fixture.client.get("/oidc/i100/jwks")
         #expect(full.status == 503)
-        #expect(full.diagnosis.contains("which is the limit"))
+        #expect(full.diagnosis.contains("the limit of 100 issuers"))
         #expect(try fixture.client.get("/oidc/i7/jwks").status == 200)
         for name in ["a%20b", "...", String(repeating: "x", count: 65)] {
             #expect(try fixture.client.get("/oidc/\(name)/jwks").status == 404)

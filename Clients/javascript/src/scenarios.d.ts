@@ -16,6 +16,6 @@ export interface Scenarios {
   get(name: string): Promise<{ name: string } & Record<string, unknown>>
   /** Begins a scenario, with values for its parameters. `advice` says what a correct client does. */
   play(name: string, parameters?: Record<string, unknown>): Promise<{ scenario: string; title: string; happens: string; advice: string }>
-  /** Ends one: its faults and outcomes go, the clock goes back. Answers whether it was played. */
+  /** Ends one: its faults and outcomes go, the clock goes back. Answers whether anything was undone. */
   end(name: string): Promise<boolean>
 }

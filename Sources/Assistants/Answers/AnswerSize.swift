@@ -6,8 +6,8 @@ enum AnswerSize {
     /// The greatest number of bytes of JSON in a tool's answer: about 6,000 tokens of a language model.
     static let limit = 24_000
 
-    /// The limits that are tried in turn until a tool's answer is short enough. Each step has the greatest number of
-    /// bytes of a text, and the greatest number of elements of a list or map.
+    /// The pairs of limits that are tried in turn until a tool's answer is short enough: the greatest number of bytes
+    /// of a text, and the greatest number of elements of a list or map.
     private static let steps: [(text: Int, count: Int)] = [
         (4_000, 100), (1_500, 50), (600, 30), (200, 15), (80, 8), (40, 4), (20, 2),
     ]

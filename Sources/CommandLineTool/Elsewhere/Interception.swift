@@ -1,8 +1,8 @@
 import Proxy
 import Understudy
 
-/// Refuses the option `--intercept` on systems other than Linux, which have no way to change the hosts file for a single
-/// command.
+/// Refuses the option `--intercept` on systems other than Linux, which have no way to change the hosts file for a
+/// single command.
 struct Interception {
     /// The reason why the option `--intercept` isn't available on this system, with alternatives.
     static let obstacle: String? = """

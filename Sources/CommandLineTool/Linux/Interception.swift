@@ -25,10 +25,10 @@ struct Interception {
 
     /// The loopback address at which the daemon listens on ports 80 and 443 for the intercepted requests.
     let address: String
-    /// Whether the command has a network of its own, in which it can reach only the daemon and the ports that are
-    /// shared with it.
+    /// Whether the command runs in an isolated network, in which it can reach only the daemon and the machine's ports
+    /// that the option `--share-port` names.
     let isIsolated: Bool
-    /// The reason why the command has a network of its own although the option `--isolate` wasn't given.
+    /// The reason why the command runs in an isolated network although the option `--isolate` wasn't given.
     let portObstacle: PortObstacle?
     /// Makes sockets in the machine's network, outside the command's isolated network. `nil` if the command isn't
     /// isolated, or if it shares no port with the machine.

@@ -248,7 +248,7 @@ enum ClaimMeanings {
         "iss": "the issuer of the token is unknown", "sub": "the user of the token is unknown",
         "aud": "the token doesn't name its audience", "exp": "the token would be valid forever",
         "iat": "the age of the token is unknown",
-        "events": "the event that the token reports is unknown",
+        "events": "the token doesn't say which event it reports",
     ]
 
     private static let words = [

@@ -39,7 +39,7 @@ extension ControlAPI {
                                         "Whether the value passed this check; null for plain information."),
                                     .required("text", .string, "The finding, in a sentence."),
                                     .optional("request", .string, "The ID of the request that the finding is about."),
-                                ])), "The findings about the value."),
+                                ])), "Facts about the sent `value`."),
                     ])), "The value's explanation."),
         ])
 

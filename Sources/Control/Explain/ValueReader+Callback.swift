@@ -201,7 +201,8 @@ extension ValueReader {
                 .init(
                     holds: sent == false ? false : nil,
                     sent == false
-                        ? "the code was issued for redirect_uri \(quoted), but came to another address: redeem it with that redirect_uri"
+                        ? "the code came to another address than the one for which it was issued: redeem the code "
+                            + "with redirect_uri \(quoted)"
                         : "redeem the code with redirect_uri \(quoted)"))
         }
         if value.hasChallenge {

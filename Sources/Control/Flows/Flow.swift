@@ -97,8 +97,8 @@ package struct Flow: Sendable {
         failure == nil && steps.allSatisfy { [.keySet, .discovery].contains($0.step.kind) }
     }
 
-    /// The kind of sign-in for use as its title, such as "web sign-in". `nil` if the title comes from one of the
-    /// sign-in's requests, such as "Google One Tap".
+    /// The kind of sign-in in words, such as "web sign-in", which is shown as the sign-in's title. `nil` if the title
+    /// is that of one of the sign-in's requests, such as "Google One Tap", or if the kind is unknown.
     private var kind: String? {
         guard
             !steps.contains(where: { $0.step.kind == .service || $0.step.kind == .authorization && !$0.step.isOrdinary }

@@ -17,7 +17,7 @@ extension ControlAPI {
         init(_ fields: inout Fields) {
             filter = FlowFilter(&fields)
             after = fields.optional(
-                "after", .text(Query.id), "A request's ID: list sign-ins with later requests.")
+                "after", .text(Query.id), "Only sign-ins with requests after this request ID.")
             limit = fields.optional(
                 "limit", .integer(1...Recording.countLimit),
                 "The maximum number of sign-ins. Without `after`, the latest are listed.")

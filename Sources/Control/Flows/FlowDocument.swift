@@ -75,7 +75,7 @@ struct FlowDocument {
         "Flow",
         [
             .required("id", .string, "The sign-in's ID: the first request's ID."),
-            .required("name", .string, "The name of the sign-in: \"Apple web sign-in\"."),
+            .required("name", .string, "The sign-in's name, such as \"Apple web sign-in\"."),
             .required("ending", .choice(Flow.Ending.allCases.map(\.rawValue)), "The state of the sign-in."),
             .optional("diagnosis", .string, "Why the sign-in failed: the diagnosis of the failure."),
             .optional("stoppedBy", .string, "The ID of the request that failed."),
@@ -87,9 +87,9 @@ struct FlowDocument {
             .required("durationMilliseconds", .number(0...1e15), "The time from first request to last response."),
             .required(
                 "waitingMilliseconds", .number(0...1e15),
-                "The total time between the requests."),
+                "Time without a request in progress."),
             .required("steps", .sequence(of: stepSchema), "The requests, by time of response."),
-            .optional("remarks", .sequence(of: remarkSchema), "Remarks on a sign-in without a refused request."),
+            .optional("remarks", .sequence(of: remarkSchema), "Remarks on the sign-in as a whole."),
         ])
 
     private static let personSchema = Schema.members([
@@ -103,7 +103,7 @@ struct FlowDocument {
         .required("time", .time, "The time of the request, by the world's clock."),
         .required("durationMilliseconds", .number(0...1e15), "The response time."),
         .required("from", .string, "The sender: \"app\", \"browser\", \"backend\", \"scenario\", or a provider."),
-        .required("to", .string, "The receiver: a provider, \"backend\" or \"understudy\"."),
+        .required("to", .string, "The request's receiver: a provider, the app's \"backend\", or \"understudy\"."),
         .required("does", .string, "The purpose of the request, such as \"redeem code\"."),
         .required("method", .string, "The method."), .optional("host", .string, "The provider's host."),
         .required("path", .string, "The path of the URL."), .required("status", .integer(0...999), "The status."),

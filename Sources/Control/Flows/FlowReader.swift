@@ -33,8 +33,9 @@ package struct FlowReader: Sendable {
     /// Returns the sign-ins that `filter` accepts, the most recently active first.
     ///
     /// - Parameters:
-    ///   - before: the position of a sign-in; only less recently active sign-ins are returned.
-    ///   - isWanted: returns whether to read the sign-in that consists of these requests and responses.
+    ///   - before: the position of a sign-in; only sign-ins that were active less recently are returned.
+    ///   - isWanted: a function that gets a sign-in's requests and responses, and returns `false` to leave out the
+    ///     sign-in. It is called before `filter`, which takes more time.
     package func flows(
         _ filter: FlowFilter, before: FlowPlace? = nil, limit: Int = .max,
         where isWanted: ([KnownExchange]) -> Bool = { _ in true }
@@ -173,7 +174,7 @@ package struct FlowFilter: Sendable {
         return texts(of: flow, reader).contains { wanted.isFound(in: $0) }
     }
 
-    /// Returns the texts of a sign-in that are searched.
+    /// Returns the texts about a sign-in in which a search looks for its words, such as the client and the person.
     private func texts(of flow: Flow, _ reader: FlowReader) -> [String] {
         var texts = flow.steps.map(\.exchange.id) + flow.providers.map(\.title) + [flow.name, flow.ending.title]
         texts += [flow.client, flow.failure.flatMap { reader.control.shownDiagnosis(of: $0.known) }].compactMap { $0 }

@@ -89,7 +89,7 @@ package struct CurlCommand: Sendable {
     ) -> (source: String, parts: [String]) {
         guard !body.isEmpty else { return ("", parts) }
         guard body.count <= bodyLimit else {
-            remarks.append("Save the request's body as \(file) first.")
+            remarks.append("Save the request's body as \(file) before you run the command.")
             return ("", parts + ["--data-binary @\(file)"])
         }
         guard isPlain(body) else { return ("printf \(printed(body)) | ", parts + ["--data-binary @-"]) }

@@ -184,7 +184,7 @@ extension ExchangeDocument {
             .required("id", .string, "The request's ID in answers, diagnoses and the log."),
             .required("flow", .string, "The sign-in's first request."),
             .optional("parent", .string, "The cause: a request's ID, or \"scenario\" for a scenario."),
-            .required("time", .time, "The world's time."),
+            .required("time", .time, "The request's time, by the world's clock."),
             .required("durationMilliseconds", .number(0...1e15), "The response time."),
             .optional("host", .string, "The provider's host; if absent, the daemon's own address."),
             .required("path", .string, "The path of the URL."), .required("method", .string, "The method."),
@@ -193,13 +193,13 @@ extension ExchangeDocument {
             .required("status", .integer(0...999), "The answer's status."),
             .optional("diagnosis", .string, "Why the request failed."),
             .optional("note", .string, "A warning about a successful response."),
-            .optional("evidence", evidenceSchema, "How the provider's response is known."),
+            .optional("evidence", evidenceSchema, "Evidence for the provider's response."),
             .optional("fault", .string, "The injected fault that occurred."),
             .required("request", requestSchema, "The request."),
             .required("response", responseSchema, "The answer."),
             .optional("tokens", .sequence(of: tokenSchema), "The JSON Web Tokens."),
             .optional("world", .string, "Test world, if several were queried."),
-            .optional("gone", .boolean, "true: its world was deleted or reset."),
+            .optional("gone", .boolean, "The request's world is gone or reset."),
         ])
 
     private static let evidenceSchema = Schema.members([
@@ -207,7 +207,7 @@ extension ExchangeDocument {
             "kind", .choice(Evidence.Kind.allCases.map(\.rawValue)),
             "How the behaviour is known: from documentation, a specification, a recording, a report, or not at all."
         ),
-        .required("source", .string, "Source URL, or why the behaviour was chosen."),
+        .required("source", .string, "The evidence's URL; for \"chosen\", a reason."),
         .optional("date", .string, "The source's date, such as \"2024-05\"."),
     ])
 

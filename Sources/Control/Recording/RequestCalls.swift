@@ -198,8 +198,8 @@ extension ControlAPI {
         )
     }
 
-    /// Deletes the test world's recorded requests. With the parameter `world`, deletes the requests of all worlds whose
-    /// names match.
+    /// Deletes the recorded requests of one test world. With the parameter `world`, deletes those of all test worlds
+    /// whose names match this pattern.
     private func removeRequests(_ exchange: Exchange, _ query: RemovalQuery) throws -> Response {
         guard let pattern = query.worlds else {
             try exchange.world.recording.clear(forgetting: true)
@@ -229,8 +229,9 @@ extension ControlAPI {
         return Array(known.suffix(limit))
     }
 
-    /// The greatest number of bytes in the bodies of the requests and responses that one answer of the call `GET
-    /// requests` lists. A client gets the later ones with the parameter `after`.
+    /// One answer of the call `GET requests` lists no further requests when the bodies of the listed requests and
+    /// responses have at least this number of bytes together. A client gets the further requests with the parameter
+    /// `after`.
     private static let pageSize = 2 << 20
 
     /// Returns the first of the found requests, as many as fit into one answer of `GET requests`.
@@ -279,8 +280,8 @@ struct RecordingAccount {
     /// a world.
     let gone: Set<String>
 
-    /// Reads the recordings of the test worlds whose names match. Requests that are read for the first time take some
-    /// time, so don't call this on a server's worker thread.
+    /// Reads the recorded requests of the test worlds whose names match `pattern`. Reading a request for the first time
+    /// takes some time, so don't call this on a server's worker thread.
     init(_ worlds: WorldRegistry, named pattern: Glob = Glob("*")) {
         let gone = worlds.budget.recordings.refusedByGoneWorlds.filter { pattern.matches($0.world) }
         var all = gone.map { KnownExchange(exchange: $0, flow: $0.id, client: $0.client) }

@@ -143,7 +143,8 @@ package struct RunReport {
 }
 
 extension ExchangeDocument {
-    /// Whether the daemon changed this response in a rehearsal, in order to surprise the client.
+    /// Whether the daemon made this response unusual but legal, to test that the client accepts it. A scenario that
+    /// requests such responses is a rehearsal.
     fileprivate var isSurprise: Bool { known.exchange.fault.map(Fault.isRehearsed) ?? false }
 
     /// A line about a response that a rehearsal changed: the request, its client, and the fault that changed the

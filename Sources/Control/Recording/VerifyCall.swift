@@ -33,7 +33,7 @@ extension ControlAPI {
                 .sequence(
                     of: .members([
                         .required("id", .string, "The request's ID."),
-                        .required("differences", .strings(), "Unmet criteria, a line each."),
+                        .required("differences", .strings(), "The request's differences from the expectation."),
                     ])), "The most similar requests."),
         ])
 

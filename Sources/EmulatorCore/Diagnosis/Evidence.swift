@@ -49,7 +49,8 @@ package struct Evidence: Sendable, Equatable {
     static let preflight = specified("https://fetch.spec.whatwg.org/#http-cors-protocol")
     package static let ownPicture = chosen("the picture is Understudy's own: real users' pictures aren't copied")
 
-    /// The evidence as one line for the header `Understudy-Evidence`, such as `recorded 2024-05: https://github.com/…`.
+    /// The value of the header `Understudy-Evidence`, which names the public source for a provider's behaviour, such as
+    /// `recorded 2024-05: https://github.com/…`.
     package var line: String { kind.rawValue + (date.map { " \($0)" } ?? "") + ": " + source }
 
     /// Reads the value of a header `Understudy-Evidence`; `nil` if the text hasn't the form of such a value.
@@ -92,7 +93,7 @@ package struct EvidenceTable: Sendable {
         case header
         /// A limit of a provider, such as a token's lifetime, a size or a count.
         case limit
-        /// A provider's behaviour of another kind than endpoint, error, claim, header and limit.
+        /// Any other behaviour of a provider, which isn't about an endpoint, error, claim, header or limit.
         case text
     }
 

@@ -212,8 +212,8 @@ package struct HostAlias: Sendable, Equatable {
         self.path = path
     }
 
-    /// Returns `path` without the beginning `self.path`. `nil` if `path` doesn't have this beginning, or if `host`
-    /// isn't the host for which the short address stands.
+    /// Returns `path` without `self.path` at its beginning. Returns `nil` if `path` doesn't begin with `self.path`, or
+    /// if `host` isn't `self.host`.
     package func rest(of path: String, at host: String) -> Substring? {
         guard host == self.host, path.hasPrefix(self.path) else { return nil }
         let rest = path.dropFirst(self.path.count)

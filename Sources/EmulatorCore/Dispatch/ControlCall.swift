@@ -165,8 +165,8 @@ package struct CallAnswer: Sendable {
     /// Returns the description of a control API answer with the status 204 and without a body.
     package static func empty(_ about: String) -> CallAnswer { CallAnswer(204, about) }
 
-    /// Returns the description of a control API answer with the status 200 whose body has one of the content types
-    /// `types`, such as a file, a page or a stream of events.
+    /// Returns the description of a control API answer with the status 200 whose body isn't JSON, but for example a
+    /// page or a stream of events. `types` are the content types that the body can have.
     package static func other(_ about: String, _ types: String...) -> CallAnswer {
         CallAnswer(200, about, types.map { .other(type: $0) })
     }
@@ -202,7 +202,7 @@ package struct CallAnswer: Sendable {
                                 .required("path", .string, "The error's place in the request's body."),
                                 .required("message", .string, "The error at `path` in the request's body."),
                             ])), "All errors in the request's body, twenty at most."),
-                    .optional("more", .string, "The number of errors that aren't listed: \"and 3 more\"."),
+                    .optional("more", .string, "The count of unlisted errors, as text: \"and 3 more\"."),
                 ]), "The reason why the API call is refused.")
         ])
 
@@ -240,8 +240,8 @@ extension Endpoint {
     /// Returns the endpoint of a control API call. `path` is below the API's root, such as `faults/:id`. `about`
     /// describes the call in a sentence, and `names` describe the parameters in the path.
     ///
-    /// `traits` are the faults that tests can request for a call that does what a provider's endpoint does. Only calls
-    /// with `traits` are recorded.
+    /// `traits` are the faults that tests can request for the call. Only a call that does the work of a provider's
+    /// endpoint, such as a native sign-in, has `traits`. Calls without `traits` aren't recorded.
     package static func control<Input>(
         _ method: String, _ path: String, _ about: String, path names: [String] = [], reads input: CallInput<Input>,
         answers: @escaping @autoclosure @Sendable () -> [CallAnswer], keys: [KeyOwner] = [],

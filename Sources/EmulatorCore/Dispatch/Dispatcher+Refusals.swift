@@ -87,8 +87,9 @@ extension Dispatcher {
             let diagnosis = Diagnosis(
                 received:
                     "a request that names two test worlds, \(Diagnosis.quote(first)) and \(Diagnosis.quote(second))",
-                "its host name, port or proxy user always leads to \(Diagnosis.quote(first)): leave out the other "
-                    + "name, or send the request to an address of the default world")
+                "the host name, port or proxy user names \(Diagnosis.quote(first)): to reach this world, leave out the "
+                    + "name \(Diagnosis.quote(second)); to reach \(Diagnosis.quote(second)), use an address without "
+                    + Diagnosis.quote(first))
             return Dispatcher.problem(400, "twoWorlds", diagnosis)
         case .unknownHost(let name):
             let diagnosis = Diagnosis(

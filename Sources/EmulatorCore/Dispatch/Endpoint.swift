@@ -163,9 +163,9 @@ extension Endpoint {
         return [(name: "Access-Control-Allow-Origin", value: origin), (name: "Vary", value: "Origin")]
     }
 
-    /// Returns the paths by which a test may name this request's endpoint when it requests a fault: the request's path
-    /// and, for an endpoint that is a part of another endpoint, that endpoint's path. Each path is returned with and
-    /// without the version at its beginning.
+    /// Returns the paths by which a test may name this request's endpoint when it requests a fault. The first is the
+    /// request's path. If `partOf` names an endpoint whose faults also apply to this one, its path follows. Each path
+    /// is returned with and without the version at its beginning.
     func paths(of exchange: Exchange) -> [String] {
         var paths = [exchange.address.path]
         if let whole = traits?.partOf { paths.append(whole) }

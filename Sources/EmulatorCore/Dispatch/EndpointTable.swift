@@ -46,7 +46,8 @@ struct EndpointTable: Sendable {
     private var aliases: [String: HostAlias] = [:]
     /// The greatest number of path segments in a short address, such as 2 for `/oidc/corp`.
     private var aliasDepth = 0
-    /// An index that finds the short addresses for a provider's host and path.
+    /// Finds the daemon's paths that stand for a provider's host and path, such as `/oidc/corp` for
+    /// `login.corp.example`.
     private var hostAliases = HostAliases()
 
     /// Makes the table of endpoints. `own` are the endpoints that belong to no provider. An endpoint that controls the

@@ -35,8 +35,8 @@ extension Exchange {
     }
 
     /// Whether a web page from another machine sent the request. `Origin` shows the page's server, or else `Referer`.
-    /// Without both, `Sec-Fetch-Site: cross-site` shows that the page is of another site. A foreign name in `Host` shows
-    /// DNS rebinding: the page's own host name points to this daemon.
+    /// Without both, `Sec-Fetch-Site: cross-site` shows that the page is of another site. A foreign name in `Host`
+    /// shows DNS rebinding: the page's own host name points to this daemon.
     package var isFromForeignPage: Bool {
         if address.form != .real, !Address.isLocalName(Address.hostName(of: address.authority)) { return true }
         if let origin = request.header("Origin") { return !Address.isOnThisMachine(origin) }

@@ -15,7 +15,7 @@ extension Reply {
         }
     }
 
-    /// The response of this reply. A reply that isn't ready yet is awaited.
+    /// The HTTP response, which is awaited if it isn't ready yet.
     var response: Response {
         get async {
             switch self {

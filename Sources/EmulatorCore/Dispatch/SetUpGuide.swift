@@ -116,7 +116,8 @@ private struct SetUpReader {
         (self.place, self.values, self.arrivals) = (place, values, arrivals)
     }
 
-    /// Returns the set-up guide under the heading `title`; `nil` if it has no ID, and is only a part of other guides.
+    /// Reads the section `title` of a Markdown file as a set-up guide. A section without an ID is no guide: its steps
+    /// are kept for the guides that include them, and the result is `nil`.
     mutating func guide(_ title: String, _ blocks: ArraySlice<Markdown.Block>) -> SetUpGuide? {
         var facts: [String: String] = [:]
         var steps: [SetUpGuide.Step] = []

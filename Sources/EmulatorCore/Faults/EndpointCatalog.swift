@@ -167,8 +167,8 @@ package struct EndpointCatalog: Sendable {
         return issues
     }
 
-    /// Returns the reason why no sign-in at a provider can end with the error `name`. Returns `nil` if a sign-in can,
-    /// or if another endpoint of the provider, such as the token endpoint, has this error.
+    /// Returns a message if `name` is no error of the provider's. Returns `nil` if a sign-in can end with this error,
+    /// or if an endpoint that isn't part of signing in, such as the token endpoint, answers with it.
     private func unknownError(_ name: String, at provider: String) -> String? {
         let errors = errors[provider] ?? []
         let ofSignIns = errors.filter { $0.answer == nil }
@@ -256,8 +256,9 @@ package struct EndpointCatalog: Sendable {
         return atHost.filter { $0.takes(path: path) || $0.takes(shortPath: path) }
     }
 
-    /// Returns the short addresses of endpoints (paths without the provider's host) whose first segment is that of the
-    /// fault's path. Returns none if the fault names a host or its path has a wildcard.
+    /// Returns the short addresses (paths without a provider's host, such as `/oidc/corp/token`) that have the same
+    /// first segment as the fault's path. Returns none if the fault's path has a wildcard, or if the fault names a
+    /// host, since its path then belongs to that host.
     private func shortPaths(like match: FaultMatch) -> [String] {
         guard match.host == nil, let path = match.path, !path.isPattern else { return [] }
         let segment = path.text.split(separator: "/").first ?? ""
@@ -266,7 +267,7 @@ package struct EndpointCatalog: Sendable {
         return segment == ".well-known" ? near.filter { $0 == path.text } : near
     }
 
-    /// Returns the first endpoint for each different set of possible faults.
+    /// Leaves only the first of several endpoints at which the same faults are possible.
     private static func different(_ entries: [Entry]) -> [Entry] {
         var known: Set<Int> = []
         return entries.filter { known.insert($0.effects).inserted }
@@ -297,10 +298,12 @@ extension EndpointCatalog {
     /// The HTTP headers that the server writes itself, each with the reason why a fault can't set it.
     private static let serverHeaders: [String: String] = {
         let length =
-            "the server sets this header itself; to cut the body off, use \"disconnect\": \"midBody\""
+            "the server writes the body's length itself; for an incomplete body, use "
+            + "the effect \"disconnect\": \"midBody\""
         return [
             "content-length": length, "transfer-encoding": length,
-            "connection": "the server sets this header itself; to close the connection, use \"disconnect\"",
+            "connection":
+                "the server writes this header itself; to close the connection, use the effect \"disconnect\"",
         ]
     }()
 
@@ -347,7 +350,7 @@ extension EndpointCatalog {
             && value.state == nil && value.issuer == nil && !value.isCodeUsed && value.reply == nil && !value.isLost
         guard isNothing, case .object(let members) = FaultEffect.schema else { return [] }
         let names = members.fields.map(\.name).filter { !["headers", "body", "description"].contains($0) }
-        return [Issue(effect, "the fault has no effect: give one of \(names.joined(separator: ", "))")]
+        return [Issue(effect, "the fault's effect is empty: give it one of \(names.joined(separator: ", "))")]
     }
 }
 

@@ -124,9 +124,9 @@ package enum Page {
 package struct Look: Sendable {
     /// The provider's name, as people write it, at the top of each page and in its title.
     package let name: String
-    /// The provider's style sheet, which is added to that of all pages. Colours are custom properties of `:root`:
-    /// `--ink` and `--soft` for text, `--paper` for the page, `--card` for boxes on it, `--line`, `--act` and
-    /// `--on-act` for the first button, `--link` for the other buttons.
+    /// The provider's style sheet, which follows the style sheet that all pages have. Colours are custom properties of
+    /// `:root`: `--ink` and `--soft` for text, `--paper` for the page, `--card` for boxes on the page, `--line` for
+    /// borders, `--act` for the first button and `--on-act` for its text, `--link` for the other buttons.
     package let style: StaticString
 
     package init(name: String, style: StaticString) {

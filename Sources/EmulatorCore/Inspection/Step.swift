@@ -12,7 +12,8 @@ package struct Step: Sendable {
         /// The step at which a client pushes its authorization request:
         /// <https://datatracker.ietf.org/doc/html/rfc9126>.
         case pushedRequest
-        /// The step of a sign-in in which a call of the control API delivers the result that an SDK on a device would deliver.
+        /// The step of a sign-in in which a call of the control API delivers the result that an SDK on a device would
+        /// deliver.
         case native
         /// The step at which a code is exchanged for tokens.
         case redemption
@@ -48,7 +49,7 @@ package struct Step: Sendable {
 
     private static let authorization = "ask to sign in"
 
-    /// Whether the step has the usual description of an authorization request, "ask to sign in".
+    /// Whether this step of a sign-in is shown as "ask to sign in", which is the text for most authorization requests.
     package var isOrdinary: Bool { label == Step.authorization }
 }
 
@@ -80,8 +81,9 @@ extension Step {
         switch grant {
         case "authorization_code": self = Step(.redemption, "redeem code")
         case "refresh_token": self = Step(.refresh, "refresh token")
-        case "client_credentials": self = Step(.clientCredentials, "ask for the client's own token")
-        case "urn:ietf:params:oauth:grant-type:device_code": self = Step(.devicePoll, "ask for the device's token")
+        case "client_credentials": self = Step(.clientCredentials, "ask for a token without a user")
+        case "urn:ietf:params:oauth:grant-type:device_code":
+            self = Step(.devicePoll, "ask for a token with the device code")
         case "urn:ietf:params:oauth:grant-type:token-exchange": self = Step(.tokenExchange, "exchange token")
         default: self = Step(.other, "ask for a token")
         }

@@ -5,7 +5,7 @@ import Time
 /// and have properties of their own, unlike the people who can sign in at every provider.
 package protocol UserDirectory: Sendable {
     var summary: UserDirectorySummary { get }
-    /// The fields that can be set when a user of the directory is made or changed.
+    /// The schema of the fields that can be set when one of the app's users is made or changed.
     var fields: Schema { get }
     /// The name of the field that holds a user's ID. The ID can't be changed.
     var keyField: String { get }
@@ -25,7 +25,8 @@ package protocol UserDirectory: Sendable {
     func delete(_ id: String) async throws
 }
 
-/// A directory of an app's users, as it is shown in a list of directories.
+/// The data about a user directory (an app's own users, such as a Firebase project's) that a list of user directories
+/// shows.
 package struct UserDirectorySummary: Sendable {
     /// The ID of a user directory, as in the addresses of the inspector's pages. It begins with the provider's name and
     /// a colon.

@@ -26,13 +26,14 @@ package enum AddressList {
 }
 
 private struct AddressReader {
-    /// A part of a mailbox's text: a run of characters without quotes, or a quoted text.
+    /// A part of a mail header field with addresses, such as To: a run of characters without quotation marks, or a text
+    /// in quotation marks.
     private struct Word {
         private(set) var text: [UInt8]
         let isQuoted: Bool
-        /// Whether this word of a mailbox's text has an `@` that isn't quoted.
+        /// Whether this part of a mail header field, such as To, contains an `@` outside quotation marks.
         private(set) var isAddress: Bool
-        /// Whether there was a space before this word of a mailbox's text.
+        /// Whether there was a space before this part of a mail header field.
         let isApart: Bool
 
         init(quoted text: [UInt8], isApart: Bool) {
@@ -108,7 +109,8 @@ private struct AddressReader {
         return Mailbox(address, name: remark.isEmpty ? nil : remark)
     }
 
-    /// The words of a mailbox as one text, without quotation marks and with encoded words decoded.
+    /// The text that stands for a mailbox beside an e-mail address in angle brackets, such as a name, or in place of an
+    /// e-mail address. Quotation marks are removed, and encoded words are decoded.
     private var phrase: String {
         var text = ""
         var run = ""

@@ -136,9 +136,9 @@ extension World {
     /// Adds the size of this inbox, which was read from a store, to the total size of all inboxes.
     func countInbox() { state.inboxSize.set(read { $0.inbox.bytes }) }
 
-    /// Returns whether a mail of `bytes` bytes can be accepted. A small mail always can. A larger one can't if, with
-    /// it, the inboxes of all other test worlds would exceed twice their common limit. They can exceed the limit because
-    /// each inbox keeps its latest mail, however large.
+    /// Returns whether a mail of `bytes` bytes can be accepted. A small mail always can. A larger mail can't if its
+    /// size, added to the sizes of all other test worlds' inboxes, exceeds twice the limit for all inboxes together.
+    /// The inboxes can exceed the limit because each keeps its latest mail, however large.
     package func hasRoom(forMail bytes: Int) -> Bool { state.inboxSize.hasRoom(for: bytes) }
 
     /// Deletes the message with this ID from the inbox. Returns `false` when there is no such message.
@@ -159,7 +159,7 @@ extension World {
     /// A number that no other inbox of this process has. A reset of the test world gives its inbox a new number.
     package var inboxNumber: Int { state.inboxNumber.load(ordering: .relaxed) }
 
-    /// Gives the inbox a new number, and removes its mails from the cache of parsed mails.
+    /// Removes the inbox's mails from the cache of parsed mails. The inbox gets a new number as its key in the cache.
     func forgetMail() {
         let number = state.inboxNumber.exchange(WorldState.nextInboxNumber, ordering: .relaxed)
         budget.readMails.forget(number)

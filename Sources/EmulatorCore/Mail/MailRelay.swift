@@ -9,8 +9,8 @@ package struct MailInTransit: Sendable {
     package let sender: String
     /// The recipient in the mail's envelope.
     package let recipient: String
-    /// The mail's content; `nil` while only the envelope is known, because the sender's server asks about each
-    /// recipient before it sends the mail.
+    /// The mail's content; `nil` while only the envelope is known, because in SMTP each recipient is accepted or
+    /// refused before the content is sent.
     package let content: ReceivedContent?
 
     package init(in world: World, from sender: String, to recipient: String, content: ReceivedContent? = nil) {

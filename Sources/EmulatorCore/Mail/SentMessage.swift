@@ -235,8 +235,8 @@ package final class MailBudget: Sendable {
 
         var limit: Int { budget.limitOfInbox }
 
-        /// Returns whether a mail of `bytes` bytes still fits into this inbox. A small mail always fits. The inbox's
-        /// present messages don't count, because they can be dropped to make room.
+        /// Returns whether this inbox can accept a mail of `bytes` bytes. It can always accept a small mail. The
+        /// inbox's present messages don't count, because they can be dropped to make room.
         func hasRoom(for bytes: Int) -> Bool {
             let others = budget.bytes - held.load(ordering: .relaxed)
             return bytes <= Inbox.sizeLimit / 128 || others <= 2 * budget.limit - min(bytes, budget.limit)

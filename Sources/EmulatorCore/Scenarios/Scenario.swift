@@ -32,7 +32,7 @@ package struct Scenario: Sendable {
             body = fields.optional("body", .any, "The body, as JSON.")
             accepted = fields(
                 "accept", .set(of: .text(.nonEmpty)), default: [],
-                "The codes of errors of this call that the scenario ignores.")
+                "The scenario goes on if this call fails with one of these error codes.")
         }
 
         private static let rule = TextRule(
@@ -74,7 +74,7 @@ package struct Scenario: Sendable {
                 "startsWorlds", .boolean, default: true,
                 "Whether a test world can start with this scenario. Some scenarios need earlier sign-ins.")
             parameters = fields.map(
-                "parameters", of: .object(Parameter.self), "Values that the orders refer to as {name}.")
+                "parameters", of: .object(Parameter.self), "Values that the calls contain as {name}.")
             calls = fields("orders", .sequence(of: Call.self), "The calls, in order.")
         }
     }

@@ -149,7 +149,8 @@ extension Account: Codable {
         guard let types = known as? [any AccountProfile.Type] else {
             let context = DecodingError.Context(
                 codingPath: decoder.codingPath,
-                debugDescription: "the account can't be decoded: set accountProfiles in the decoder's userInfo")
+                debugDescription:
+                    "the account can't be decoded: set accountProfiles in the userInfo of Swift's Decoder")
             throw DecodingError.dataCorrupted(context)
         }
         id = try container.decode(String.self, forKey: Member("id"))

@@ -5,7 +5,7 @@ import JSON
 /// by the file's text.
 struct KeyFiles {
     let source: SeedSource
-    /// The keys that have been read from the seed file, by their PEM text, so that each key is parsed once.
+    /// The keys that have been read from the seed file. Each is found by its PEM text, so that it is parsed only once.
     private(set) var keys: [String: Key] = [:]
     private(set) var issues: [Issue] = []
 

@@ -22,7 +22,7 @@ package struct Seed: Sendable {
     /// The faults in the form in which the seed's files have them, so that error messages can name places in the files.
     package let writtenFaults: [LocatedJSON]
     package let writtenOutcomes: [LocatedJSON]
-    /// The private and public keys in the seed, by their PEM text.
+    /// The private and public keys in the seed. Each is found by its PEM text.
     package let keys: [String: Key]
     /// Data that providers' own tools have exported. Test worlds begin with them in addition to the seed.
     var exports: [any ExportedData] = []
@@ -144,7 +144,8 @@ package struct Interaction: SchemaObject {
         details = Outcome.Details(&fields)
     }
 
-    /// Returns the result of every authorization request when no page is shown (mode `auto`); `nil` in mode `page`.
+    /// Returns the one result that all authorization requests have in mode `auto`, which shows no page. Returns `nil`
+    /// in mode `page`.
     func standing(provider: String) -> Outcome? {
         guard mode == .auto else { return nil }
         return Outcome(

@@ -119,8 +119,9 @@ struct SeedContents: Sendable {
             "A text from which codes, tokens and identifiers are made, so that they are the same in every run.")
         asOf = fields.nullable(
             "asOf", .text(.day),
-            "The day of the providers' behaviour that is imitated, such as `2026-04-01`, or `next` for announced "
-                + "changes; by default today. It is independent of the clock. `understudy changes` lists the differences."
+            "The providers behave as on this day, such as `2026-04-01`; `next` is a day after all announced changes. "
+                + "The default is the latest day that this version knows. The day is independent of the clock. "
+                + "`understudy changes` lists the changes."
         ).flatMap { Day($0) }
         outcomes = fields.sequence(
             "outcomes", of: outcome,
@@ -144,21 +145,21 @@ package protocol SeedSection: SchemaObject {
     /// The signing keys in the provider's section of the seed, grouped by the issuer that signs with them. Empty if the
     /// provider signs no tokens.
     var keys: [SeededKeys] { get }
-    /// The clients that the seed's section registers, for lists and searches.
+    /// The clients that the provider's section of the seed registers, for lists and searches.
     var seededClients: [SeededClient] { get }
-    /// The host names that the daemon serves because of the seed's section, in addition to the provider's own.
+    /// The host names that the provider's section of the seed adds to the provider's own ones. The daemon serves both.
     var hosts: [String] { get }
     /// Whether the issuer in tokens is the address to which the client sends its request, and not the provider's own
     /// address.
     var issuerFollowsRequest: Bool { get }
 
-    /// Returns the secret of the client with this ID. `nil` if the seed's section doesn't have the client, or if the
-    /// client has no secret.
+    /// Returns the secret of the client with this ID in the provider's section of the seed (initial data). `nil` if the
+    /// section doesn't have the client, or if the client has no secret.
     func secret(ofClient id: String) -> String?
     /// Returns whether a client with this ID is registered in the seed, or is made when it is first used.
     func knows(client id: String) -> Bool
 
-    /// Checks the references in the seed's section: everything that is referred to must exist.
+    /// Checks the references in the provider's section of the seed: everything that is referred to must exist.
     static func check(_ references: inout SeedReferences)
 }
 

@@ -7,7 +7,7 @@ package struct SeedReferences {
     package let root: LocatedJSON
     package let accounts: [LocatedJSON]
     package let accountIDs: KnownNames
-    /// The private and public keys in the seed, by their PEM text.
+    /// The private and public keys in the seed. Each is found by its PEM text.
     let keys: [String: Key]
     package private(set) var issues: [Issue] = []
     /// The host names and path segments that a seed can't use.
@@ -36,7 +36,8 @@ package struct SeedReferences {
 
     package mutating func add(_ json: LocatedJSON, _ message: String) { issues.append(Issue(json, message)) }
 
-    /// Checks a value that was put together from several places of the seed, and notes the differences from `schema`.
+    /// Notes an error for each difference between `schema` and a value that was put together from several places of the
+    /// seed.
     package mutating func check(_ json: LocatedJSON, against schema: Schema) { issues += schema.issues(in: json) }
 
     /// Notes an error unless the name in `json` is one of the `known` names. A missing name is no error.

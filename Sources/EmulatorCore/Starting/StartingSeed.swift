@@ -52,8 +52,8 @@ package struct StartingSeed: Sendable {
     package private(set) var parts: [(member: String, about: String)] = []
     private let traces: [(name: String, trace: AppTrace)]
 
-    /// Makes a seed for an app from its configuration. `traces` tells, by the name of each provider's section, which
-    /// values of the provider were found in the configuration.
+    /// Makes a seed for an app from its configuration. `traces` has an element for each provider: the name of the
+    /// provider's section in the seed, and whether the app's configuration has a client or a project at the provider.
     package init(_ app: AppConfiguration, traces: [(name: String, trace: AppTrace)]) {
         self.app = app
         self.traces = traces
@@ -72,8 +72,9 @@ package struct StartingSeed: Sendable {
     }
 
     /// Returns whether the seed for an app gets the section of a provider. If the app's configuration wasn't given, the
-    /// seed gets every section. Otherwise, the configuration must have a client or a project at the provider. If
-    /// `ifNamed` is false, a project at any other provider is enough, too.
+    /// seed gets every section. Otherwise, it gets the section if the configuration has a client or a project at this
+    /// provider. If `ifNamed` is false, it also gets the section if the configuration has a project at any other
+    /// provider.
     package func includes(_ section: String, ifNamed: Bool = false) -> Bool {
         guard app.isGiven else { return true }
         return traces.contains { name, trace in
@@ -114,7 +115,8 @@ package struct StartingSeed: Sendable {
         seed["accounts"] = .array(people)
     }
 
-    /// Sets the app's real secrets for a provider's section. They are written to a separate file.
+    /// Sets, in the file `secrets.json`, the app's real client secrets for one provider. `section` is the name of the
+    /// provider's section in the seed.
     package mutating func addSecrets(_ section: String, _ value: JSONValue) { secrets[section] = value }
 
     package mutating func addFile(_ path: String, _ text: String, isPrivate: Bool = false) {
@@ -149,8 +151,8 @@ extension StartingSeed {
     /// provider's word for a client, an example of a client ID, and a client secret for tests.
     package struct ClientWords: Sendable {
         let section: String
-        /// The provider's word for a client. If it is `client`, the section has a list `clients`, whose elements have
-        /// `clientID` and `clientSecret`.
+        /// The provider's word for a client, such as `client`. Names in the provider's section of the seed are made of
+        /// this word: `clients`, `clientID` and `clientSecret`.
         let noun: String
         let exampleID: String
         let testSecret: String

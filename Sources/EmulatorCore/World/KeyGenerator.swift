@@ -3,9 +3,9 @@ import JOSE
 import Synchronization
 import Worlds
 
-/// Makes signing keys in the background, one at a time, so that no request's thread has to make one. For each algorithm
-/// in use, it makes the key with which new test worlds begin, two more if keys take turns in signing, and one for each
-/// rotation.
+/// Makes signing keys in the background, one at a time, so that no request's thread has to make one. Test worlds
+/// without keys in their seed (initial data) all begin with the same keys: one for each algorithm, or three if the keys
+/// take turns in signing. When a test replaces the signing key, a new one is made.
 package final class KeyGenerator: Sendable {
     package struct NamedKey: Sendable {
         package let id: String
@@ -16,7 +16,8 @@ package final class KeyGenerator: Sendable {
 
     private enum Kind {
         case initial
-        /// Two more keys, for owners whose first three keys take turns in signing.
+        /// The second and the third key of a token issuer that signs with three keys in turn. The first key is of the
+        /// kind `initial`.
         case further
         case unpublished
         case fresh
@@ -40,7 +41,7 @@ package final class KeyGenerator: Sendable {
         /// The keys of one algorithm, in a list for each kind. A list is incomplete while its keys are being made. Keys
         /// of the kind `fresh` are in no list: each goes at once to the caller that waits for it.
         var keys: [Kind: [NamedKey]] = [:]
-        /// Whether at least one owner's keys take turns in signing.
+        /// Whether the keys of at least one token issuer take turns in signing.
         var takesTurns = false
         var waitingForInitial: [(turns: Bool, done: @Sendable (StoreFailure?) -> Void)] = []
         var waitingForUnpublished: [@Sendable () -> Void] = []
@@ -242,7 +243,8 @@ package final class KeyGenerator: Sendable {
     }
 
     /// Handles a failure to store new keys for the other daemons. The keys aren't used, and callers that wait for keys
-    /// get none. If test worlds begin with such keys, keys are made again a second later.
+    /// get none. Keys with which test worlds begin are made again a second later. Other keys are made again when a
+    /// caller asks for one.
     private func tryAgain(_ kind: Kind, _ algorithm: Algorithm, _ failure: StoreFailure) {
         guard kind == .initial || kind == .further else { return add([], as: kind, algorithm) }
         let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].refuse(failure) } }

@@ -25,7 +25,7 @@ package struct KeyRings: Sendable {
     /// - Parameters:
     ///   - seeded: The signing keys in the world's seed (initial data).
     ///   - earlier: The key rings of the world's previous seed. A ring stays in use if the new seed has the same keys.
-    ///   - store: The store of rotated keys. If `resumes` is true, it may contain rotated keys already.
+    ///   - store: The store that keeps the keys of key rotations. If `resumes` is true, it may have such keys already.
     init(
         _ seeded: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
         keeping earlier: (rings: KeyRings, of: Seed)? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -99,7 +99,7 @@ package struct KeyRing: Sendable {
 
     func prepare() { sequences.forEach { $0.prepare() } }
 
-    /// Whether the owner's signing keys are ready to use. An RSA key takes a tenth of a second to make.
+    /// Whether the token issuer's signing keys have been made. An RSA key takes a tenth of a second to make.
     package var isReady: Bool { sequences.allSatisfy(\.isReady) }
 
     package func whenReady(_ done: @escaping @Sendable (StoreFailure?) -> Void) {
@@ -107,11 +107,11 @@ package struct KeyRing: Sendable {
         missing.whenReady { failure in failure == nil ? whenReady(done) : done(failure) }
     }
 
-    /// The owner's published keys, sorted by algorithm and then from the oldest to the newest. Empty only while they
-    /// are being made.
+    /// The token issuer's published keys, sorted by algorithm and then from the oldest to the newest. The list is empty
+    /// only while the keys are being made.
     package var published: [KeyGenerator.NamedKey] { sequences.flatMap(\.published) }
 
-    /// Returns the owner's published signing key that the `kid` of `token` names; `nil` when there is none.
+    /// Returns the token issuer's published signing key whose ID is the `kid` of `token`; `nil` if there is none.
     package func key(of token: JWS) -> KeyGenerator.NamedKey? { published.first { $0.id == token.keyID } }
 
     package enum KeyState: Sendable {
@@ -121,8 +121,8 @@ package struct KeyRing: Sendable {
         case neverPublished
     }
 
-    /// Returns the key that has this `kid` and tells whether it is published, withdrawn or never published; `nil` when
-    /// the owner has never had such a key. This may wait for the store.
+    /// Returns the token issuer's key with this `kid`, and whether the key is published, withdrawn or never published.
+    /// Returns `nil` if the issuer has never had such a key. This may wait for the store.
     package func known(
         _ keyID: String
     ) throws(StoreFailure) -> (key: KeyGenerator.NamedKey, state: KeyState)? {
@@ -140,8 +140,8 @@ package struct KeyRing: Sendable {
         return nil
     }
 
-    /// Returns the owner's sequence of keys for `algorithm`, or the first sequence if `algorithm` is `nil`. Returns
-    /// `nil` when the owner doesn't sign with `algorithm`.
+    /// Returns the sequence of the token issuer's keys for `algorithm`, or for the issuer's first algorithm if
+    /// `algorithm` is `nil`. Returns `nil` when the issuer doesn't sign with `algorithm`.
     private func sequence(_ algorithm: Algorithm?) -> KeySequence? {
         algorithm.map { algorithm in sequences.first { $0.algorithm == algorithm } } ?? sequences.first
     }
@@ -164,7 +164,7 @@ package struct KeyRing: Sendable {
         return made
     }
 
-    /// Returns the key set as it was before the keys that sign at `time` were added.
+    /// Returns an outdated key set: as it was before the keys that sign at `time` were added.
     func stale(at time: Instant) -> [KeyGenerator.NamedKey] { sequences.flatMap { $0.stale(at: time) } }
 
     /// Returns a key that is never published, for tokens that nobody should trust; `nil` if no such key has been made.
@@ -204,9 +204,9 @@ extension KeyRing {
         ["keys": .array(keys.map { $0.key.jwk(keyID: $0.id, algorithm: $0.algorithm) })]
     }
 
-    /// Returns a token with `claims`. It is signed with the owner's key whose turn it is at `time` or, if `algorithm`
-    /// is HS256, with the client's `secret`. If `type` is `nil`, the header has only `kid` and `alg`, as in Apple's
-    /// tokens.
+    /// Returns a token with `claims`. If `algorithm` is HS256, the token is signed with the client's `secret`.
+    /// Otherwise, it is signed with the key with which the token issuer signs at `time`. If `type` is `nil`, the header
+    /// has only `kid` and `alg`, as in Apple's tokens.
     package func mint(
         _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil, secret: String? = nil
     ) throws(KeyError) -> String {

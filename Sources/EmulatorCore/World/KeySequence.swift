@@ -3,8 +3,8 @@ import Synchronization
 import Time
 import Worlds
 
-/// The signing keys of one owner in a test world for one algorithm, oldest first. Several keys are published at the
-/// same time, and the newest one signs.
+/// The keys with which a token issuer signs by one algorithm in a test world, oldest first. Several keys are published
+/// at the same time. The newest one signs, unless a rotation period is set; then, the published keys take turns.
 /// <https://developer.apple.com/documentation/signinwithapplerestapi/fetch-apple_s-public-key-for-verifying-token-signature>
 final class KeySequence: Sendable {
     let algorithm: Algorithm
@@ -37,8 +37,8 @@ final class KeySequence: Sendable {
         let before: [KeyGenerator.NamedKey]
     }
 
-    /// Makes the sequence of an owner's signing keys for one algorithm. `store` keeps rotated keys. If `resumes` is
-    /// true, it may contain rotated keys already.
+    /// Makes the sequence of signing keys that a token issuer uses with one algorithm. `store` keeps the keys of key
+    /// rotations. If `resumes` is true, the keys of earlier rotations are read from the store.
     init(
         _ algorithm: Algorithm, keys: [KeyGenerator.NamedKey], rotation: TimeSpan?, generator: KeyGenerator,
         of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -58,11 +58,11 @@ final class KeySequence: Sendable {
         if resumes, let kept { readAgain(kept) }
     }
 
-    /// Returns the identifier of the table row that contains an owner's rotated signing keys for an algorithm.
+    /// Returns the identifier of the table row that contains a token issuer's rotated signing keys for an algorithm.
     static func row(of owner: KeyOwner, _ algorithm: Algorithm) -> String { "\(owner.name) \(algorithm.rawValue)" }
 
-    /// Returns the rotated keys in the store; `nil` if it has none. The keys are parsed only if their IDs differ from
-    /// those of the keys in memory.
+    /// Reads the signing keys that the last key rotation wrote to the store, and returns them; `nil` if the store has
+    /// none. If the IDs of the keys in memory are the same, the keys in memory are returned, and nothing is parsed.
     @discardableResult
     private func readAgain(_ kept: Kept) -> Rotated? {
         guard let row = kept.store.read({ $0.find(StoredKeys.self, kept.key) }) else { return nil }
@@ -75,7 +75,7 @@ final class KeySequence: Sendable {
         }
     }
 
-    /// The keys after the last rotation; `nil` before the first rotation.
+    /// The signing keys as the last key rotation left them; `nil` before the first rotation.
     private var current: Rotated? {
         guard let kept, kept.isShared else { return rotated.withLock { $0.keys } }
         return readAgain(kept)

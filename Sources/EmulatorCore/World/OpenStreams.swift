@@ -11,9 +11,9 @@ package final class OpenStreams: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// The number of event streams that are kept before the closed ones are removed.
+        /// When this many event streams are kept, the closed ones are removed before another stream is added.
         var limit = 16
-        /// The functions that end the waiting requests, by the number of the request.
+        /// The functions that end the waiting requests. The dictionary's key is the number of the request.
         var waiting: [Int: @Sendable () -> Void] = [:]
         var last = 0
         var isEnded = false

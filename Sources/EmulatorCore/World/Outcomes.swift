@@ -9,8 +9,7 @@ package struct Outcome: Codable, Sendable, Equatable {
         case error
     }
 
-    /// The details of a sign-in's result, such as the granted scopes. A result that a test sets in advance has these
-    /// details, and so has the setting `interaction`.
+    /// The details of how a sign-in ends, such as the scopes that the person grants.
     package struct Details: SchemaObject, Codable, Equatable {
         /// The OAuth error with which the sign-in ends, if its result is `error`.
         package var error: String?
@@ -78,7 +77,7 @@ package struct Outcome: Codable, Sendable, Equatable {
         details = Details(&fields)
         times = fields(
             "times", .nullable(.integer(1...1_000_000)), default: 1,
-            "How many sign-ins end this way; null: all.")
+            "How many sign-ins get this outcome; null: all.")
     }
 
     /// The size in bytes of all texts of a sign-in result that a test sets in advance.

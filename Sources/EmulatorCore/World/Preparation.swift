@@ -28,8 +28,9 @@ final class Preparation: Sendable {
         case go
     }
 
-    /// Returns `mine` to the first caller, who runs the test world's start scenarios and then calls `finish`. Callers
-    /// before `finish` get `wait`, and `finish` calls their closures `then`. Callers after `finish` get `go`.
+    /// Returns `mine` to the first caller. This caller must run the test world's start scenarios and then call
+    /// `finish`. Returns `wait` while the scenarios run; `finish` calls the closure `then` of each caller that got
+    /// `wait`. Returns `go` after `finish`.
     func take(then: @escaping @Sendable () -> Void) -> Turn {
         state.withLock { state in
             switch state {

@@ -17,8 +17,8 @@ struct StoredSeed: WorldValue {
 
     init() {}
 
-    /// Makes the stored form of a test world's present seed (initial data). `rows` is the seed with which the world
-    /// began, before its seed was extended; `nil` if the world began with the daemon's seed.
+    /// Makes the stored form of the seed (initial data) that a test world has now. The argument `rows` is the seed as
+    /// it was before it was extended; `nil` if the world began with the daemon's seed.
     init(of seed: Seed, rows: Seed?) {
         let document = seed.document.text
         self.init(document, rows: rows.map { $0.document.text })
@@ -33,9 +33,9 @@ struct StoredSeed: WorldValue {
 
     func extended(to seed: Seed) -> StoredSeed { StoredSeed(seed.document.text, rows: rows) }
 
-    /// Reads the test world's present seed (initial data); returns `nil` if the world uses the daemon's seed. `rows` in
-    /// the result is the seed with which the world began, before its seed was extended; `nil` if the world began with
-    /// the daemon's seed.
+    /// Returns the test world's own seed (initial data); `nil` if the world uses the daemon's seed. In the result,
+    /// `seed` is the seed as it is now, and `rows` is the seed as it was before it was extended. `rows` is `nil` if the
+    /// world began with the daemon's seed.
     ///
     /// - Throws: The mistakes in the stored seeds.
     func read(

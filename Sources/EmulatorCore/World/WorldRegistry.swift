@@ -282,8 +282,8 @@ package final class WorldRegistry: Sendable {
             .sorted { $0.number < $1.number }.map(\.world)
     }
 
-    /// Removes test worlds from memory when too many are held there, and returns them. Only for worlds that daemons
-    /// share, which stay in the store.
+    /// If too many test worlds are in this daemon's memory, removes some of them from memory, and returns the removed
+    /// worlds. It is called only if daemons share test worlds in a store. The worlds stay in the store.
     func unload(_ state: inout State) -> [World] {
         guard state.worlds.count >= WorldRegistry.limit else { return [] }
         let gone = leastUsed(state).lazy.filter { !$0.isNeededHere }.prefix(WorldRegistry.evictionCount)

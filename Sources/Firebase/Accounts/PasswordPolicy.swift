@@ -14,8 +14,8 @@ struct PasswordPolicy: Sendable {
         /// The code of the unmet requirement in `userNotifications` of a sign-in's answer, such as
         /// `MISSING_NUMERIC_CHARACTER`.
         let code: String
-        /// The sentence that tells a client about the unmet requirement. It stands in errors and in
-        /// `userNotifications`.
+        /// The sentence that tells a client which requirement on passwords isn't met. It stands in errors and in the
+        /// list `userNotifications`.
         let message: String
     }
 

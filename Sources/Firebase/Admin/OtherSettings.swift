@@ -142,7 +142,8 @@ struct OtherSettings: Codable, Sendable {
         try SettingType.settings[field]?.read(value, at: "\(message).\(MessageFields.snakeCase(field))") ?? value
     }
 
-    /// Removes all members of a union except the one at `path`, which has been set.
+    /// Removes the members that can't stand beside the one at `path`, which has been set: the other members of its
+    /// union (protobuf's `oneof`).
     private static func endOthers(of path: [String], in object: inout JSONObject) {
         guard path.count > 1, let union = unions[path[0]]?.members, union.contains(path[1]),
             case .object(var message)? = object[path[0]]

@@ -200,8 +200,8 @@ extension FirebaseProvider {
             throw FirebaseError(
                 "Pages of other machines can't change blockingFunctions.", status: 403, named: "PERMISSION_DENIED",
                 because:
-                    "a page of another machine sent blockingFunctions: send it from a test, or from a page of this "
-                    + "machine")
+                    "a web page from another machine sent blockingFunctions: send it from a test, or from a web page "
+                    + "from this machine")
         }
         guard call.exchange.mayChooseAddresses else {
             throw FirebaseError(

@@ -129,8 +129,9 @@ struct ProviderConfig: PoolRow {
 }
 
 extension Transaction {
-    /// Adds a new provider configuration. Error texts name its type by the plural noun `kinds`, and have `detail` after
-    /// the code `CONFIGURATION_EXISTS`.
+    /// Adds a new configuration of an identity provider. The argument `kinds` is the plural noun for the provider's
+    /// type in the error `QUOTA_EXCEEDED`. The argument `detail` is the text after the code in the error
+    /// `CONFIGURATION_EXISTS`.
     ///
     /// - Throws: `CONFIGURATION_EXISTS`, `QUOTA_EXCEEDED`.
     fileprivate mutating func add<Config: PoolRow>(

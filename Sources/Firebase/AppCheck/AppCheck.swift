@@ -92,8 +92,8 @@ extension FirebaseError {
 extension FirebaseCall {
     /// Checks the App Check token of a request if the project enforces App Check. Administrators need no token.
     ///
-    /// - Throws: The error in https://github.com/firebase/firebase-ios-sdk/issues/13636. A missing token gets the same
-    ///   error as an invalid one, which isn't documented.
+    /// - Throws: The error in https://github.com/firebase/firebase-ios-sdk/issues/13636. It isn't documented that a
+    ///   missing token gets the same error as an invalid one.
     func checkApp() throws(FirebaseError) {
         guard !isAdmin, project.enforcesAppCheck else { return }
         let fault: String

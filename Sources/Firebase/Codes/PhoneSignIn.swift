@@ -69,7 +69,8 @@ extension FirebaseCall {
     }
 
     /// Checks a code that was sent by text message, and returns the phone number to which it was sent. A code works
-    /// once. As a second factor, the code of a test phone number works any number of times, as in production.
+    /// once, with one exception, as in production: if the code is for a second factor, and the number is a test phone
+    /// number, the code works any number of times.
     func verifyCode(session: String?, code: String?, isSecondFactor: Bool = false) throws -> String {
         guard let session else { throw FirebaseError.missing("sessionInfo") }
         guard let code else { throw FirebaseError.missing("code") }

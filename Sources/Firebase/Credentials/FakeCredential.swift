@@ -73,7 +73,8 @@ private func withoutSignature(_ token: String) -> String {
 }
 
 extension FederatedIdentity {
-    /// Fills in the profile that Google sends for a real credential, from the claims of a fake one.
+    /// Sets the profile that Google would send for a real credential. Its values come from the claims of the fake
+    /// credential.
     fileprivate mutating func setGoogleProfile(_ claims: JSONObject) {
         firstName = claims["given_name"]?.string
         lastName = claims["family_name"]?.string

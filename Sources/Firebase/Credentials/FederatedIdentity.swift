@@ -34,7 +34,8 @@ struct FederatedIdentity: Codable, Sendable {
     /// signature.
     var isFake = false
 
-    /// The number of bytes of the texts that the identity provider chose.
+    /// The total size, in bytes, of texts that the identity provider sent: the person's profile, the access token, the
+    /// ID token and the nonce.
     var size: Int {
         [
             rawId, email, displayName, firstName, lastName, photoUrl, screenName, rawUserInfo, accessToken, idToken,
@@ -115,8 +116,8 @@ struct Credential: Sendable {
         return Account.Name(given: name["firstName"]?.string ?? "", family: name["lastName"]?.string ?? "")
     }
 
-    /// Reads the fields of the form in `postBody`. The Apple SDK sends the form raw, other SDKs percent-encode it. The
-    /// field `user` is last and may contain any characters.
+    /// Reads the fields of the form in `postBody`. Firebase's SDK for Apple platforms sends the form raw, other SDKs
+    /// percent-encode it. The field `user` is last and may contain any characters.
     static func fields(of postBody: String) -> [String: String] {
         var fields: [String: String] = [:]
         let bytes = Array(postBody.utf8)

@@ -23,7 +23,7 @@ protocol KnownSource: IdentitySource, SchemaObject {
     static var title: String { get }
     /// The sentence that describes the identity provider's settings in the documentation of seed files.
     static var about: String { get }
-    /// The owner of the keys with which the identity provider signs tokens; `nil` if it signs none.
+    /// The token issuer to which the identity provider's signing keys belong; `nil` if the provider signs no tokens.
     static var keyOwner: KeyOwner? { get }
     /// The bundle IDs of the apps in which people sign in natively. If there are any, a sign-in in the browser returns
     /// only to these apps.
@@ -178,6 +178,6 @@ enum IdentitySources {
 
     static func source(_ id: String) -> (any KnownSource.Type)? { all.first { $0.id == id } }
 
-    /// The owners of the signing keys that a sign-in with an identity provider may need.
+    /// The token issuers whose signing keys must have been made before a sign-in with an identity provider begins.
     static var keyOwners: [KeyOwner] { all.compactMap { $0.keyOwner } }
 }

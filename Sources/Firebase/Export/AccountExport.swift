@@ -38,8 +38,8 @@ struct AccountExport: ExportedData {
         name == accountsName(tenant: nil) || name.hasPrefix("accounts-") && name.hasSuffix(".json")
     }
 
-    /// Reads users that the Firebase emulator has exported. `directory` is the export's root, or the folder with the
-    /// users in the root.
+    /// Reads users that the Firebase emulator has exported. `directory` is the folder with the whole export, or the
+    /// folder inside it that contains the users.
     ///
     /// - Throws: All errors in the files, each with its file and path.
     init(at directory: String, for seed: Seed) throws(Issues) {

@@ -12,7 +12,8 @@ import Worlds
 // in, even an administrator's, but not before a text to a test number. Production's answers were recorded in September
 // 2026: https://github.com/t-k/fireemu, conformance/auth-tenant-blocking-production.json, programs blocking/….
 
-/// A new user in preparation: the ID that the blocking function was told, and the changes that the function made.
+/// A user who is about to be created: the user ID that the blocking function was told, and the changes that the
+/// function made.
 struct Creation: Sendable {
     fileprivate var localId: String?
     fileprivate var change = FunctionChange()
@@ -42,7 +43,7 @@ extension FirebaseCall {
     ///
     /// - Parameters:
     ///   - asksForFactor: Whether a user with a second factor must pass it before the sign-in counts.
-    ///   - who: Returns the user who signs in by a decision of `body`; `nil` if nobody signs in.
+    ///   - who: A closure that gets the result of `body` and returns the user who signs in; `nil` if nobody does.
     func decide<Decision: Sendable>(
         _ event: SignInEvent, asksForFactor: Bool = true,
         _ body: (inout Transaction, Creation) throws -> Decision,
@@ -98,7 +99,7 @@ extension FirebaseCall {
         return try agreed(user, try await ask(.beforeSignIn, about: user, event))
     }
 
-    /// Returns what the transaction `body` decides, without keeping its changes.
+    /// Runs the transaction `body`, undoes its changes, and returns its result.
     private func draft<Decision: Sendable>(
         _ body: (inout Transaction, Creation) throws -> Decision
     ) throws -> Decision {
@@ -166,8 +167,9 @@ extension FirebaseCall {
         }
     }
 
-    /// Returns the error for a blocking function that refused. SDKs show the function's answer to the app; Apple's SDK
-    /// reads `error.message` in it. <https://github.com/firebase/firebase-js-sdk/issues/5386>
+    /// Returns the error for a blocking function that refused. The error contains the function's answer, because
+    /// Firebase's SDKs show it to the app. The SDK for Apple platforms reads `error.message` in the function's answer.
+    /// <https://github.com/firebase/firebase-js-sdk/issues/5386>
     private func refusal(_ uri: String, _ answer: OutgoingMessage.Answer) -> FirebaseError {
         // Recorded as `blocking/refusal#create-unavailable`, `#create-resource-exhausted` and `#create-unhandled`.
         if !isInEmulatorMode, answer.status >= 500 || answer.status == 429 {

@@ -42,7 +42,7 @@ struct BlockingFunctions: SchemaObject, Codable {
         }
     }
 
-    /// The choice of an identity provider's tokens that are sent to the blocking functions.
+    /// The setting that selects the tokens of an identity provider that are sent to the blocking functions.
     struct Forwarding: SchemaObject, Codable {
         var accessToken = false
         var idToken = false
@@ -58,11 +58,12 @@ struct BlockingFunctions: SchemaObject, Codable {
     }
 
     private var uris: [Event: String] = [:]
-    /// The time when an administrator last changed the URL of the blocking function, by event.
+    /// The time when an administrator last changed the URL of a blocking function. The key is the event at which the
+    /// function is called.
     private var updates: [Event: Instant] = [:]
     private(set) var forwarding = Forwarding()
-    /// The hosts on other machines to which the daemon may post. Only the seed can name them, so that no request makes
-    /// the daemon call other machines.
+    /// The hosts on other machines whose blocking functions the daemon may call. Only the seed can name them, so that
+    /// no request makes the daemon call other machines.
     private let allowedHosts: [String]
 
     init(_ fields: inout Fields) {

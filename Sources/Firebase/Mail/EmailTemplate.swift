@@ -97,7 +97,8 @@ struct EmailTemplate: Sendable {
 
 /// The values that replace the placeholders in a mail's template.
 struct Placeholders: Sendable {
-    /// The values by placeholder name, without the percent signs.
+    /// The values that replace placeholders. A key is the name of a placeholder without its percent signs, such as
+    /// `APP_NAME`.
     let values: [String: String]
 
     /// The greatest size of a filled-in template in bytes, approximately. It bounds a template that repeats a long
@@ -165,11 +166,11 @@ struct Placeholders: Sendable {
 
 /// Makes the plain text of a mail that has only HTML. Only the HTML elements that mails use are handled.
 enum PlainText {
-    /// The HTML elements that end a line of text.
+    /// The HTML elements that become line breaks when a mail's HTML is converted to plain text.
     private static let blocks: Set<String> = [
         "p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "table", "ul", "ol", "blockquote", "hr",
     ]
-    /// The HTML elements whose content isn't part of the text.
+    /// The HTML elements whose content is left out when a mail's HTML is converted to plain text.
     private static let hidden: Set<String> = ["head", "style", "script", "title", "template"]
     private static let entities = [
         "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "#39": "'", "#10": "\n", "#13": "", "nbsp": " ",

@@ -88,7 +88,7 @@ extension NotificationSettings {
         return mask.names("\(path).\(field)")
     }
 
-    /// Returns the greatest number of bytes in a field of a mail's template.
+    /// Returns the number of bytes that a field of a mail's template, such as `subject` or `body`, may have at most.
     private static func limit(_ field: String) -> Int { field == "body" ? 64 << 10 : 998 }
 
     private static func checked(_ text: String?, _ field: String) throws(FirebaseError) -> String? {

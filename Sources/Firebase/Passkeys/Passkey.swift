@@ -25,8 +25,8 @@ struct Passkey: Codable, Sendable {
     /// <https://www.w3.org/TR/webauthn-3/#credential-id>.
     static let longestID = 1_364
 
-    /// Returns a credential ID in base64url, the form in which it is stored. Apple's SDK sends base64, browsers send
-    /// base64url.
+    /// Returns a credential ID in base64url, the form in which it is stored. Firebase's SDK for Apple platforms sends
+    /// base64, browsers send base64url.
     static func id(_ text: String) -> String { Base64.decode(text).map { Base64URL.encode($0) } ?? text }
 
     /// Returns the user handle with which authenticators store a user. It is made from the user's ID, and has at most

@@ -149,7 +149,7 @@ extension FirebaseCall {
         return party
     }
 
-    /// Makes a passkey challenge, and returns it for the answer. It is in base64 with padding, because Apple's SDK
+    /// Makes and stores a passkey challenge, and returns it in base64 with padding. Firebase's SDK for Apple platforms
     /// reads no other form.
     func makeChallenge(for localId: String? = nil) throws -> String {
         try update { tables in

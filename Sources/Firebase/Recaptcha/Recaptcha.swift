@@ -373,7 +373,7 @@ extension FirebaseCall {
                 diagnosis: Diagnosis(
                     received: "a reCAPTCHA token for the action \(Diagnosis.quote(found.action))",
                     expected: action.rawValue,
-                    "get a new token for each request, with its own action"))
+                    "for each request, get a new token with the expected action"))
         }
         return found.score ?? project.recaptchaScore
     }

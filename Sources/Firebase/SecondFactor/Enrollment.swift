@@ -106,9 +106,9 @@ extension FirebaseProvider {
     /// A second factor whose code was checked, so that it can be enrolled.
     private struct Enrolled: Sendable {
         let kind: SecondFactor.Kind
-        /// The `sessionInfo` of an authenticator app's enrolment, and the time step of its code; both `nil` for a phone
-        /// number.
+        /// The `sessionInfo` of an authenticator app's enrolment; `nil` if the second factor is a phone number.
         var session: String?
+        /// The time step to which the authenticator app's code belongs; `nil` if the second factor is a phone number.
         var step: Int64?
     }
 
@@ -266,8 +266,8 @@ struct FactorRequest: Sendable {
         /// New enrolment IDs are made, whatever IDs the request has. This is for new users, who have no second factors
         /// yet.
         case made
-        /// The enrolment IDs are those in the request. A factor without an ID gets a new one, which the Firebase
-        /// emulator doesn't do.
+        /// The user's second factors get the enrolment IDs that the request contains. For a second factor without an
+        /// ID, a new one is made; in emulator mode it is an error.
         case given
     }
 

@@ -69,8 +69,8 @@ struct Tenant: Row {
     }
 }
 
-/// A mark that an administrator has deleted a tenant. Production has different errors for a deleted and an unknown
-/// tenant.
+/// The stored fact that an administrator has deleted a tenant. It is needed because production has different errors for
+/// a deleted and an unknown tenant.
 struct DeletedTenant: Row {
     static let table = Table<DeletedTenant>("firebase.deletedTenant", limit: 10_000)
 

@@ -69,8 +69,8 @@ extension FirebaseProvider {
         )
     }
 
-    /// Returns the API call for a request about the users of a project, or of its tenant `id`. The call has the
-    /// settings that apply to these users.
+    /// Returns a `FirebaseCall` for an HTTP request about the users of a project, or of its tenant `id`. It contains
+    /// the request's body and the settings that apply to these users.
     ///
     /// - Throws: `TENANT_DISABLED` if sign-in is switched off for the tenant and `takesDisabled` is false (recording of
     ///   production: `tenant/settings#auth-off-sign-in`). In emulator mode the error is `PROJECT_DISABLED`.

@@ -172,8 +172,8 @@ extension FirebaseProvider {
         return problem.map { response.diagnosed(Diagnosis($0)) } ?? response
     }
 
-    /// Returns a form of the fake sign-in's page. It is posted to the project's own domain, like the answer of an
-    /// identity provider.
+    /// Returns an HTML form for the page on which a person is chosen in a fake sign-in. The form is posted to the
+    /// project's own domain, to which a real identity provider sends its answer, too.
     private func form(
         _ exchange: Exchange, _ flow: WebFlow, _ project: Project, id: String, _ children: [HTML]
     ) -> HTML {

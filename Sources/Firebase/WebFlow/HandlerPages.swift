@@ -183,8 +183,8 @@ extension FirebaseProvider {
         return try finish(exchange, flow, .failure(failure)).diagnosed(
             Diagnosis(
                 isCancel
-                    ? "the user cancelled the sign-in at \(flow.providerId)"
-                    : "\(flow.providerId) returned the error \(error)"
+                    ? "the user cancelled the sign-in at the provider \(flow.providerId)"
+                    : "the provider \(flow.providerId) returned the error \(error)"
             )
         )
         .known(by: FirebaseProvider.inSDKs)
@@ -348,8 +348,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// Returns a sign-in's stored result, and deletes the result from the store. The frame's URL contains the secret
-    /// name under which the result is stored.
+    /// Returns the sign-in result that was stored for the Firebase SDK's frame, and deletes it from the store. The
+    /// result is found by its secret name, which is in the URL that the frame requests.
     func takeKept(_ exchange: Exchange, storageKey: String, of project: Project) throws -> String? {
         guard let token = exchange.request.queryForm["understudy_answer"] else { return nil }
         return try exchange.world.update { tables in

@@ -81,8 +81,8 @@ extension FirebaseProvider {
         "client_id", "redirect_uri", "response_type", "response_mode", "scope", "state", "nonce",
     ]
 
-    /// Returns the URL that begins a sign-in at an identity provider. It leads to the provider that Understudy
-    /// simulates.
+    /// Returns the URL that begins a sign-in at an identity provider. It leads to Understudy's simulation of the
+    /// provider, not to the real one.
     func authorizationURL(
         _ authorization: WebAuthorization, _ flow: WebFlow, custom: [(String, String)], _ exchange: Exchange
     ) -> String {
@@ -140,7 +140,7 @@ extension FirebaseProvider {
 }
 
 extension FirebaseProvider {
-    /// Adds the sign-in methods of an e-mail address to the answer.
+    /// Adds the sign-in methods of an e-mail address to `body`, the answer of `accounts:createAuthUri`.
     private func describe(_ address: String, _ call: FirebaseCall, _ body: inout JSONObject) {
         let user = call.read { tables in
             tables.user(email: address, in: call.pool)

@@ -67,8 +67,8 @@ struct OAuthError: Error, Sendable {
 
     static func description(of code: Code) -> String { table[code.rawValue]?.description ?? "" }
 
-    /// Returns the public source that documents the GitHub error `name` with its usual description. If GitHub has no
-    /// such error, the result says that a test has requested the error.
+    /// Returns the public source, such as a page of documentation, from which GitHub's error `name` and its description
+    /// are known. If GitHub documents no such error, the returned text says that a test has requested it.
     static func evidence(of name: String) -> Evidence {
         let description = Code(rawValue: name).map { OAuthError.description(of: $0) }
         return GitHubProvider.evidence.ofError(name, description)

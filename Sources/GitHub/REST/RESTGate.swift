@@ -243,8 +243,8 @@ struct RESTContext: Sendable {
         "\(instant.text.dropLast().split(separator: "T").joined(separator: " ")) UTC"
     }
 
-    /// Adds the response headers about the token's rights: the scopes for an OAuth app, or the permissions for a GitHub
-    /// App.
+    /// Adds to `headers` the response headers of GitHub's REST API about the access token: its scopes, if the app is an
+    /// OAuth app; the scopes or permissions that the operation accepts; the app's client ID; the token's expiry.
     private func appendIdentity(of viewer: Viewer, to headers: inout [(name: String, value: String)]) {
         guard case .person(_, let app, let token) = viewer else { return }
         if !app.isGitHubApp {

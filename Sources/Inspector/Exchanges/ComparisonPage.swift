@@ -151,13 +151,13 @@ struct Comparison {
         ]
     }
 
-    /// The daemon's own response headers that a comparison leaves out. They differ in every response, or their content
-    /// is shown elsewhere on the page.
+    /// The daemon's own response headers, which aren't shown when two recorded requests are compared: they differ in
+    /// every response, or the page shows their content in another section.
     private static let said = [
         Diagnosis.headerName, Note.headerName, Evidence.headerName, "Understudy-Request",
     ]
 
-    /// Returns headers for a comparison, with their names in lower case, because case doesn't matter in HTTP.
+    /// Returns the headers that are compared, with their names in lower case, because case doesn't matter in HTTP.
     private static func headers(
         _ document: ExchangeDocument, _ headers: [(name: String, value: String)]
     ) -> [(String, String)] {

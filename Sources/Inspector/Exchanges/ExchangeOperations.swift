@@ -10,8 +10,8 @@ struct FoundExchange: Sendable {
     let known: KnownExchange
     /// The recorded requests of one sign-in, the oldest first. The request that the page shows is one of them.
     let flow: [KnownExchange]
-    /// If the daemon itself sent the request that the page shows, the recorded request that caused it; `nil` if a
-    /// client sent the shown request.
+    /// The recorded request because of which the daemon itself sent the request that the page shows; `nil` if a client
+    /// sent the shown request.
     let parent: KnownExchange?
     let children: [KnownExchange]
     /// The other recorded requests at the endpoint of the request that the page shows, the latest first.

@@ -218,8 +218,8 @@ struct SchemaForm: Sendable {
         return output
     }
 
-    /// Returns the text that a field's control shows: what the user has entered if that is a change, or else the
-    /// present value.
+    /// Returns the text that a form field shows: the text that the user has entered if the user has changed the field,
+    /// or else the present value.
     private func shown(_ leaf: Leaf) -> String {
         if let sent, isChanged(leaf, sent), let input = sent[leaf.control] { return input }
         return values.map { SchemaForm.text(of: leaf, in: $0) } ?? SchemaForm.initial(leaf)

@@ -101,7 +101,7 @@ struct FoundSection: Sendable {
     let page, title: String
     /// The section's heading; `nil` for the text between the page's title and the first heading.
     let heading: String?
-    /// Of the section's paragraphs and table rows, the one that contains the most words of the search.
+    /// The paragraph or table row of the section that contains the most of the searched words.
     let excerpt: String
     fileprivate let score: Int
 }

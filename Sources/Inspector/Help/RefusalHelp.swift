@@ -7,8 +7,8 @@ import Recordings
 struct RefusalHelp: Sendable, Equatable {
     /// The title of the documentation page that explains the refusal.
     let title: String
-    /// The path of the documentation page below the inspector's address. It ends with the ID of the table row about
-    /// this refusal, if there is one.
+    /// The path, below the inspector's address, of the documentation page that explains why a request was refused. If a
+    /// table row of that page explains it, the path ends with `#` and the row's ID.
     let path: String
 }
 
@@ -69,8 +69,8 @@ struct Refusal: Sendable {
 }
 
 extension Document {
-    /// Returns the number of the row that explains the refusal, counted through all tables of this documentation page;
-    /// `nil` if no row explains it.
+    /// Returns the number of the table row that explains why a request was refused; `nil` if no row explains it. The
+    /// rows of all tables of the documentation page are numbered consecutively, from 1.
     func row(about refusal: Refusal) -> Int? {
         var number = 0
         var best: (row: Int, score: Int)?

@@ -247,7 +247,8 @@ extension Inspector {
                 return await page(
                     exchange, row, replying: text,
                     refusal: wasTaken
-                        ? "The reply was accepted and then lost, because a test requested this fault." : refusal)
+                        ? "The mail server accepted your reply, and then lost it because a test requested this fault."
+                        : refusal)
             }
             return changed(exchange, show: "inbox/\(id)")
         } catch {

@@ -245,8 +245,8 @@ extension Inspector {
             ["error", "description", "delay", "disconnect", "state", "iss", "code", "rotateKeys", "jwks"].map {
                 "effect.\($0)"
             } + ["effect.malformedJSON", "effect.shuffle"]
-        ), ("A broken ID token", true, ["effect.token"]), ("Other members of the response", true, ["effect.response"]),
-        ("Another status, headers or body", true, ["effect"]),
+        ), ("A broken ID token", true, ["effect.token"]), ("Change members of the response", true, ["effect.response"]),
+        ("Replace the whole response", true, ["effect"]),
         ("When", false, ["match.client", "after", "times", "probability"]),
         ("Only requests with certain fields", true, ["match.fields"]),
     ]
@@ -254,7 +254,7 @@ extension Inspector {
     private static let labels = [
         "error": "Error code", "disconnect": "Connection breaks off", "jwks": "Key set", "iss": "Issuer",
         "malformedJSON": "Broken JSON", "shuffle": "Members in another order", "code": "Authorization code",
-        "response": "Members of the answer", "after": "After so many requests", "account": "Person",
+        "response": "Members of the answer", "after": "Matching requests to skip first", "account": "Person",
         "shareEmail": "E-mail address", "given": "Given name", "family": "Family name",
     ]
 

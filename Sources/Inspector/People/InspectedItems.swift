@@ -15,7 +15,7 @@ struct InspectedItems: Sendable {
     /// The account or user to whom the page's actions apply.
     let owner: String
     let providers: [any Provider]
-    /// The level of the HTML heading above each stored item, such as 4 for `h4`.
+    /// The level of the HTML headings above the single sessions, tokens and so on, such as 4 for `h4`.
     var level = 4
 
     /// The ID of the page's HTML form to which all action buttons belong.

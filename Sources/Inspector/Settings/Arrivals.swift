@@ -10,7 +10,7 @@ struct Arrivals: Sendable {
     let refused: Int
     let last: RecordedExchange?
     let lastRefused: RecordedExchange?
-    /// The most recent recorded request, of whatever kind of client.
+    /// The most recent recorded request of any client.
     let other: RecordedExchange?
 
     /// Counts the recorded requests for which `isArrival` returns `true`. Requests from the daemon itself don't count.

@@ -55,7 +55,7 @@ extension Inspector {
                     mover(
                         exchange, "By any span", "advance", "Move it",
                         .field(
-                            "Span", hint: "such as 90s, 6m, 2h, 30d; -1h goes back",
+                            "Span", hint: "such as 90s, 6m, 2h, 30d; -1h moves the clock back by an hour",
                             .input("span", form["span"] ?? ""))),
                     mover(
                         exchange, "To a moment", "set", "Set it",

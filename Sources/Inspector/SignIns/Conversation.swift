@@ -3,7 +3,8 @@ import EmulatorCore
 import HTTPServer
 import Recordings
 
-/// The requests, responses and pauses of a sign-in, line by line, for the sequence diagram and the list.
+/// The requests, responses and pauses of a sign-in, line by line. The inspector shows them as a sequence diagram and as
+/// a list of steps.
 struct Conversation {
     enum Line {
         /// A pause in which no request was being answered, in microseconds.

@@ -69,7 +69,8 @@ extension Inspector {
                     "This page stands in for your app's callback (redirect URI). An app would receive these values, and its server would redeem the code."
                 ), facts(exchange, came, fields, isPost: form[Inspector.postMark] != nil),
                 code.isEmpty ? nil : redemption(exchange, came, code: code, state: state),
-                .of("h2", "What is known of these values"), .group(findingCards(exchange, came.findings.prefix(8))),
+                .of("h2", "What Understudy knows about the received values"),
+                .group(findingCards(exchange, came.findings.prefix(8))),
             ])
     }
 

@@ -51,8 +51,9 @@ extension SchemaObject {
 
 private let describedObjects = Mutex<[ObjectIdentifier: Schema]>([:])
 
-/// The members of a JSON object, as the object's initializer declares them. In one mode, they are read from a validated
-/// object. In the other mode, their declarations are recorded for the schema, and their values are samples.
+/// The members of a JSON object, as the object's initializer declares them. When the initializer reads JSON, the
+/// members have the values of a validated object. When it runs only to make the schema from the declarations, there is
+/// no JSON, and the members have sample values.
 package struct Fields {
     /// The JSON object that is being read, without defaults for missing members. When only a schema is made, no object
     /// is read, and this value is an empty object.

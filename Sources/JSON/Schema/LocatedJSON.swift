@@ -76,7 +76,7 @@ package struct Location: Sendable {
 
     package let file: String
     private let way: Way?
-    /// The positions of those parts of the JSON value that were merged from a different file.
+    /// The positions of those members or elements that were merged into this JSON value, perhaps from another file.
     private var parts: [Step: Location] = [:]
 
     package init(file: String) { self.init(file: file, nil) }
@@ -162,7 +162,7 @@ package struct Issues: Error, Sendable, CustomStringConvertible {
 
     package init(_ all: [Issue]) { self.all = all }
 
-    /// Makes a list with a single mistake, which concerns a whole file.
+    /// Makes a list of mistakes with one entry: a mistake that concerns a whole file.
     package init(file: String, _ message: String) { self.init([Issue(file: file, path: "$", message: message)]) }
 
     /// The first twenty mistakes, one per line, and the number of the remaining ones.

@@ -104,9 +104,9 @@ extension Rule where Self == TextRule {
 
 extension Rule where Self == SpanRule {
     package static var duration: SpanRule { SpanRule(text: .duration) }
-    /// A rule for the time by which a response is delayed.
+    /// The validation rule for JSON text that says how long a response is delayed.
     package static var delay: SpanRule { SpanRule(text: .delay) }
-    /// Returns a rule for a duration. `text` says which durations are allowed.
+    /// Returns a validation rule for JSON text that is a duration. `text` says which durations are allowed.
     package static func duration(_ text: TextRule) -> SpanRule { SpanRule(text: text) }
 }
 

@@ -1,7 +1,8 @@
 /// Writes the documentation of a schema in Markdown: a table for each JSON object, with the name, value, default and
 /// meaning of every member.
 package struct SchemaReference {
-    /// The tables written so far: the title of each by its content. An object is described only once.
+    /// The titles of the tables that have been written. The dictionary's keys are the tables' texts, by which the same
+    /// table isn't written twice.
     private var known: [String: String] = [:]
     private var sections: [String] = []
     /// The JSON objects that still have to be documented.

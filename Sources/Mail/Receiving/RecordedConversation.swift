@@ -133,7 +133,7 @@ final class RecordedConversation: MailConversation {
         record(reply)
     }
 
-    /// Records the decision about a command or a mail, after the reply was sent.
+    /// Records an SMTP command or a mail together with the server's reply to it.
     private func record(_ reply: SMTPReply?) {
         guard let (prepared, world, isWhole) = pending else { return }
         var exchange = prepared

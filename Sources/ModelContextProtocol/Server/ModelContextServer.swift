@@ -353,7 +353,7 @@ enum Revision: String, CaseIterable, Comparable, Sendable {
     /// <https://modelcontextprotocol.io/specification/2025-03-26/basic#batching>.
     var hasBatches: Bool { self == .march2025 }
 
-    /// Whether tools declare in this protocol revision that they change or delete something:
+    /// Whether this protocol revision lets tools declare that they change or delete something:
     /// <https://modelcontextprotocol.io/specification/2025-03-26/changelog>.
     var hasAnnotations: Bool { self >= .march2025 }
 

@@ -1,11 +1,11 @@
 import JSON
 
 /// A message of the Model Context Protocol that was posted by HTTP. The HTTP response contains one JSON object, the
-/// answer to this message, because this server has no sessions and sends no messages unasked.
+/// answer to this message, because this server sends no messages unasked.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 ///
-/// Protocol revisions in which a session begins with `initialize` are supported, too. Their requests name the agreed
-/// revision in the header `MCP-Protocol-Version`.
+/// This server stores no sessions. Clients of older protocol revisions may still begin one with `initialize`: their
+/// further requests name the agreed revision in the header `MCP-Protocol-Version`.
 package struct PostedMessage: Sendable {
     package struct Answer: Error, Sendable {
         package let status: Int

@@ -6,9 +6,9 @@ package struct Tool: Sendable {
     /// The effect of a tool, for clients that ask the user before a tool changes something.
     package enum Effect: Sendable {
         case reads
-        /// The tool adds something, and nothing is lost.
+        /// A call of the tool may add data, but it changes and removes no existing data.
         case adds
-        /// The tool changes or removes something.
+        /// A call of the tool may change or remove existing data.
         case changes
     }
 

@@ -2,14 +2,16 @@ import EmulatorCore
 import HTTPServer
 import Worlds
 
-/// The decision about an authorization request before a page is shown. It follows a test's request, or else the
-/// client's `interaction` in the seed (the test data).
+/// The decision about an OAuth authorization request, made before a page is shown. A test can make this decision in
+/// advance. Otherwise the setting `interaction` in the seed (the test data) decides.
 package enum Decision: Sendable {
     /// Neither a test nor the seed has decided about the authorization request, so a page asks the person to decide.
     case ask
-    /// The request is approved for this account. The outcome, if there is one, has details such as the granted scopes.
+    /// The authorization request is approved for this account. The associated `Outcome` has details that a test or the
+    /// seed has set, such as the granted scopes; `nil` if there are none.
     case approve(Account, Outcome?)
-    /// A test or the seed demands an approval, but there is no account for it.
+    /// A test or the seed says that the authorization request is approved, but the account that would sign in doesn't
+    /// exist.
     case nobody
     case cancel
     /// The sign-in of this account ends with the named error.
@@ -17,7 +19,8 @@ package enum Decision: Sendable {
 }
 
 extension Exchange {
-    /// Returns the decision about a request to an authorization endpoint.
+    /// Returns how an authorization request ends if a test or the seed has decided this in advance. Otherwise returns
+    /// `ask`: a page asks the person.
     package func decision(provider: String, client: String, interaction: Interaction?) throws -> Decision {
         try world.update { tables in
             decision(provider: provider, client: client, interaction: interaction, in: &tables)
@@ -58,10 +61,11 @@ extension Decision {
         }
     }
 
-    /// Returns the person who signs in natively, and the result that a test has requested.
+    /// Returns the person who signs in natively (without a page), and the sign-in result that a test or the seed has
+    /// set; the result is `nil` if neither has set one.
     ///
-    /// - Throws: A response of the control API if the sign-in fails, because the provider's SDK has no error of its own
-    ///   for this.
+    /// - Throws: An error response of the control API if the sign-in fails. The provider's SDK has no error response of
+    ///   its own for a failed sign-in.
     package func nativeApproval() throws(ControlRefusal) -> (account: Account, outcome: Outcome?) {
         switch self {
         case .approve(let account, let outcome): return (account, outcome)

@@ -54,7 +54,8 @@ package struct DeviceAuthorization: Row {
             }
         }
 
-        /// The reason for the failed poll, as an error message for developers that fits every provider.
+        /// The reason why a device's poll of the token endpoint returns no tokens, as a message for developers. It fits
+        /// every provider.
         package var diagnosis: Diagnosis {
             switch self {
             case .unknown:

@@ -14,11 +14,11 @@ package protocol OAuthGrant: Row where Key == String {
     var client: String { get }
     static var tables: GrantTables<Self> { get }
 
-    /// The number of bytes of the texts, such as a nonce, that the grant has from requests.
+    /// The number of bytes of those texts in the grant that came from requests, such as a nonce.
     var size: Int { get }
-    /// Returns the number of bytes of the texts that a code's details have from the authorization request.
+    /// Returns the number of bytes of those texts in a code's details that came from the authorization request.
     static func size(ofCode details: CodeDetails) -> Int
-    /// Returns the number of bytes of the texts that a token's details have from requests.
+    /// Returns the number of bytes of those texts in a token's details that came from requests.
     static func size(ofToken details: TokenDetails) -> Int
 }
 

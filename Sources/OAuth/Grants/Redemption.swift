@@ -135,8 +135,8 @@ package struct Redemption: Sendable {
     }
 }
 
-/// A provider's own data about each token, at a provider that can limit refresh tokens to a single use:
-/// <https://datatracker.ietf.org/doc/html/rfc9700#section-4.14.2>.
+/// A provider's additional data about a token. They record whether a refresh token has been used, so that it can be
+/// limited to a single use: <https://datatracker.ietf.org/doc/html/rfc9700#section-4.14.2>.
 package protocol RotatingDetails: Codable, Sendable {
     /// The ID of the HTTP request that has used the refresh token; `nil` if the token is unused.
     var usedBy: String? { get set }

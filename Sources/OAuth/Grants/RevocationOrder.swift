@@ -49,7 +49,7 @@ extension Endpoint {
 }
 
 extension TableReading where Self: ~Copyable {
-    /// Returns the grants that a test has requested to end. Grants without a person are never among them.
+    /// Returns the grants to be ended at a test's request. Grants without a person are never among them.
     package func grants<Grant: OAuthGrant>(
         _ type: Grant.Type, for order: RevocationOrder, to isClient: (Grant) -> Bool
     ) -> [Grant] {

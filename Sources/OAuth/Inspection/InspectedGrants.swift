@@ -39,8 +39,8 @@ package struct InspectedGrants<Grant: OAuthGrant>: Sendable {
         self.more = more
     }
 
-    /// Returns the inspector's section "Apps with access". `describe` describes a grant and its client, without its
-    /// tokens.
+    /// Returns the section "Apps with access" of the inspector (the web pages for developers). `describe` returns an
+    /// item for a grant, which describes the grant and the client. This method adds the grant's tokens to the item.
     package func section(
         scopes: (Token<Grant>) -> [String], works: (Token<Grant>) -> Bool = { _ in true },
         _ describe: (Grant) -> InspectedItem

@@ -130,7 +130,7 @@ package struct NewPerson: Sendable {
         isVerified = form?["email"] == nil || form?["verified"] != nil
     }
 
-    /// Adds the new account to the test world of the request.
+    /// Makes an account in the test world of the request.
     ///
     /// - Parameters:
     ///   - id: the account's ID for the control API; by default made of the email address.

@@ -107,8 +107,8 @@ extension Issuer {
 
     /// Returns the issuer's metadata as an OAuth server (<https://datatracker.ietf.org/doc/html/rfc8414>), together
     /// with the members about authorization requests that OpenID Connect adds
-    /// (<https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>). `place` is the issuer's path
-    /// below which the metadata was requested.
+    /// (<https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>). An issuer may have several
+    /// paths; `place` is the one for which the metadata was requested.
     func metadata(_ exchange: Exchange, below place: String) -> JSONObject {
         let paths = policy.paths
         let methods = policy.authenticationMethods.map { JSONValue.string($0.rawValue) }

@@ -46,7 +46,7 @@ struct ServerPolicy: SchemaObject {
     let clientDocuments: [String: JSONValue]
     let dpop: DPoPPolicy
     let asksForProofNonce: Bool
-    /// The other issuers at which clients get access for people who have signed in at this issuer.
+    /// The access at other issuers that this issuer's clients can get for people who have signed in at this issuer.
     let crossAppAccess: [CrossAppAccess]
     /// The IDs of the issuers whose identity assertions are accepted.
     let trustedIssuers: [String]

@@ -75,8 +75,8 @@ extension Issuer {
         return OAuthRefusal.json(.object(body))
     }
 
-    /// Finds the other issuer for which a request wants an identity assertion. Returns the request's `audience`, which
-    /// names that issuer, and the access that this issuer's clients get there.
+    /// Finds the issuer (B) that shall accept the requested identity assertion, by the request's `audience`. Returns
+    /// the `audience`, and the access to B that the issuer of the assertion (A) may give to its clients.
     private func target(
         of wanted: TokenExchange, _ exchange: Exchange
     ) throws(OAuthRefusal) -> (audience: String, access: CrossAppAccess) {
@@ -101,8 +101,8 @@ extension Issuer {
             ))
     }
 
-    /// Returns the requested scopes that the person has at the target issuer. If the request names no scopes, all
-    /// scopes that the person has there are returned.
+    /// Returns those of the requested scopes that the seed allows at the issuer to which the identity assertion will be
+    /// sent. If the request names no scopes, all scopes that the seed allows there are returned.
     private func granted(
         _ wanted: TokenExchange, _ access: CrossAppAccess, to account: Account
     ) throws(OAuthRefusal) -> [String] {

@@ -206,7 +206,7 @@ struct TokenExchange: Sendable {
 /// The access that clients of one issuer (A) get at another issuer (B), for people who have signed in at A:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant-04>.
 struct CrossAppAccess: SchemaObject {
-    /// The ID of the issuer at which clients get access.
+    /// The ID of the issuer that gives out the access tokens. People have signed in at a different issuer.
     let issuer: String
     private let clients: [String: String]
     let scopes: [String]?
@@ -225,8 +225,8 @@ struct CrossAppAccess: SchemaObject {
             "accounts", .set(of: .text(.nonEmpty)), "The people who have access, by account; all by default.")
     }
 
-    /// Converts the ID that a client has at the issuer where people sign in to its ID at the issuer where it gets
-    /// access. By default, both IDs are equal.
+    /// Returns a client's ID at the issuer that gives out the access tokens. `id` is the client's ID at the issuer
+    /// where people sign in. By default, both IDs are equal.
     func client(_ id: String) -> String { clients[id] ?? id }
 }
 

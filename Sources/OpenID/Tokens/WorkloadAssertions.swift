@@ -13,8 +13,9 @@ import Worlds
 /// A platform, such as Kubernetes, that gives tokens to its workloads. The workloads exchange these tokens for access
 /// tokens.
 struct WorkloadPlatform: SchemaObject {
-    /// The `iss` of the platform's tokens. If `keys` is `nil`, this `iss` is the ID of an issuer in the seed, and that
-    /// issuer stands in for the platform.
+    /// The `iss` of the tokens that a platform, such as Kubernetes, gives to the programs that it runs. The tokens must
+    /// be signed by one of `keys`. If `keys` is `nil`, `issuer` is the ID of an issuer in the seed, which stands in for
+    /// the platform and has its own keys.
     let issuer: String
     let keys: KeySet?
     private let clients: [String: String]
@@ -33,19 +34,21 @@ struct WorkloadPlatform: SchemaObject {
             ).map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Returns the client ID of the workload whose tokens from the platform have this `sub`.
+    /// Returns the client ID of a workload (a program that a platform such as Kubernetes runs) by the `sub` of its
+    /// tokens; `nil` if the seed gives no client ID for this `sub`.
     func client(of subject: String) -> String? { clients[subject] }
 
-    /// The `sub` of each workload that has a client.
+    /// The `sub` of each workload (a program that a platform such as Kubernetes runs) to which the seed gives a client
+    /// ID.
     var subjects: [String] { clients.keys.sorted() }
 }
 
 extension Issuer {
-    /// The longest time by which a platform's clock may be ahead of this server's.
+    /// The longest time by which the clock of a platform, such as Kubernetes, may be ahead of this server's.
     private static let platformTolerance = TimeSpan.minutes(1)
 
-    /// Returns the client of a request that has a platform's token for a workload, and no client ID. The token is
-    /// checked. Returns `nil` if the request isn't of this kind.
+    /// Returns the client of a request in which a program (a workload) sends a token of its platform, such as
+    /// Kubernetes, instead of a client ID. The token is checked. Returns `nil` for any other request.
     func workload(_ exchange: Exchange, _ form: Form) throws(OAuthRefusal) -> ClientMetadata? {
         guard form["grant_type"] == IdentityAssertion.grantType, form["client_id"] == nil,
             form["client_assertion"] == nil, exchange.request.header("Authorization") == nil,
@@ -56,15 +59,15 @@ extension Issuer {
         return client
     }
 
-    /// Whether an assertion is a platform's token for a workload. The other assertions are identity assertions, which
-    /// are tokens about people.
+    /// Whether an assertion is a token that a platform such as Kubernetes gives to a program (a workload). All other
+    /// assertions are identity assertions, which are tokens about people.
     func isWorkloadToken(_ assertion: String) -> Bool {
         guard !policy.workloadPlatforms.isEmpty, let token = try? JWS(parsing: assertion) else { return false }
         return token.header["typ"]?.string != IdentityAssertion.type
     }
 
-    /// Issues an access token to a workload. There is no refresh token, because the platform gives the workload new
-    /// tokens.
+    /// Issues an access token to a workload: a program that has sent a token of its platform, such as Kubernetes. There
+    /// is no refresh token, because the program gets new tokens from the platform.
     func redeemWorkloadToken(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Issued {
@@ -84,8 +87,8 @@ extension Issuer {
         }
     }
 
-    /// Returns the client ID of the workload that a platform's token names. The checks have the order of
-    /// <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
+    /// Checks a token that a platform, such as Kubernetes, has given to a program (a workload). Returns the program's
+    /// client ID. The checks have the order of <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
     private func client(ofWorkload assertion: String, _ exchange: Exchange) throws(OAuthRefusal) -> String {
         let token: JWS
         do { token = try JWS(parsing: assertion) } catch { throw refusal("it can't be read: \(error.description)") }
@@ -118,7 +121,7 @@ extension Issuer {
         return id
     }
 
-    /// Returns the platform whose key has signed a token.
+    /// Returns the platform, such as Kubernetes, whose key has signed a token.
     private func platform(of token: JWS, _ exchange: Exchange) throws(OAuthRefusal) -> WorkloadPlatform {
         let name = token.claims["iss"]?.string ?? ""
         for platform in policy.workloadPlatforms {

@@ -54,16 +54,20 @@ struct AnswerComparison {
     // MARK: - Answers
 
     mutating func compare(_ theirs: Response, _ ours: Response) {
-        if theirs.status != ours.status { add(.status, "\(theirs.status) recorded, \(ours.status) by Understudy") }
+        if theirs.status != ours.status {
+            add(.status, "\(theirs.status) in the recording, \(ours.status) in Understudy")
+        }
         let types = (AnswerComparison.type(of: theirs), AnswerComparison.type(of: ours))
-        if types.0 != types.1 { add(.form, "content type \(types.0) recorded, \(types.1) by Understudy") }
+        if types.0 != types.1 {
+            add(.form, "the content type is \(types.0) in the recording, \(types.1) in Understudy")
+        }
         let challenges = (theirs.header("WWW-Authenticate"), ours.header("WWW-Authenticate"))
         if challenges.0.map(AnswerComparison.scheme) != challenges.1.map(AnswerComparison.scheme) {
             add(
                 .member,
-                "WWW-Authenticate \(challenges.0.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") "
-                    + "recorded, \(challenges.1.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") "
-                    + "by Understudy")
+                "WWW-Authenticate is \(challenges.0.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") "
+                    + "in the recording, \(challenges.1.map { "\"\(AnswerComparison.scheme(of: $0))\"" } ?? "missing") "
+                    + "in Understudy")
         }
         switch (theirs.header("Location"), ours.header("Location")) {
         case (let location?, let own?):
@@ -78,7 +82,7 @@ struct AnswerComparison {
         let bodies = (Body(of: theirs), Body(of: ours))
         guard case (.value(let body), .value(let own)) = bodies else {
             if types.0 == types.1, bodies.0.title != bodies.1.title {
-                add(.form, "\(bodies.0.title) recorded, \(bodies.1.title) by Understudy")
+                add(.form, "the response is \(bodies.0.title) in the recording, \(bodies.1.title) in Understudy")
             }
             return
         }
@@ -120,7 +124,8 @@ struct AnswerComparison {
             if place.hasSuffix("_supported"), Set(names.0) != Set(names.1) {
                 add(
                     .value,
-                    "\(place): \(names.0.joined(separator: " ")) recorded, \(names.1.joined(separator: " ")) by Understudy"
+                    "\(place) is \(names.0.joined(separator: " ")) in the recording, "
+                        + "\(names.1.joined(separator: " ")) in Understudy"
                 )
             } else if let first = theirs.first, let own = ours.first {
                 // The elements of a list are of one form.
@@ -138,7 +143,7 @@ struct AnswerComparison {
             {
                 return
             }
-            add(isRefusal ? .error : .value, "\(place): \(theirs.text) recorded, \(ours.text) by Understudy")
+            add(isRefusal ? .error : .value, "\(place) is \(theirs.text) in the recording, \(ours.text) in Understudy")
         }
     }
 
@@ -158,7 +163,7 @@ struct AnswerComparison {
         guard isCompared(place) else { return }
         let texts = (AnswerComparison.withoutTrace(theirs), AnswerComparison.withoutTrace(ours))
         guard !AnswerComparison.areSame(translatedWords(texts.0), texts.1) else { return }
-        add(isRefusal ? .error : .value, "\(place): \"\(texts.0)\" recorded, \"\(texts.1)\" by Understudy")
+        add(isRefusal ? .error : .value, "\(place) is \"\(texts.0)\" in the recording, \"\(texts.1)\" in Understudy")
     }
 
     private func isCompared(_ place: String) -> Bool {
@@ -185,7 +190,8 @@ struct AnswerComparison {
         return String(rest[..<(rest.lastIndex { !$0.isWhitespace }.map(rest.index(after:)) ?? rest.startIndex)])
     }
 
-    /// Whether two texts of answers are equal, apart from the origins of URLs and the sequence of scopes.
+    /// Whether a text in the recorded answer and a text in this program's answer are equal, apart from the origins of
+    /// URLs and the sequence of scopes.
     private static func areSame(_ theirs: String, _ ours: String) -> Bool {
         if theirs == ours || path(of: theirs) == path(of: ours) { return true }
         let separators: Set<Character> = [" ", ","]
@@ -268,10 +274,10 @@ struct AnswerComparison {
 
         var title: String {
             switch self {
-            case .none: "no body"
+            case .none: "empty"
             case .page: "a page"
             case .value: "JSON"
-            case .unread: "a body that can't be read as JSON"
+            case .unread: "unreadable as JSON"
             }
         }
     }

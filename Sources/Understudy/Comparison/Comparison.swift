@@ -6,8 +6,8 @@ import JOSE
 import JSON
 import Recordings
 
-/// Repeats the requests of a recording of a real provider's traffic at a server in this process, and compares the
-/// answers with the recorded ones.
+/// Sends the requests from a recording of a real provider's traffic to a server in this process, and compares the
+/// server's answers with the recorded ones.
 ///
 /// This server's codes, tokens and cookies aren't those of the recording. Later requests are sent with this server's
 /// values in place of the recorded values.
@@ -40,7 +40,8 @@ package struct Comparison {
     /// For each recorded value, the value that this server has issued in its place.
     private var values: [String: String] = [:]
     private var cookies: [String: [(name: String, value: String)]] = [:]
-    /// The codes and tokens that providers have issued in the recording by the time of the compared request.
+    /// The values, such as codes and tokens, in providers' recorded answers to the requests that have been processed so
+    /// far.
     private var issued: Set<String> = []
     /// For each recorded request: the results of sign-ins, such as a code or an error, that the request or its answer
     /// brings to the app.
@@ -185,8 +186,8 @@ package struct Comparison {
         }
     }
 
-    /// Returns the end of the authorization that a recorded request began; `nil` if the recording doesn't contain the
-    /// end.
+    /// Returns the result of the sign-in that a recorded request began; `nil` if the recording doesn't contain a
+    /// result.
     private func ending(of entry: HARFile.Entry, from index: Int) -> Ending? {
         let state = Comparison.fields(of: entry.request)["state"]
         for ending in endings[index...].joined() where ending.fields["state"] == state { return ending }
@@ -197,8 +198,8 @@ package struct Comparison {
         ["code", "error", "id_token", "access_token"].contains { fields[$0] != nil }
     }
 
-    /// Makes this server give the next authorization the recorded result. Returns an error message if that fails, or
-    /// else `nil`.
+    /// Makes the next sign-in at this server end as the recorded sign-in did, if that was approved or cancelled.
+    /// Returns an error message if this fails, or else `nil`.
     private func order(_ ending: Ending, at provider: String?) -> String? {
         guard let provider, !ending.fields.isEmpty else { return nil }
         var outcome = JSONObject([("provider", .string(provider))])

@@ -33,7 +33,8 @@ extension World {
         /// The sign-in ends with one of the provider's errors, such as `invalidResponse` of Apple's native sign-in.
         public static func error(_ name: String) -> Outcome { Outcome(name: "error", error: name) }
 
-        /// Makes Apple's native sign-in end with the error `code`. A code without a name becomes `failed`.
+        /// Makes Apple's native sign-in end with the error `code`, such as `notHandled`. If this library has no
+        /// constant for `code`, the error is `failed`.
         public static func error(_ code: AppleAuthorizationError.Code) -> Outcome { .error(code.name) }
     }
 }

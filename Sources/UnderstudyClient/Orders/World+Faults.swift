@@ -7,7 +7,8 @@ extension World {
         public let match: JSONValue?
         /// The effect that the injected fault has on a request that meets its conditions.
         public let effect: JSONValue
-        /// The number of requests that meet the conditions of the injected fault and pass before the fault happens.
+        /// The number of requests that meet the conditions of the injected fault, but are answered as usual before the
+        /// fault happens.
         public let after: Int?
         /// The number of requests to which the injected fault still applies; `nil` is unlimited.
         public let times: Int?

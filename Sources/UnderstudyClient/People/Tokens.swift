@@ -15,28 +15,28 @@ extension World {
     public struct Explanation: Sendable, Hashable, Decodable {
         /// A single statement in the explanation of a token, code or other value.
         public struct Finding: Sendable, Hashable, Decodable {
-            /// `true` if the statement confirms that the explained value is right, `false` if it reports an error,
-            /// `nil` if it is only information.
+            /// `true` if the statement confirms that something about the explained token or code is right, `false` if
+            /// it reports an error, `nil` if it is only information.
             public let holds: Bool?
-            /// The statement about the explained value, in words.
+            /// A sentence about the token, code or other value that is explained.
             public let text: String
             /// The ID of the recorded request to which the statement refers.
             public let request: String?
         }
 
-        /// Statements about an explained value, under a common heading.
+        /// Statements about the token, code or other value that is explained, under a common heading.
         public struct Part: Sendable, Hashable, Decodable {
-            /// The heading of several statements about an explained value.
+            /// The heading of several statements about the token, code or other value that is explained.
             public let heading: String
-            /// The statements about an explained value that stand under this heading.
+            /// The statements under this heading, which explain a token, code or other value.
             public let findings: [Finding]
         }
 
-        /// The kind of the explained value, such as an ID token, in words.
+        /// The kind of value that is explained, such as an ID token, in words.
         public let kind: String
-        /// Whether no error was found in the explained value.
+        /// Whether no error was found in the token, code or other value that is explained.
         public let isSound: Bool
-        /// The statements about the explained value, grouped under headings.
+        /// The statements about the token, code or other value that is explained, grouped under headings.
         public let parts: [Part]
 
         private enum CodingKeys: String, CodingKey {

@@ -20,7 +20,7 @@ extension World {
             ExpectedCount(exactly: nil, least: nil, most: count)
         }
 
-        /// Expects that no recorded request meets the conditions.
+        /// Expects that no recorded request meets the conditions of a verification.
         public static let none = ExpectedCount.exactly(0)
     }
 }

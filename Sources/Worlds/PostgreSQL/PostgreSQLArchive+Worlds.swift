@@ -149,8 +149,8 @@ extension PostgreSQLArchive {
         return try outcome(sent, of: world, next)
     }
 
-    /// Commits a change of a test world in two round trips to the database. The first locks the world's row and reads
-    /// the changes of other daemons.
+    /// Commits a change of a test world in two round trips to the database. The first round trip locks the world's row
+    /// and reads the changes of other daemons, and the second writes the change.
     private func commitLocked(
         to world: Int64, after version: Int64, _ make: ([ArchivedChange]) throws(StoreFailure) -> WorldChange?
     ) throws(StoreFailure) -> CommitOutcome {

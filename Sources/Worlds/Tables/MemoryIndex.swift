@@ -9,7 +9,8 @@ final class MemoryIndex: @unchecked Sendable {
     private struct Node {
         let value: String
         let slot: Int32
-        /// The position of the preceding entry in the list of rows with the same value; -1 if there is none.
+        /// The position of the entry before this one in the linked list of all rows with the same value; -1 if this
+        /// entry is the first in that list.
         var previous: Int32
         var next: Int32
         /// The position of the same row's next index entry, or -1. A row with several values has an entry for each
@@ -23,14 +24,15 @@ final class MemoryIndex: @unchecked Sendable {
     private var free: [Int32] = []
     /// The position of each row's first index entry; -1 if the row has none.
     private var firstNodes: ContiguousArray<Int32> = []
-    /// The changes of the index since `begin`. They are undone in reverse, so that a restored entry is at its former
-    /// position in the list of entries.
+    /// The changes of the index since `begin` was called. They are undone in reverse, so that a restored entry is at
+    /// its former position in the list of entries.
     private var steps: [Step] = []
     private var keepsSteps = false
 
     private enum Step {
         case added(place: Int32, isNew: Bool)
-        /// An entry was removed from the index. `before` is the position of the preceding entry of the same row, or -1.
+        /// An entry was removed from the index. The entries of one table row are linked; `before` is the position of
+        /// the entry before the removed one, or -1 if the removed entry was the row's first.
         case taken(place: Int32, Node, before: Int32)
     }
 
@@ -154,7 +156,7 @@ final class MemoryIndex: @unchecked Sendable {
         keepsSteps = false
     }
 
-    /// Undoes all changes of the index since `begin`.
+    /// Undoes all changes of the index since `begin` was called.
     func undo() {
         while let step = steps.popLast() {
             switch step {

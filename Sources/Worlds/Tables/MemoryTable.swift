@@ -9,7 +9,7 @@ import Time
 final class MemoryTable {
     struct Slot {
         var row: StoredRow?
-        /// The slots of the rows before and after this row; -1 at the ends of the table.
+        /// The indexes, in the array of slots, of the rows before and after this row; -1 if there is no such row.
         var previous: Int32 = -1
         var next: Int32 = -1
         /// The slot of the seed's row that this row replaces; -1 if it replaces none.
@@ -492,7 +492,8 @@ final class RowPlaces {
 }
 
 extension MemoryTable {
-    /// Appends to `rows` each row that was changed since `begin`, in the form that is stored in a file or database.
+    /// Appends to `rows` each row that was changed since `begin` was called, in the form that is stored in a file or
+    /// database.
     func addChanges(to rows: inout [ArchivedRow], _ coder: StoredCoder) throws(StoreFailure) {
         var known: Set<String> = []
         for change in changes where changes.count == 1 || known.insert(change.key).inserted {

@@ -1,10 +1,11 @@
 import JOSE
 import Time
 
-/// The tables of one test world, and its values outside tables, such as the clock. All are made on first use. The type
-/// is sendable because it is only used while the world's lock is held.
+/// The tables of one test world, and its single values, such as the clock. Each is made on first use. The type is
+/// sendable because it is only used while the world's lock is held.
 package final class MemoryTables: @unchecked Sendable {
-    /// The initial data, usually the seed, with which a test world's clock and its other values outside tables begin.
+    /// The initial data of a test world, usually the seed. The world's clock and its other single values begin as these
+    /// data say.
     private var origin: any WorldOrigin
     /// The initial data, usually a seed, whose rows the test world's tables contain at the beginning. `nil` if these
     /// are the rows of `origin`.
@@ -26,8 +27,9 @@ package final class MemoryTables: @unchecked Sendable {
         rowOrigin = rows
     }
 
-    /// Replaces the source of a test world's initial data. First, all tables and values are made from the earlier
-    /// source's data, even those that no request has used yet.
+    /// Replaces the source of a test world's initial data. Usually, a table or value is made from the initial data at
+    /// its first use. Those that haven't been used yet are now made from the earlier source, so that their content
+    /// doesn't change.
     func adopt(_ origin: any WorldOrigin) {
         for type in self.origin.storedTypes.rows.values { _ = table(type) }
         for type in self.origin.storedTypes.values.values { use(type) }
@@ -84,7 +86,8 @@ package final class MemoryTables: @unchecked Sendable {
 
     // MARK: - Archives
 
-    /// Returns the changes of the test world since `begin`, in the form that is stored in a file or database.
+    /// Returns the changes of the test world since `begin` was called, in the form that is stored in a file or
+    /// database.
     func archivedChange() throws(StoreFailure) -> WorldChange {
         let (coder, types) = (origin.coder, origin.storedTypes)
         var change = WorldChange()
@@ -207,8 +210,8 @@ package final class MemoryTables: @unchecked Sendable {
 
 extension MemoryTables {
     class AnyBox {
-        /// Whether a file or database contains this value of the test world. During a transaction, it may still contain
-        /// the value from before the transaction.
+        /// Whether a file or database contains this value of the test world. The stored value may be older than the one
+        /// in memory, namely from before the present transaction.
         var isArchived = false
 
         func putBack(_ kept: Kept) {}

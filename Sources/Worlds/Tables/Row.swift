@@ -122,7 +122,6 @@ class StoredRow {
     init(key: String) { self.key = key }
 }
 
-/// A row of one type in a table in memory.
 final class Stored<R: Row>: StoredRow {
     let row: R
 

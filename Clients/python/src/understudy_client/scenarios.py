@@ -35,7 +35,7 @@ class Scenarios:
         return dict(self._transport.json("POST", _path(name), parameters))
 
     def end(self, name: str) -> bool:
-        """Ends a scenario: its faults and outcomes go, the clock goes back. Returns whether it was played."""
+        """Ends a scenario: its faults and outcomes go, the clock goes back. Returns whether anything was undone."""
         return bool(self._transport.json("DELETE", _path(name))["withdrawn"])
 
 

@@ -94,7 +94,7 @@ private struct SnapshotDocument: Decodable {
             guard owners.insert(owned.key).inserted else {
                 throw SnapshotIssue(
                     path: "$.keys[\(place)]",
-                    message: "two elements of \"keys\" have the signing keys of the same owner")
+                    message: "two elements of \"keys\" have the same \"key\": leave out one of them")
             }
         }
     }
