@@ -53,7 +53,7 @@ let package = Package(
             providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
         .target(name: "CPlatform"),
         .target(name: "Platform", dependencies: ["CPlatform"], swiftSettings: strict),
-        .target(name: "Text", swiftSettings: strict),
+        .target(name: "Text", dependencies: ["Platform"], swiftSettings: strict),
         .target(name: "Time", dependencies: ["Platform"], swiftSettings: strict),
         .target(
             name: "JSON", dependencies: ["CJansson", "Text", "Time"], swiftSettings: strict,

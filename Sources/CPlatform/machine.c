@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -72,6 +73,10 @@ void understudy_raise_open_files(void) {
 }
 
 // MARK: - Memory
+
+const void *understudy_find(const void *bytes, size_t count, const void *sought, size_t length) {
+  return memmem(bytes, count, sought, length);
+}
 
 void understudy_return_free_memory(void) {
 #if defined(__APPLE__)

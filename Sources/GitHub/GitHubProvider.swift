@@ -35,7 +35,6 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
 
     let directory: GitHubDirectory
     let settings: GitHubSection
-    let webhooks = WebhookSender()
     /// Whether GitHub's authorization responses have the parameter `iss`.
     let addsIssuer: Bool
     /// Returns whether GitHub issues refresh tokens to an app.

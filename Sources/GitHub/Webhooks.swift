@@ -1,5 +1,3 @@
-import HTTPClient
-import Dispatch
 import HTTPServer
 import JOSE
 import JSON
@@ -11,18 +9,15 @@ import EmulatorCore
 // Quirks: OAuth apps have none. A failed delivery isn't repeated. Only a person's own revocation is reported, not an
 // app's.
 
-/// A webhook request of GitHub's that is ready to be sent.
-struct GitHubWebhook: Sendable {
-    let url: String
-    let headers: [(name: String, value: String)]
-    let body: [UInt8]
-
-    init(_ event: String, _ payload: JSONValue, to url: String, app: GitHubSection.App.Details, delivery: [UInt8]) {
-        self.url = url
-        body = payload.serialized()
+extension OutgoingMessage {
+    /// Makes a webhook request of GitHub's.
+    fileprivate init(
+        webhook event: String, _ payload: JSONValue, to url: String, app: GitHubSection.App.Details, delivery: [UInt8]
+    ) {
+        let body = payload.serialized()
         var headers = [
             (name: "User-Agent", value: "GitHub-Hookshot/understudy"), (name: "X-GitHub-Event", value: event),
-            (name: "X-GitHub-Delivery", value: GitHubWebhook.identifier(delivery)),
+            (name: "X-GitHub-Delivery", value: OutgoingMessage.identifier(delivery)),
             (name: "X-GitHub-Hook-ID", value: String(app.id)),
             (name: "X-GitHub-Hook-Installation-Target-ID", value: String(app.id)),
             (name: "X-GitHub-Hook-Installation-Target-Type", value: "integration"),
@@ -34,7 +29,7 @@ struct GitHubWebhook: Sendable {
                 (name: "X-Hub-Signature-256", value: "sha256=" + Hex.encode(Digest.hmacSHA256(key: key, body))),
             ]
         }
-        self.headers = headers
+        self.init(to: url, contentType: "application/json", headers: headers, body: body, patience: 10)
     }
 
     private static func identifier(_ bytes: [UInt8]) -> String {
@@ -43,42 +38,11 @@ struct GitHubWebhook: Sendable {
     }
 }
 
-/// A sender of GitHub's webhooks. It sends each webhook once, in the background, and doesn't try again if that fails.
-final class WebhookSender: Sendable {
-    struct Delivery: Sendable {
-        let status: Int?
-        let failure: String?
-    }
-
-    private let queue = DispatchQueue(label: "understudy.github.webhooks", attributes: .concurrent)
-
-    /// Sends a webhook, waits for the response, and returns the result.
-    func deliver(_ webhook: GitHubWebhook) async -> Delivery {
-        await withCheckedContinuation { continuation in
-            send(webhook) { continuation.resume(returning: $0) }
-        }
-    }
-
-    /// Sends a webhook in the background. `done` gets the result.
-    func send(_ webhook: GitHubWebhook, done: @escaping @Sendable (Delivery) -> Void = { _ in }) {
-        queue.async {
-            do throws(OutgoingRequest.Failure) {
-                let answer = try OutgoingRequest.send(
-                    "POST", to: webhook.url, contentType: "application/json", headers: webhook.headers,
-                    body: webhook.body, seconds: 10)
-                done(Delivery(status: answer.status, failure: nil))
-            } catch {
-                done(Delivery(status: nil, failure: error.description))
-            }
-        }
-    }
-}
-
 extension GitHubProvider {
     /// The result of ending a person's grant to a GitHub app.
     struct Revocation: Sendable {
         /// The webhook that reports the ended grant, for a GitHub App that has a webhook URL.
-        var webhook: GitHubWebhook?
+        var webhook: OutgoingMessage?
     }
 
     /// Ends a person's grant to a GitHub app; returns `nil` if the grant had ended before.
@@ -93,7 +57,8 @@ extension GitHubProvider {
         let user = UserDocument(account, RESTBase(exchange.address, isEnterprise: false)).simple()
         let payload: JSONValue = ["action": "revoked", "sender": .object(user)]
         return Revocation(
-            webhook: GitHubWebhook("github_app_authorization", payload, to: url, app: details, delivery: delivery))
+            webhook: OutgoingMessage(
+                webhook: "github_app_authorization", payload, to: url, app: details, delivery: delivery))
     }
 
     // MARK: - POST /_understudy/v1/github/revocations
@@ -116,20 +81,14 @@ extension GitHubProvider {
                 guard let app = directory.apps[grant.client], let account,
                     let revocation = try revoke(app, of: account, in: exchange)
                 else { return false }
-                if let webhook = revocation.webhook { webhooks.send(webhook) }
+                if let webhook = revocation.webhook { exchange.send(webhook) }
                 return true
             }
         }
         guard let webhook = revocation.webhook else {
             return ControlAnswer.ok(["revoked": true, "webhook": .null])
         }
-        let delivery = await webhooks.deliver(webhook)
-        var told = JSONObject([
-            ("url", .string(webhook.url)),
-            ("delivered", .bool(delivery.status.map { (200..<300).contains($0) } ?? false)),
-        ])
-        told["status"] = delivery.status.map { .integer(Int64($0)) }
-        told["failure"] = delivery.failure.map { .string($0) }
-        return ControlAnswer.ok(["revoked": true, "webhook": .object(told)])
+        let delivery = await exchange.post(webhook).json(of: webhook)
+        return ControlAnswer.ok(["revoked": true, "webhook": .object(delivery)])
     }
 }

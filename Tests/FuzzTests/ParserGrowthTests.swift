@@ -42,7 +42,7 @@ struct ParserGrowthTests {
 
     @Test(
         "twice the input, at most 2.5 times the time",
-        arguments: mails + addresses + searches + seeds + others + replies + users)
+        arguments: mails + addresses + flags + searches + seeds + others + replies + users)
     func growth(_ parser: Parser) {
         var size = 4 << 10
         // Below some milliseconds, what doesn't grow outweighs what does.
@@ -170,20 +170,30 @@ extension ParserGrowthTests {
             }
         }
         + [
-            Parser("the end of flags", "a.", flag) { bytes in
-                let text = String(decoding: bytes, as: UTF8.self)
-                #expect(text.lastIndex(ofASCII: ".") != nil && text.trimmed.utf8.count == bytes.count)
-            },
             Parser("stars in a pattern") { size in
                 let (pattern, text) = (String(repeating: "*a", count: size / 2), String(repeating: "a", count: size))
                 return { _ = Glob(pattern + "b").matches(text) }
-            },
+            }
         ]
 }
 
 // MARK: - Searches
 
 extension ParserGrowthTests {
+    private static let flags: [Parser] = [
+        Parser("the end of flags", "a.", flag) { bytes in
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(text.lastIndex(ofASCII: ".") != nil)
+            #expect(text.trimmed.utf8.count == bytes.count)
+        },
+        Parser("a text in flags", "", flag) { bytes in
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(text.firstRange(of: "ab") == nil)
+            #expect(text.contains("ab") == false)
+            #expect(text.replacing("\u{1F1E6}b", with: "").utf8.count == bytes.count)
+        },
+    ]
+
     /// What `GET mail?text=…` looks for, and where. Half of the input is the text that is looked for.
     private static let searches: [Parser] =
         [

@@ -104,7 +104,7 @@ struct ClientDocumentTests {
         }
         for headers in [
             ["Origin": "https://evil.example"], ["Origin": "null"], ["Origin": "http://192.168.1.5:3000"],
-            ["Host": "evil.example"], ["Sec-Fetch-Site": "cross-site"],
+            ["Host": "evil.example"], ["Host": "0.0.0.0"], ["Host": "[::]"], ["Sec-Fetch-Site": "cross-site"],
             ["Sec-Fetch-Site": "cross-site", "Referer": "https://localhost.evil.example/"],
             ["Referer": "https://evil.example/"],
         ] {

@@ -2,12 +2,16 @@
 #ifndef UNDERSTUDY_MACHINE_H
 #define UNDERSTUDY_MACHINE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
 // Two files or directories take each other's places, in one step. Where the file system can't do that, in two. Returns 0, or
 // -1 with the reason in errno.
 int understudy_exchange(const char *_Nonnull first, const char *_Nonnull second);
+
+// memmem(3), which Swift hides.
+const void *_Nullable understudy_find(const void *_Nonnull bytes, size_t count, const void *_Nonnull sought, size_t length);
 
 // Returns memory that was freed to the system, which malloc keeps otherwise.
 void understudy_return_free_memory(void);

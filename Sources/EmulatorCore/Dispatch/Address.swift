@@ -261,10 +261,12 @@ struct HostAliases {
 }
 
 extension Address {
-    /// Returns whether `host` is `localhost`, a name below `localhost`, or an IP address. DNS rebinding, by which a
+    /// Returns whether `host` is `localhost`, a name below `localhost`, or an IP address but 0.0.0.0. DNS rebinding, by which a
     /// website's own host name points to this machine, is impossible with these.
     package static func isLocalName(_ host: String) -> Bool {
-        host == "localhost" || host.hasSuffix(".localhost") || isIPAddress(host)
+        // A browser doesn't tell which site a request to 0.0.0.0 comes from.
+        let isUnspecified = host.utf8.allSatisfy { "0.:".utf8.contains($0) }
+        return host == "localhost" || host.hasSuffix(".localhost") || isIPAddress(host) && !isUnspecified
     }
 
     /// Returns whether `origin`, such as `http://localhost:3000`, or a URL of that origin, is on this machine.

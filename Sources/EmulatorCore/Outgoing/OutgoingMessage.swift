@@ -13,17 +13,26 @@ package struct OutgoingMessage: Sendable {
     package let method: String
     package let url: String
     package let contentType: String
+    /// Header fields beside `Content-Type` and those that every request has.
+    private(set) var headers: [(name: String, value: String)] = []
     package let body: [UInt8]
+    /// The longest time in seconds that one attempt to notify a client's server may take.
+    private(set) var patience = 5
     /// The largest number of bytes that the daemon reads of the response, including the response's header.
     let limit: Int
     /// Whether the daemon verifies the TLS certificate of the client's server.
     let isVerified: Bool
 
-    package init(to url: String, contentType: String, body: [UInt8]) {
+    package init(
+        to url: String, contentType: String, headers: [(name: String, value: String)] = [], body: [UInt8],
+        patience: Int = 5
+    ) {
         (method, limit, isVerified) = ("POST", OutgoingRequest.answerLimit, true)
         self.url = url
         self.contentType = contentType
+        self.headers = headers
         self.body = body
+        self.patience = patience
     }
 
     /// Makes a GET request for a document at `url`.
@@ -111,7 +120,7 @@ extension Exchange {
     package func post(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) async -> OutgoingMessage.Delivery
     {
         await withCheckedContinuation { continuation in
-            OutgoingThreads.run { [sender] in
+            world.caches[OutgoingQueues.self].questions.run { [sender] in
                 sender.attempt(message, number: 1, pauses) { continuation.resume(returning: $0) }
             }
         }
@@ -122,7 +131,7 @@ extension Exchange {
     package func ask(_ message: OutgoingMessage, seconds: Int) async -> OutgoingMessage.Reply {
         await withCheckedContinuation { continuation in
             let began = MachineClock.microseconds
-            OutgoingThreads.run { [sender] in
+            world.caches[OutgoingQueues.self].questions.run { [sender] in
                 // Other requests may have delayed this one.
                 let left = Int64(seconds) - (MachineClock.microseconds - began) / 1_000_000
                 continuation.resume(returning: sender.send(message, seconds: Int(max(0, left)), began))
@@ -139,7 +148,7 @@ extension Exchange {
                 "\(world.budget.messages.limit) notifications already wait for clients' servers: further notifications are dropped"
             )
         }
-        world.caches[OutgoingQueue.self].run { [sender] in
+        world.caches[OutgoingQueues.self].notifications.run { [sender] in
             sender.attempt(message, number: 1, pauses) { _ in _ = lease }
         }
     }
@@ -150,9 +159,6 @@ extension Exchange {
 /// Sends requests to clients' servers because of an incoming request. Only the incoming request's ID and test world are
 /// kept, so that its body takes no memory while notifications wait.
 private struct OutgoingSender: Sendable {
-    /// The longest time in seconds that one attempt to notify a client's server may take.
-    private static let patience = 5
-
     let world: World
     /// The ID of the request that causes the daemon's requests.
     let parent: String
@@ -166,7 +172,8 @@ private struct OutgoingSender: Sendable {
         do throws(OutgoingRequest.Failure) {
             let answer = try OutgoingRequest.send(
                 message.method, to: message.url, contentType: message.contentType.isEmpty ? nil : message.contentType,
-                body: message.body, seconds: seconds, limit: message.limit, isVerified: message.isVerified)
+                headers: message.headers, body: message.body, seconds: seconds, limit: message.limit,
+                isVerified: message.isVerified)
             response = Response(status: answer.status, body: answer.body)
             reply = .answered(
                 OutgoingMessage.Answer(status: answer.status, headers: answer.headers, body: answer.body))
@@ -183,14 +190,16 @@ private struct OutgoingSender: Sendable {
         _ message: OutgoingMessage, number: Int, _ pauses: [DispatchTimeInterval],
         done: @escaping @Sendable (OutgoingMessage.Delivery) -> Void
     ) {
-        let reply = send(message, seconds: OutgoingSender.patience, MachineClock.microseconds)
+        let reply = send(message, seconds: message.patience, MachineClock.microseconds)
         var delivery = OutgoingMessage.Delivery(attempts: number, status: nil, failure: reply.failure)
         if case .answered(let answer) = reply {
             delivery = OutgoingMessage.Delivery(attempts: number, status: answer.status, failure: nil)
         }
         guard !delivery.isDelivered, number <= pauses.count else { return done(delivery) }
         DispatchQueue.global().asyncAfter(deadline: .now() + pauses[number - 1]) { [self] in
-            world.caches[OutgoingQueue.self].run { [self] in attempt(message, number: number + 1, pauses, done: done) }
+            world.caches[OutgoingQueues.self].notifications.run { [self] in
+                attempt(message, number: number + 1, pauses, done: done)
+            }
         }
     }
 
@@ -202,7 +211,8 @@ private struct OutgoingSender: Sendable {
         let request = Request(
             method: message.method, target: message.url,
             headers: [(name: "Host", value: String(authority))]
-                + (message.contentType.isEmpty ? [] : [(name: "Content-Type", value: message.contentType)]),
+                + (message.contentType.isEmpty ? [] : [(name: "Content-Type", value: message.contentType)])
+                + message.headers,
             body: message.body)
         var response = response
         if failure != nil || !(200..<300).contains(response.status) {
@@ -219,22 +229,31 @@ private struct OutgoingSender: Sendable {
     }
 }
 
-/// The notifications of a test world that wait for clients' servers in the background. Sixteen are sent at a time, so
-/// that slow servers of one world don't delay the notifications of others.
-final class OutgoingQueue: WorldCache {
-    private static let width = 16
+/// The daemon's requests to clients' servers because of a test world's requests. Each world has queues of its own, so
+/// that slow servers of one world don't delay the requests of others.
+final class OutgoingQueues: WorldCache {
+    /// The requests whose responses an incoming request waits for.
+    let questions = OutgoingQueue(width: 64)
+    /// The notifications that are sent in the background.
+    let notifications = OutgoingQueue(width: 16)
+    let followsSeed = false
+}
 
+/// Requests to clients' servers, of which at most `width` are sent at a time.
+final class OutgoingQueue: Sendable {
     private struct State {
         var running = 0
         var waiting: ArraySlice<@Sendable () -> Void> = []
     }
 
+    private let width: Int
     private let state = Mutex(State())
-    let followsSeed = false
+
+    init(width: Int) { self.width = width }
 
     func run(_ work: @escaping @Sendable () -> Void) {
         let starts = state.withLock { state in
-            guard state.running < OutgoingQueue.width else {
+            guard state.running < width else {
                 state.waiting.append(work)
                 return false
             }

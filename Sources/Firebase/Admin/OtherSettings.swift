@@ -59,7 +59,10 @@ struct OtherSettings: Codable, Sendable {
     }
 
     var members: JSONObject { kept.object }
-    var size: Int { kept.text?.utf8.count ?? 0 }
+    /// The approximate size in bytes. Each value takes some memory beside its text.
+    var size: Int {
+        kept.text.map { $0.utf8.reduce(0) { size, byte in size + (",[{".utf8.contains(byte) ? 20 : 1) } } ?? 0
+    }
 
     subscript(name: String) -> JSONValue? { kept.object[name] }
 

@@ -119,7 +119,7 @@ struct Placeholders: Sendable {
                 continue
             }
             // A user without a name gets "Hello," from "Hello %DISPLAY_NAME%,".
-            if value.isEmpty, output.utf8.last == UInt8(ascii: " ") { output.removeLast() }
+            if value.isEmpty, output.utf8.last == UInt8(ascii: " ") { output.unicodeScalars.removeLast() }
             output += write(value)
             rest = rest[name.endIndex...].dropFirst()
         }
@@ -202,7 +202,7 @@ enum PlainText {
             let run = character == "&" ? entity(&rest) : text(&rest)
             if skipped == nil { append(run, to: &output) }
         }
-        while output.last?.isWhitespace ?? false { output.removeLast() }
+        while output.unicodeScalars.last?.properties.isWhitespace ?? false { output.unicodeScalars.removeLast() }
         return output + "\n"
     }
 
@@ -234,8 +234,8 @@ enum PlainText {
     }
 
     private static func endLine(_ output: inout String) {
-        if output.utf8.last == UInt8(ascii: " ") { output.removeLast() }
-        guard !output.isEmpty, !output.hasSuffix("\n\n") else { return }
+        if output.utf8.last == UInt8(ascii: " ") { output.unicodeScalars.removeLast() }
+        guard !output.isEmpty, !output.utf8.suffix(2).elementsEqual("\n\n".utf8) else { return }
         output.append("\n")
     }
 }

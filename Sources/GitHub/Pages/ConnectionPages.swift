@@ -101,7 +101,7 @@ extension GitHubProvider {
             return Pages.redirectToSignIn(exchange, then: GitHubProvider.connectionPath(app))
         }
         guard session.holds(exchange.request.bodyForm["authenticity_token"]) else { return Pages.forged(exchange) }
-        if let webhook = try revoke(app, of: session.account, in: exchange)?.webhook { webhooks.send(webhook) }
+        if let webhook = try revoke(app, of: session.account, in: exchange)?.webhook { exchange.send(webhook) }
         return Pages.page(
             "Access revoked",
             [
