@@ -35,7 +35,7 @@ struct AppleDirectory: Sendable {
         let primaryApp: String?
         let returnURLs: [String]
         /// The registered return URLs that a request may use, without those that match any port. A registered URL that
-        /// breaks Apple's rules, such as one without https, can't be used.
+        /// breaks Apple's rules, such as one without https, can't be used unless the seed allows it.
         let usableReturnURLs: Set<String>
         /// The usable return URLs that are registered with the port `*` and match any port.
         let anyPortReturnURLs: [RegisteredRedirectURI]
@@ -87,8 +87,8 @@ struct AppleDirectory: Sendable {
         self.clients = clients
     }
 
-    /// Returns a hint for the error message about an unknown App ID in a native sign-in. The hint names the App ID that
-    /// was probably meant or, if no App ID is similar, some of the seed's App IDs.
+    /// Returns a hint for the error message about an unknown App ID in a native sign-in. The hint names the client ID
+    /// that was probably meant or, if no client ID is similar, some of the seed's App IDs.
     func appHint(for clientID: String) -> String {
         let hint = hint(for: clientID)
         return hint.isEmpty ? knownApps : hint

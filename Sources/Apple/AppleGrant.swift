@@ -189,8 +189,8 @@ extension AppleProvider {
     }
 
     /// Returns the consent for which Apple issued a token; `nil` if the token isn't valid, or was issued to a different
-    /// client than the one that sends it. The request's `token_type_hint` isn't needed, because the form of Apple's
-    /// tokens shows their kind.
+    /// client than the one that sends it. The request's `token_type_hint` isn't needed, because access tokens and
+    /// refresh tokens are in the same table.
     private func grant(of text: String, _ client: AppleDirectory.Client, _ world: World) -> AppleGrant? {
         world.read { tables in
             guard let token = tables.find(Token<AppleGrant>.self, text), token.client == client.id,

@@ -26,8 +26,8 @@ extension AppleProvider {
         ]
     }
 
-    /// Returns the ID of the account with this `sub` at Apple, if the person has signed in. A person who hasn't signed
-    /// in can't be found, because a `sub` is a digest.
+    /// Returns the ID of the account with this `sub` at Apple, if the person has a current consent at the developer
+    /// team. Other people can't be found, because a `sub` is a digest.
     package func account(named subject: String, in world: World) -> String? {
         world.read { tables in tables.first(AppleGrant.bySubject, subject)?.account }
     }
@@ -207,8 +207,8 @@ extension AppleProvider {
     /// A remark for developers: Apple sends a person's name only at the first sign-in.
     /// <https://developer.apple.com/documentation/signinwithapple/authenticating-users-with-sign-in-with-apple>
     private static let onlyOnce =
-        "Apple sends the name and, natively, the address only the first time that a person authorizes an app of the team: keep "
-        + "them then. To see the first time again, revoke the app for this person, or reset the world."
+        "Apple sends the name and, natively, the address only the first time that a person authorizes one of the apps that "
+        + "share a primary App ID: keep them then. To see the first time again, revoke the app for this person, or reset the world."
 
     static func nativeRemarks(on exchange: RecordedExchange, in flow: [RecordedExchange]) -> [String] {
         guard (200..<300).contains(exchange.response.status),

@@ -209,7 +209,7 @@ extension AppleProvider {
     func keys(_ exchange: Exchange) -> Response { AppleProvider.publicJSON(exchange.keySet(.apple)) }
 
     /// The control API's call `POST /_understudy/v1/apple/keys/rotate`, by which a test makes Apple publish a new
-    /// signing key and withdraw the oldest, as Apple sometimes does.
+    /// signing key, as Apple sometimes does. If there are then more than three, the oldest is withdrawn.
     var rotationCall: Endpoint {
         .control(
             "POST", "apple/keys/rotate", "Publishes a new signing key, and withdraws the oldest of more than three.",

@@ -294,9 +294,9 @@ enum AppleIdentifiers {
     }
 }
 
-/// The codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The hexadecimal digits are random,
-/// and the letters and the base64url text are a digest of them. Thus a text that this stand-in for Apple never issued
-/// can be recognized.
+/// The codes and tokens in Apple's form, `c<32 hex>.0.<4 letters>.<22 base64url>`. The first letter is `c` in a code,
+/// `a` in an access token and `r` in a refresh token. The hexadecimal digits are random, and the other letters and the
+/// base64url text are a digest of them. Thus a text that this stand-in for Apple never issued can be recognized.
 enum AppleToken {
     case code
     case access

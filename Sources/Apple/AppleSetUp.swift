@@ -61,8 +61,8 @@ extension AppleProvider {
         )
     }
 
-    /// Returns the domains from which the app may send mail to Apple's relay addresses. They are the hosts of the app's
-    /// return URLs.
+    /// Returns the domains from which the app may send mail to Apple's relay addresses. They are `example.com` and the
+    /// hosts of the app's https return URLs, except `localhost`.
     private static func mailDomains(_ returnURLs: JSONValue) -> [String] {
         let hosts = (returnURLs.array ?? []).compactMap { url -> String? in
             guard let url = url.string, url.hasPrefix("https://") else { return nil }

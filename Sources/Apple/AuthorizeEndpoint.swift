@@ -157,9 +157,9 @@ struct AppleSignIn: AuthorizationFlow {
         return page.diagnosed(diagnosis).known(by: AppleProvider.evidence.ofError(error))
     }
 
-    /// Redirects a browser from a loopback address to `appleid.apple.com.localhost`, if the client is on the same site
-    /// as this server. From there, the form post to the client is cross-site, as it is from Apple, and browsers don't
-    /// send the client's `SameSite=Lax` cookies with it.
+    /// Redirects a browser from a loopback address to `appleid.apple.com.localhost`, if the sign-in ends with a form
+    /// post to a client on the same site as this server. From there, the form post is cross-site, as it is from Apple,
+    /// and browsers don't send the client's `SameSite=Lax` cookies with it.
     private func moveToOtherSite(_ exchange: Exchange, _ request: AuthorizationRequest) -> Response? {
         guard apple.settings.crossSiteFormPost, request.mode == .formPost, exchange.address.form == .prefix,
             exchange.request.header("Accept")?.contains("text/html") ?? false,
@@ -184,7 +184,8 @@ struct Approval: Sendable {
     let name: Account.Name
     let scopes: Set<AppleScope>
 
-    /// Makes a person's consent. Settings that a test has given in `outcome` replace the person's settings in the seed.
+    /// Makes a person's consent. Settings in `outcome`, which a test or the seed has ordered, replace the person's own
+    /// settings in the seed.
     init(account: Account, asked scopes: Set<AppleScope>, outcome: Outcome? = nil) {
         self.account = account
         sharesEmail = outcome?.shareEmail ?? account.apple.shareEmail
@@ -218,8 +219,8 @@ struct Authorization: Sendable {
 }
 
 extension AppleProvider {
-    /// Records a person's consent, and makes an authorization code. Returns `nil` if the account doesn't exist any
-    /// more.
+    /// Records a person's consent, makes an authorization code, and mails the person at the first consent if the seed
+    /// asks for such mails. Returns `nil` if the account doesn't exist any more.
     func authorize(
         _ exchange: Exchange, client: AppleDirectory.Client, approval: Approval, redirectURI: String?, nonce: String?,
         challenge: CodeChallenge? = nil

@@ -122,10 +122,10 @@ extension AppleProvider {
             provider: name, client: client.id, interaction: client.interaction, account: requested)
         switch decision {
         case .cancel:
-            return NativeError.canceled.response(Diagnosis("the user cancelled the sign-in, as the test requested"))
+            return NativeError.canceled.response(Diagnosis("a cancel was ordered as the outcome of the sign-in"))
         case .error(let name, _):
             return (NativeError(rawValue: name) ?? .failed).response(
-                Diagnosis("the sign-in failed with an error that the test requested"))
+                Diagnosis("this error was ordered as the outcome of the sign-in"))
         case .nobody, .ask: return AppleProvider.nobody(body)
         case .approve(let account, let outcome): return try signIn(exchange, body, client, account, outcome)
         }

@@ -42,7 +42,7 @@ struct RelayedMail {
     let recipient: String
     /// The mailboxes in the mail's header field From; `nil` as long as only the envelope is known.
     let authors: [Mailbox]?
-    /// The content of the mail; `nil` if only the envelope and the header field From are known.
+    /// The content of the mail; `nil` if no more than the envelope and the header field From is known.
     let content: ReceivedContent?
 }
 
@@ -298,8 +298,8 @@ private struct ReplyHeader {
 }
 
 extension RelayedSender {
-    /// The greatest number of mailboxes that the relay forwards in a header field of a mail. Further mailboxes are left
-    /// out.
+    /// The greatest number of mailboxes that the relay forwards in each of the header fields From, Sender and Reply-To
+    /// of a mail. Further mailboxes are left out.
     static let perField = 10
 }
 
@@ -498,7 +498,8 @@ extension AppleProvider {
 extension AppleProvider {
     private static let sender = Mailbox("appleid@id.apple.com", name: "Apple")
 
-    /// Sends a mail to a person whose Apple Account was used with an app for the first time.
+    /// Sends a mail to a person whose Apple Account was used with an app for the first time, if the seed asks for such
+    /// mails.
     func mailPerson(of authorization: Authorization, for client: AppleDirectory.Client, _ exchange: Exchange) throws {
         guard settings.accountMails, authorization.isFirst else { return }
         let account = authorization.account

@@ -169,8 +169,8 @@ struct TrustHint: Sendable {
     ]
 }
 
-/// A file of trusted certificates for one command. It contains the certificates that the machine trusts, and the local
-/// certificate authority's.
+/// A file of trusted certificates for one command. It contains the certificates of the file in `SSL_CERT_FILE`, or else
+/// those that the machine trusts, and the local certificate authority's.
 struct TrustBundle {
     /// The paths of the certificate files of Linux distributions: Debian and Alpine, Fedora, OpenSUSE.
     static let systemPaths = [

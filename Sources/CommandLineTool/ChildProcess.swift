@@ -90,8 +90,9 @@ struct ChildProcess {
     }
 }
 
-/// Waits for a command that has a process group of its own. Signals and suspensions reach only this process, which
-/// passes them on to the command's group. This process also gives the command's group the terminal's foreground.
+/// Waits for a command that has a process group of its own. This process passes the signals that it gets on to the
+/// command's group, and gives this group the terminal's foreground. If the terminal suspends the command, this process
+/// is suspended, too.
 struct JobControl {
     let process: ChildProcess
     let terminal: ControllingTerminal?
@@ -214,9 +215,9 @@ struct ControllingTerminal {
         guard descriptor >= 0 else { return nil }
     }
 
-    /// The terminal's descriptor if the command is to begin in the terminal's foreground. It is `nil` in a pipeline,
-    /// where another process, such as a pager, may need the foreground. In a pipeline, the command gets the foreground
-    /// only when it tries to use the terminal.
+    /// The terminal's descriptor if the command is to begin in the terminal's foreground. It is `nil` if this process
+    /// is in the background, and in a pipeline, where another process, such as a pager, may need the foreground. In a
+    /// pipeline, the command gets the foreground only when it tries to use the terminal.
     var offeredDescriptor: Int32? {
         isOurs && (STDIN_FILENO...STDERR_FILENO).allSatisfy { isatty($0) == 1 } ? descriptor : nil
     }

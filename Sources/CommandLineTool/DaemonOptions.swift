@@ -3,7 +3,7 @@ import EmulatorCore
 import Logging
 import Understudy
 
-/// The command-line options that `understudy serve` and `understudy exec` have in common.
+/// The command-line options of a daemon, for `understudy serve`, `understudy exec` and `understudy mcp`.
 struct DaemonOptions: ParsableArguments {
     @Option(
         name: .customLong("seed"),
@@ -134,7 +134,8 @@ struct DaemonOptions: ParsableArguments {
     /// The Firebase project named on the command line or in the environment. It takes precedence over the seeds.
     var chosenProject: String? { project ?? Environment.value("PROJECT") }
 
-    /// The seed files that the user has chosen, or else the built-in seed.
+    /// The seed files that the user has chosen, or else the built-in seed, with the Firebase project and the Functions
+    /// emulator that options and environment variables name.
     var inputs: [SeedInput] {
         let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
         let files: [SeedInput] = paths.isEmpty ? [.builtIn] : paths.map { .path($0) }
@@ -182,7 +183,8 @@ struct DaemonOptions: ParsableArguments {
         return try ChangesCommand.day(text, from: asOf == nil ? "UNDERSTUDY_AS_OF" : "--as-of").description
     }
 
-    /// Starts the daemon. If that fails, the error says why in a line.
+    /// Starts the daemon. If that fails, the reason is printed to standard error, and an exit code is thrown. A wrong
+    /// option is thrown as a `ValidationError`.
     func start(
         defaultPort: UInt16, defaultMailPort: UInt16? = nil, change: (inout RunningServer.Options) -> Void = { _ in }
     ) throws -> RunningServer {
@@ -288,7 +290,8 @@ extension DaemonOptions {
     /// Returns the name of the test world for requests that name no world, or `nil` if no option chooses one.
     func ownWorld() throws -> String? { try worldOptions.first { $0.port == nil }?.name }
 
-    /// Applies the options `--world`: sets the test worlds' ports, and the world for requests that name no world.
+    /// Applies the options `--world` and `--smtp-world`: sets the test worlds' ports, and the world for requests that
+    /// name no world.
     func chooseWorlds(_ options: inout RunningServer.Options) throws {
         let chosen = try worldOptions
         let own = chosen.filter { $0.port == nil }.map(\.name)
@@ -363,7 +366,7 @@ extension DaemonOptions {
         return try DaemonOptions.read(path, from: "UNDERSTUDY_CONTROL_TOKEN_FILE")
     }
 
-    /// Reads the control token from a file, as containers get secrets. A line break at its end is ignored.
+    /// Reads the control token from a file, as containers get secrets. Line breaks at its end are ignored.
     private static func read(_ path: String, from name: String) throws -> String {
         let text: String
         do throws(File.Failure) { text = try File.text(at: path, limit: 4_096) } catch {
@@ -495,7 +498,7 @@ struct EvidenceOptions: ParsableArguments {
     }
 }
 
-/// A number of bytes as people write it in an option: `64MB`, `500kB`, `1GB`, `1MiB`, or without a unit.
+/// A number of bytes as people write it in an option: `64MB`, `5000kB`, `1GB`, `1MiB`, or without a unit.
 struct ByteCount: ExpressibleByArgument, Sendable {
     static let expectation = "a size from 1 MB to 1 TB, such as 64MB"
     private static let range = 1_000_000...1_000_000_000_000

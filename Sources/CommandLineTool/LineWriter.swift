@@ -4,8 +4,9 @@ import Synchronization
 
 /// Writes lines to a descriptor, on one thread and in order.
 ///
-/// Adding a line never blocks, even if nobody reads from the descriptor's other end. Lines that don't fit into the
-/// queue or can't be written are dropped. As soon as possible, the number of dropped lines is written in their place.
+/// Adding a line doesn't block, even if nobody reads from the descriptor's other end, unless no thread can be started.
+/// Lines that don't fit into the queue or can't be written are dropped. As soon as possible, the number of dropped
+/// lines is written in their place.
 final class LineWriter: Sendable {
     /// The writer for standard error, used for the daemon's log and for messages to the user, so that both stay in
     /// order.

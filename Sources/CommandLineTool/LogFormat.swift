@@ -74,7 +74,6 @@ struct JSONLogHandler: LogHandler {
 struct LogFile {
     /// A copy of this process's original standard error.
     let own: Int32
-    /// The path of the log file; `nil` if no log is written.
     let path: String?
     private let descriptor: Int32
     private let isTemporary: Bool

@@ -9,8 +9,8 @@ struct Surroundings {
     let server: RunningServer
     /// The environment variables that the command gets.
     let variables: [(name: String, value: String)]
-    /// The directory with files that the command needs while it runs, such as trusted certificates. It contains no
-    /// private key.
+    /// The directory with files that the command needs while it runs, such as trusted certificates. It doesn't contain
+    /// the certificate authority's private key.
     private let folder: String?
     private var forwarder: PortForwarder?
     /// Sentences about restrictions of the command's environment, which are shown if the command fails.

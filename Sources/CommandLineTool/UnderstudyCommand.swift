@@ -7,9 +7,9 @@ import Understudy
 struct UnderstudyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "understudy", abstract: "A stand-in identity provider, for tests only.",
-        discussion: "Every option has an environment variable: --log-level is UNDERSTUDY_LOG_LEVEL, and so on. The "
-            + "command line takes precedence.\n\nThe exit code is 0 for success, 1 with a line that says what is "
-            + "wrong, or 64 for a wrong command line; exec exits with its command's code.",
+        discussion: "Every option of serve has an environment variable: --log-level is UNDERSTUDY_LOG_LEVEL, and so "
+            + "on. The command line takes precedence.\n\nThe exit code is 0 for success, 1 with a line that says what "
+            + "is wrong, or 64 for a wrong command line; exec exits with its command's code.",
         version: Version.current,
         subcommands: [
             ServeCommand.self, ExecCommand.self, HealthCommand.self, SeedCommand.self, AuthorityCommand.self,

@@ -4,7 +4,8 @@ import EmulatorCore
 
 extension ControlAPI {
     /// Returns the refusal of a request to the control API or the inspector; `nil` if the request is allowed. A request
-    /// is refused if another site's page has sent it, or if it lacks the daemon's control token.
+    /// is refused if another site's page may have sent it, if a daemon sent it as a message (such as a webhook), or if
+    /// it lacks the daemon's control token. A health check needs no token.
     ///
     /// If `isControl` is false, the request is for a provider's endpoint for tests. Pages of any site may call such an
     /// endpoint.
@@ -33,9 +34,9 @@ extension ControlAPI {
         return token.isShown(by: exchange.request)
     }
 
-    /// Returns the refusal of a request that a page of another site may have sent. Such a page may use a host name of
-    /// its site that points to this daemon (DNS rebinding). A daemon without a control token refuses these requests,
-    /// too.
+    /// Returns the refusal of a request that a page of another site may have sent, or that a daemon sent as a message,
+    /// such as a webhook. Such a page may use a host name of its site that points to this daemon (DNS rebinding). A
+    /// daemon without a control token refuses these requests, too.
     ///
     /// If `allowsLinks` is true, a browser may follow a link on another site to a page of the daemon. The other site
     /// can neither read nor frame that page.

@@ -101,7 +101,7 @@ extension ControlAPI {
     }
 
     /// Lists the providers' endpoints at which a test can cause faults, with each endpoint's supported effects and its
-    /// errors.
+    /// errors, and the steps of SMTP.
     private func endpoints(_ exchange: Exchange) -> Response {
         let entries = catalog.entries.map { entry -> JSONValue in
             var object = JSONObject()

@@ -68,8 +68,9 @@ extension ControlAPI {
         return .object(document)
     }
 
-    /// The connections of each server for `GET health`. `open`, `held` and `bodyBytes` are present values. The other
-    /// members are counters, which begin with the daemon's start or with the last renewal of the certificate.
+    /// The connections of each server for `GET health`. `open`, `held` and `bodyBytes` are present values. `refused`,
+    /// `evicted`, `expired` and `abandoned` are counters. Those of HTTPS begin again after a renewal of the
+    /// certificate.
     private var connections: JSONValue {
         let mail = gauges.mailConnections.map { mail -> (String, JSONValue) in
             ("smtp", ["open": .integer(Int64(mail.open)), "limit": .integer(Int64(mail.limit))])
@@ -90,8 +91,8 @@ extension ControlAPI {
                 } + (mail.map { [$0] } ?? [])))
     }
 
-    /// The daemon's memory for `GET health`: sizes in bytes, and numbers of objects in memory. The counters `dropped`
-    /// and `refused` begin with the daemon's start.
+    /// The daemon's memory for `GET health`: sizes in bytes, and numbers of objects in memory. `dropped`, `refused`,
+    /// `idle` and `untouched` are counters.
     private var memory: JSONValue {
         let budget = worlds.budget
         let recordings = budget.recordings.usage
@@ -250,7 +251,7 @@ package final class ProcessGauges: Sendable {
 
     var mailConnections: (open: Int, limit: Int)? { mail.withLock { $0 }?.connections() }
 
-    /// Records a port on which the daemon listens, for the protocol `name`: `http`, `https` or `proxy`.
+    /// Records a port on which the daemon listens, for the protocol `name`: `http`, `https`, `proxy` or `smtp`.
     package func note(_ name: String, port: UInt16) { ports.withLock { $0.append((name: name, port: port)) } }
 
     /// The ports on which the daemon listens, by protocol, without the ports that belong to a single test world.

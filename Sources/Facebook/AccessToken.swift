@@ -202,7 +202,7 @@ extension FacebookProvider {
     }
 
     /// Checks the parameter `appsecret_proof` of a Graph API call, which is optional unless the app requires it. With
-    /// `appsecret_time`, the proof is valid for five minutes from that time.
+    /// `appsecret_time`, the proof is valid for five minutes before and after that time.
     private func checkProof(_ exchange: Exchange, _ token: String, _ app: FacebookApp) throws(GraphError) {
         guard let proof = parameter("appsecret_proof", exchange) else {
             guard app.requiresAppSecret else { return }

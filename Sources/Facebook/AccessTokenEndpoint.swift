@@ -153,7 +153,7 @@ extension FacebookProvider {
             diagnosis: Diagnosis(reason ?? failure.reason))
     }
 
-    /// Returns the ID token of a Facebook sign-in with the scope `openid`.
+    /// Returns the ID token of a Facebook sign-in with the scope `openid` or the response type `id_token`.
     func idToken(
         _ account: Account, _ grant: FacebookGrant, nonce: String?, _ accessToken: String?, _ exchange: Exchange
     ) throws -> String {

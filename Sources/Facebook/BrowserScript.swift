@@ -61,7 +61,7 @@ extension FacebookProvider {
     }
 
     /// Handles `FB.getLoginStatus` of Facebook's SDK for JavaScript: whether the person is signed in and has authorized
-    /// the app.
+    /// the app. If so, the response has a new access token.
     private func loginStatus(_ exchange: Exchange) throws -> Response {
         let form = exchange.request.bodyForm
         let app: FacebookApp

@@ -20,9 +20,11 @@ struct FacebookGrant: GrantToClient {
     }
 
     struct TokenDetails: Codable, Sendable {
-        /// The time of the sign-in from which the access token comes.
+        /// The time from which the app's access to data is counted: that of the sign-in, or of the call of
+        /// `FB.getLoginStatus` that issued the access token.
         let issuedAt: Instant
-        /// The parameter `auth_nonce` of the sign-in from which the access token comes; `nil` if the request had none.
+        /// The parameter `auth_nonce` of the sign-in that issued the access token; `nil` if the sign-in had none, or if
+        /// something else issued the access token.
         var authNonce: String?
     }
 
@@ -51,7 +53,7 @@ struct FacebookGrant: GrantToClient {
     var client: String { app }
 
     /// Records the person's answer to a request for permissions. Of the permissions in `asked`, those in `approved` are
-    /// granted, and all others are declined.
+    /// granted, and all others are declined, except those that were granted before.
     mutating func answer(_ asked: [String], approving approved: [String]) {
         for permission in asked where !granted.contains(permission) {
             guard approved.contains(permission) else {
@@ -71,8 +73,8 @@ struct FacebookGrant: GrantToClient {
     }
 }
 
-/// An access token that stopped working because the person removed the app. It is kept because Facebook has an error of
-/// its own for such tokens.
+/// An access token that stopped working because the grant was revoked, by the person or the app. It is kept because
+/// Facebook has an error of its own for such tokens.
 struct RemovedToken: Row {
     static let table = Table<RemovedToken>("facebook.removedToken", limit: 1_000)
 

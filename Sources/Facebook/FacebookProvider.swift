@@ -304,8 +304,8 @@ extension FacebookProvider: OffersTrials {
 // of the object.
 
 extension FacebookProvider {
-    /// Returns the answer to a path that doesn't exist: the Graph API's error, or one of Facebook's pages at its other
-    /// hosts.
+    /// Returns the answer to a path that doesn't exist: the Graph API's error, or one of Facebook's pages at other
+    /// hosts; `nil` at the host of profile pictures.
     package func notServed(_ exchange: Exchange) -> Response? {
         switch exchange.address.host {
         case FacebookProvider.graphHost:

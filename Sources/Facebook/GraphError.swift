@@ -11,7 +11,7 @@ import Time
 struct GraphError: Error, Sendable {
     enum Kind: String, Sendable {
         case oauth = "OAuthException"
-        /// The requested object isn't available to any caller.
+        /// The requested object or operation isn't available to the caller, or `appsecret_proof` is missing or wrong.
         case method = "GraphMethodException"
         /// A batch of Graph API calls can't be carried out. Such an error has no code.
         case batch = "GraphBatchException"
@@ -26,7 +26,8 @@ struct GraphError: Error, Sendable {
     var isTransient = false
     var diagnosis: Diagnosis
 
-    /// The error message for an authorization code that wasn't issued to the app. This error has no subcode.
+    /// The error message for an authorization code that is unknown, that was issued to a different app, or whose
+    /// account was deleted. This error has no subcode.
     static let wrongCode = "Invalid verification code format."
 
     private static let trace = "AUnderstudyTraceUndrstd"
@@ -56,7 +57,8 @@ struct GraphError: Error, Sendable {
         kind == .batch ? kind.rawValue : "\(code)" + (subcode.map { "/\($0)" } ?? "")
     }
 
-    /// The value of the header `WWW-Authenticate` in a Graph API error. It contains the message, with quotes escaped:
+    /// The value of the header `WWW-Authenticate` in a Graph API error. It contains the message, with quotes escaped,
+    /// and `?` in place of characters that aren't printable ASCII:
     /// <https://github.com/tobilg/facebook-events-by-location-core/issues/30>.
     private var challenge: String {
         let name =

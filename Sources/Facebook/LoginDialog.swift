@@ -120,7 +120,8 @@ struct DialogRequest: CheckedAuthorization {
         return page
     }
 
-    /// Returns the response types that a request to the login dialog names; a code if it names none.
+    /// Returns the response types that a request to the login dialog names. If there is none of `code`, `token` and
+    /// `id_token` among them, `code` is added.
     private static func responseTypes(_ form: Form) throws(Refusal) -> Set<String> {
         let text = form["response_type"] ?? ""
         let types = Set(text.split { $0 == " " || $0 == "," }.map(String.init))
@@ -230,8 +231,8 @@ struct FacebookSignIn: PersonPagesFlow {
 
     // MARK: - Answers
 
-    /// The result of a sign-in that a person has approved at the login dialog: the grant, and an authorization code, an
-    /// access token or both, as the request asked.
+    /// The result of a sign-in that a person has approved at the login dialog: the grant, and the authorization code
+    /// and the access token if the request asked for them.
     private struct Approved: Sendable {
         let grant: FacebookGrant
         let code: String?

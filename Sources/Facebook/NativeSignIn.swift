@@ -100,7 +100,7 @@ extension FacebookProvider {
     }
 }
 
-/// The content of Facebook's ID token, both for Limited Login and for a sign-in with the scope `openid`.
+/// The content of Facebook's ID token, both for Limited Login and for other sign-ins.
 struct LimitedLogin: Sendable {
     static let lifetime = TimeSpan.hours(1)
 

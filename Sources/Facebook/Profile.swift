@@ -101,8 +101,8 @@ extension FacebookProvider {
         return document(person.account, fields, person.grant.granted, edges: edges, reached: exchange.reachable)
     }
 
-    /// Returns a list that belongs to a person in the Graph API, such as `friends`; `nil` if the app may not see the
-    /// list.
+    /// Returns a list that belongs to a person in the Graph API, such as `friends`; `nil` if there is no such list, or
+    /// if the app may not see it.
     private func edge(
         _ name: String, of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange
     ) -> JSONValue? {
@@ -196,8 +196,9 @@ extension FacebookProvider {
         return Avatar.response(of: "facebook.picture:\(id)", width: side("width"), height: side("height"))
     }
 
-    /// Returns the person whose Facebook profile picture is requested. A known user ID needs no access token, but a
-    /// token that is sent must be valid. An unknown ID is refused like a missing token.
+    /// Returns the person whose Facebook profile picture is requested. The ID of a known user needs no access token,
+    /// but a token that is sent must be valid. For `me` and for an unknown ID, the rules are those of other Graph API
+    /// calls about a person.
     private func pictured(_ exchange: Exchange) throws(GraphError) -> Account {
         let named = exchange.parameters["id"].flatMap { id in
             exchange.world.read { $0.account(facebookID: id) }
@@ -327,8 +328,8 @@ struct ProfileField: Sendable {
     /// The names of a person's fields that are suggested for a misspelt name.
     static let common = ["email", "first_name", "id", "last_name", "middle_name", "name", "picture", "short_name"]
 
-    /// The names of a person's fields and lists in all versions of the Graph API that still work. Many of them are
-    /// always empty in Understudy.
+    /// The names of a person's fields and lists in all versions of the Graph API that still work. Understudy leaves
+    /// many of them out of its responses.
     static let known: Set<String> = Set(common).union([
         "about", "accounts", "adaccounts", "address", "age_range", "albums", "apprequests", "assigned_ad_accounts",
         "assigned_pages", "bio", "birthday", "books", "business_users", "businesses", "client_business_id", "context",

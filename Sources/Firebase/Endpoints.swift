@@ -25,12 +25,12 @@ extension FirebaseProvider {
             + exportCalls
     }
 
-    /// A link that proves that the methods of Identity Toolkit v3 exist: to the public code of Firebase's SDKs. Google
-    /// doesn't document v3 any more.
+    /// A link to the public code of Firebase's SDKs. It proves that endpoints exist that Google doesn't document, such
+    /// as the methods of Identity Toolkit v3.
     static let inSDKs = Evidence.documented(
         "https://github.com/firebase/firebase-ios-sdk/tree/main/FirebaseAuth/Sources/Swift/Backend/RPC")
 
-    /// A link that proves how the Firebase Emulator Suite answers at URLs that production doesn't have.
+    /// A link that proves how the Firebase Emulator Suite answers a request for a link in a mail.
     static let inEmulator = Evidence.documented(
         "https://github.com/firebase/firebase-tools/blob/master/src/emulator/auth/handlers.ts")
 
@@ -123,9 +123,9 @@ extension FirebaseProvider {
         Step(.service, "sign in by \(exchange.notes.request["providerid"] ?? "a provider's credential")")
     }
 
-    /// The two path prefixes of administrators' API methods. Many public scripts use `/admin/v2`. Production answers at
-    /// both (recordings `config/read#admin-get` and `config/read#admin-get-v2-path`: https://github.com/t-k/fireemu,
-    /// conformance/auth-config-sdk-production.json).
+    /// The two path prefixes of administrators' API methods in Identity Toolkit v2. Many public scripts use
+    /// `/admin/v2`. Production answers at both (recordings `config/read#admin-get` and `config/read#admin-get-v2-path`:
+    /// https://github.com/t-k/fireemu, conformance/auth-config-sdk-production.json).
     static let adminVersions = ["/v2", "/admin/v2"]
 
     private static let scopes = ["/v1/projects/:project", "/v1/projects/:project/tenants/:tenant"]
@@ -189,8 +189,9 @@ extension FirebaseProvider {
             + certificates.map { endpoint($0, .certificates(.firebase)) { self.certificates($0) } }
     }
 
-    /// The endpoints for browsers: Firebase's sign-in handler, and the page to which links in mails lead. They are at a
-    /// project's own domain, and also at the daemon's own address, as in the Emulator Suite.
+    /// The endpoints for browsers: Firebase's sign-in handler, and the pages to which links in mails lead. They are at
+    /// a project's own domain. All except the page of links that open an app are also at the daemon's own address, as
+    /// in the Emulator Suite.
     private var pages: [Endpoint] {
         let domains = ["*.firebaseapp.com"]
         let inSDKs =
@@ -205,16 +206,16 @@ extension FirebaseProvider {
     fileprivate struct Served {
         let method: String
         let path: String
-        /// The name of the API method in Identity Toolkit v3; `nil` if v1 has the same name, or if apps can't call the
-        /// method in v3.
+        /// The name of the API method in Identity Toolkit v3; `nil` if apps can't call the method in v3.
         let legacyName: String?
-        /// A short description of the API method, such as "redeem a code"; `nil` if the method isn't part of a sign-in.
+        /// A short description of the API method, such as "sign in with a password"; `nil` for a method without one.
         let title: String?
         let step: Step?
         let run: Method
 
-        /// Makes an API method. A recorded sign-in shows a call of the method as a step. If the method signs a user in,
-        /// `service` is the step's name; otherwise, `api` is. At most one of the two is given.
+        /// Makes an API method. `service` or `api` is the name of the step that a recorded sign-in shows for a call of
+        /// the method. It is `service` if the method is needed to sign a user in, and `api` for other methods. At most
+        /// one of the two is given.
         init(
             _ path: String, legacy legacyName: String? = nil, method: String = "POST", title: String? = nil,
             api: String? = nil, service: String? = nil, _ run: @escaping Method
@@ -224,8 +225,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// The API methods that apps call. Their paths begin with `accounts:` in Identity Toolkit v1, and their names
-    /// differ in v3.
+    /// The API methods that apps call. Their paths begin with `accounts:` in Identity Toolkit v1, and most of their
+    /// names differ in v3.
     private var clientMethods: [Served] {
         [
             Served(
@@ -341,7 +342,7 @@ extension FirebaseProvider {
         ] + providerConfigMethods
     }
 
-    /// The API methods that production has and Understudy doesn't. They answer 501, as in the Firebase emulator.
+    /// The API methods of production that Understudy answers with 501, as the Firebase emulator does.
     static let unplayed: [String] =
         ["/v1/accounts:issueSamlResponse", "/v1/accounts:signInWithGameCenter"]
         + adminVersions.map { "\($0)/projects/:project/identityPlatform:initializeAuth" }

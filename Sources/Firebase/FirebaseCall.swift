@@ -50,8 +50,8 @@ struct FirebaseCall: Sendable {
 
     var mfa: MFA { project.mfa }
 
-    /// Whether the request came to the daemon's own address, as SDKs in emulator mode send it. Only such requests get
-    /// the answers that only the Firebase emulator gives.
+    /// Whether the request came to the daemon's own address, as SDKs in emulator mode send it. For such requests, the
+    /// API's answers are mostly the Firebase emulator's where production's differ.
     var isInEmulatorMode: Bool { exchange.isInEmulatorMode }
 
     /// The prefix of a project's resource names. In production it contains the project's number, in emulator mode the
@@ -59,7 +59,7 @@ struct FirebaseCall: Sendable {
     /// `provider-config/oidc#create` (https://github.com/t-k/fireemu, conformance).
     var resourceName: String { "projects/\(isInEmulatorMode ? project.id : project.number)" }
 
-    /// The URL of the page to which links in e-mails lead.
+    /// The URL of the page to which links in e-mails lead if the project's configuration has no `callbackUri`.
     var actionPage: String {
         isInEmulatorMode
             ? "\(exchange.address.ownBase)/emulator/action"
@@ -193,8 +193,7 @@ struct MessageFields: Sendable {
         name.map { $0.isUppercase ? "_\($0.lowercased())" : String($0) }.joined()
     }
 
-    /// Returns the text in a field; `nil` if the field is missing, null or empty. Google's API treats these cases
-    /// alike.
+    /// Returns the text in a field; `nil` if the field is missing, null or empty.
     func text(_ name: String) throws(FirebaseError) -> String? {
         guard let value = body[name], !value.isNull else { return nil }
         guard let text = MessageFields.text(of: value) else { throw .wrongType(place(name), "TYPE_STRING", value) }
@@ -202,8 +201,8 @@ struct MessageFields: Sendable {
         return text.isEmpty ? nil : text
     }
 
-    /// Returns the text in a field; an empty text if the field is empty, and `nil` if it is missing. An empty field can
-    /// mean that a value is to be cleared, such as the user's name.
+    /// Returns the text in a field; an empty text if the field is empty, and `nil` if it is missing or null. An empty
+    /// field can mean that a value is to be cleared, such as the user's name.
     func given(_ name: String) throws(FirebaseError) -> String? {
         body[name]?.string == "" ? "" : try text(name)
     }

@@ -3,8 +3,9 @@ import JOSE
 import JSON
 import Time
 
-/// The users of a project or tenant, as the inspector (the daemon's web pages) shows and changes them. The inspector's
-/// changes use the API's methods for administrators, but aren't recorded as requests, because no app has sent any.
+/// The users of a project or tenant, as the inspector (the daemon's web pages) shows and changes them. Most of the
+/// inspector's changes use the API's methods for administrators, but aren't recorded as requests, because no app has
+/// sent any.
 struct FirebaseDirectory: UserDirectory {
     let provider: FirebaseProvider
     let exchange: Exchange
@@ -89,8 +90,8 @@ struct FirebaseDirectory: UserDirectory {
 }
 
 extension FirebaseProvider {
-    /// Returns a page of Firebase projects for the inspector: the seed's projects in the seed's order, followed by
-    /// those that requests have created.
+    /// Returns a page of Firebase projects for the inspector: the seed's projects in the seed's order, then the default
+    /// project if the seed doesn't list it, then the projects that requests have created.
     package func userDirectories(after cursor: String?, limit: Int, in exchange: Exchange) throws -> UserDirectoryPage {
         let world = exchange.world
         let seeded = world.seed[FirebaseSection.self].projects.map(\.id)
@@ -326,7 +327,7 @@ struct FirebaseUserFields: SchemaObject {
     }
 
     /// Returns the fields of the inspector's form as the body of an API request. For a field that is `null`, the
-    /// request deletes the user's value.
+    /// request deletes the user's value, or sets it to false. The password can't be deleted so.
     static func message(_ fields: JSONObject) -> JSONObject {
         var body = JSONObject()
         var (attributes, providers): ([JSONValue], [JSONValue]) = ([], [])
@@ -363,9 +364,9 @@ struct FirebaseUserFields: SchemaObject {
     }
 }
 
-/// A search for those users of a project or tenant whose ID, e-mail address or phone number begins with a text. With an
-/// empty text, the search finds all users, sorted by ID. It reads only indexes, so that it takes the same time however
-/// many users there are.
+/// A search for those users of a project or tenant whose ID, e-mail address or phone number begins with a text. E-mail
+/// addresses at identity providers count, too. With an empty text, the search finds all users, sorted by ID. It reads
+/// only indexes, so that it is fast even if there are many users.
 struct UserSearch: Sendable {
     private static let fields: [User.Field] = [.localId, .email, .providerEmail, .phoneNumber]
 
@@ -384,7 +385,7 @@ struct UserSearch: Sendable {
         return User.place(field, pool, beginningWith: isAddress ? text.lowercased() : text)
     }
 
-    /// Returns a page of found users. `cursor` is the sort key of the last user on the previous page.
+    /// Returns a page of found users. `cursor` is the sort key of the last user on the previous page, in base64url.
     func page(after cursor: String?, limit: Int, in world: World) -> Found {
         let place = cursor.flatMap { Base64URL.decode($0) }.map { String(decoding: $0, as: UTF8.self) }
         let start = UserSearch.fields.firstIndex { place?.hasPrefix("\($0.rawValue)\0") ?? false } ?? 0

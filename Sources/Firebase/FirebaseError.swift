@@ -3,7 +3,7 @@ import JOSE
 import JSON
 import EmulatorCore
 
-/// An error answer of Identity Toolkit or the token service: a code, and often a detail behind ` : `.
+/// An error answer of Identity Toolkit, the token service or App Check: a code, and often a detail behind ` : `.
 /// <https://cloud.google.com/identity-platform/docs/error-codes>
 struct FirebaseError: Error, Sendable {
     /// The two JSON shapes of Google's error answers.
@@ -23,8 +23,8 @@ struct FirebaseError: Error, Sendable {
     let reason: String
     /// Whether the error in the list of errors has the domain `global`, as the service's own errors do.
     var isGlobal = true
-    /// The element of the list `errors` in the error answer. If this is `nil`, the element has the answer's message, a
-    /// domain and a reason.
+    /// The element of the list `errors` in the error answer. If this is `nil`, the element has the answer's message and
+    /// reason, and the domain `global` if `isGlobal` is true.
     var listed: JSONValue?
     var details: [JSONValue] = []
     /// Whether the error answer has a list of errors in addition to the name of a status, as for some methods of
@@ -52,16 +52,14 @@ struct FirebaseError: Error, Sendable {
     /// The error code: the part of the message before the detail.
     var code: String { message.firstRange(of: " : ").map { String(message[..<$0.lowerBound]) } ?? message }
 
-    /// The evidence that production sends this error answer. In the file `evidence.tsv`, messages that aren't error
-    /// codes have the name `message`.
+    /// The public source for this error answer, or the reason why it was chosen; `nil` if `evidence.tsv` has neither.
+    /// In this file, messages that aren't error codes have the name `message`.
     private var evidence: Evidence? {
         let detail = message.firstRange(of: " : ").map { String(message[$0.upperBound...]) }
         return FirebaseProvider.evidence.ofError(code, detail)
             ?? FirebaseProvider.evidence.ofError("message", message)
     }
 
-    /// The error codes that Google doesn't document, but for which `evidence.tsv` has evidence. A test can make an
-    /// endpoint fail with these and with the documented codes.
     private static let furtherCodes = FirebaseProvider.evidence.names(of: .error)
         .subtracting(documentedCodes + ["message"]).sorted()
     private static let documentedCodes = [
@@ -72,8 +70,9 @@ struct FirebaseError: Error, Sendable {
         "WEAK_PASSWORD", "EXPIRED_OOB_CODE", "INVALID_OOB_CODE", "INTERNAL_ERROR",
     ]
 
-    /// Returns the errors with which a test can make an endpoint fail: the codes in the service's documentation, and
-    /// all other codes for which there is evidence. <https://cloud.google.com/identity-platform/docs/error-codes>
+    /// Returns the errors with which a test or the seed can make an endpoint fail: codes in the service's
+    /// documentation, and all other codes in `evidence.tsv`.
+    /// <https://cloud.google.com/identity-platform/docs/error-codes>
     static func ordered(_ dialect: Dialect) -> EndpointTraits.Errors {
         EndpointTraits.Errors(
             documentedCodes, others: furtherCodes

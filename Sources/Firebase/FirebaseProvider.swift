@@ -73,7 +73,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
     }
 
-    /// Returns the ID of the Firebase project that a request names by its path, its host or its API key.
+    /// Returns the ID of the Firebase project that a request names by its path, its host or its API key. An
+    /// administrator's request that names none is for the default project.
     package func client(of exchange: Exchange) -> String? {
         if let project = exchange.parameters["project"] {
             let id = String(project.prefix { $0 != ":" })
@@ -156,7 +157,8 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         return call
     }
 
-    /// Reads the call of an API method for administrators. The path names the project.
+    /// Reads the call of an API method for administrators. The path names the project. If `isOpen` is true, the caller
+    /// needn't be an administrator.
     func adminCall(_ exchange: Exchange, isOpen: Bool = false) throws -> FirebaseCall {
         guard isOpen || FirebaseProvider.isAdministrator(exchange) else {
             throw FirebaseError.notAdministrator(exchange)
@@ -228,8 +230,9 @@ extension FirebaseProvider {
 // The services' refusals before any endpoint is called.
 
 extension FirebaseProvider {
-    /// Returns the error for a request that is too large. It is JSON at the hosts of the API, and a page at other
-    /// hosts. The result is `nil` for a request to the daemon itself, not to a host of Firebase.
+    /// Returns the error for a request that is too large. It is JSON at the hosts of Identity Toolkit and the token
+    /// service, and a page at other hosts. The result is `nil` for a request to the daemon itself, not to a host of
+    /// Firebase.
     package func overBudget(_ exchange: Exchange, _ diagnosis: Diagnosis) -> Response? {
         guard let host = exchange.address.host else { return nil }
         guard [FirebaseProvider.host, FirebaseProvider.legacyHost, FirebaseProvider.tokenHost].contains(host) else {
@@ -262,8 +265,8 @@ extension FirebaseProvider {
 
 extension FirebaseProvider {
     /// Makes the claims of an ID token that a test wants for a user. The test names the user by user ID, by e-mail
-    /// address, or by the ID of a person in the seed who has the user's e-mail address. If the test names no user, the
-    /// project's oldest user is taken.
+    /// address, or by the ID of a person in the test world who has the user's e-mail address. If the test names no
+    /// user, the project's oldest user is taken.
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws -> TokenDraft? {
         guard
             let project = projects.project(id: wanted.client) ?? projects.existing(wanted.client, in: exchange.world)

@@ -78,8 +78,8 @@ extension FirebaseProvider {
                 + "`--import` begins with those of an export.")
     }
 
-    /// Returns the sign-in methods for the project of a new seed: all methods that need no identity provider, and the
-    /// identity providers that the seed has.
+    /// Returns the sign-in methods for the project of a new seed: passwords, links in e-mails, anonymous users, phone
+    /// numbers, and the identity providers for which the seed has a client, except OpenID providers.
     private static func providers(_ start: StartingSeed) -> JSONValue {
         var methods = JSONObject([
             "password": ["enabled": true] as JSONValue, "emailLink": ["enabled": true] as JSONValue,

@@ -40,8 +40,8 @@ extension FirebaseCall {
         }
     }
 
-    /// Signs a user in who has passed the first factor. A user with second factors gets no tokens yet, but the list of
-    /// these factors.
+    /// Signs a user in who has passed the first factor. A user who must also pass a second factor gets no tokens yet,
+    /// but a pending credential and the list of second factors.
     func signIn(
         _ user: User, provider: String, customClaims: JSONObject = JSONObject(),
         attributes: CustomClaims = CustomClaims()
@@ -82,8 +82,8 @@ extension FirebaseCall {
         return mfa.isOn ? user.factors : []
     }
 
-    /// Begins a session of the user. `authTime` is `nil` for a new sign-in. If the session begins because the profile
-    /// was changed, `authTime` is the time of the user's last sign-in.
+    /// Begins a session of the user. `authTime` is `nil` for a new sign-in. If the session continues an earlier one,
+    /// `authTime` is the time of that session's sign-in.
     func openSession(
         _ user: User, provider: String, secondFactor: SecondFactorUse? = nil, authTime: Instant? = nil,
         customClaims: JSONObject = JSONObject(), attributes: CustomClaims = CustomClaims()
@@ -121,7 +121,8 @@ extension FirebaseCall {
         return try flag("returnSecureToken") ?? false
     }
 
-    /// Signs a user in who wants no refresh token (`returnSecureToken` is false), and returns a legacy ID token.
+    /// Signs a user in for an app that wants no refresh token (`returnSecureToken` is false or missing), and returns a
+    /// legacy ID token.
     func signInWithoutSession(
         _ user: User, provider: String, customClaims: JSONObject = JSONObject()
     ) throws -> String {
@@ -218,7 +219,8 @@ extension FirebaseCall {
         }
     }
 
-    /// The time for which ID tokens and custom tokens are still accepted after they have expired.
+    /// The time for which ID tokens and custom tokens are still accepted after they have expired. It is also the time
+    /// by which `iat` of a custom token may be in the future.
     static let leeway = TimeSpan.seconds(300)
 
     /// Verifies the ID token of a request, and returns its user.
@@ -349,7 +351,7 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
-/// A session that has just begun, and its user with the new time of the last sign-in.
+/// A session that has just begun, and its user with the new time of the last refresh.
 private struct OpenedSession: Sendable {
     let session: Session
     let user: User

@@ -57,8 +57,8 @@ struct IdpRequest: Sendable {
 
     // MARK: - Signing in
 
-    /// Replaces the user's stored profile by the one in a fake credential, as the Firebase emulator does. Outside
-    /// emulator mode the stored profile stays; production's behaviour isn't documented.
+    /// Replaces the user's stored profile at the identity provider by the one in a fake credential, as the Firebase
+    /// emulator does. Outside emulator mode the stored profile stays; production's behaviour isn't documented.
     private func refreshed(_ known: User, _ tables: inout Transaction, _ call: FirebaseCall) -> User {
         let link = identity.link
         guard identity.isFake, call.isInEmulatorMode,
@@ -87,7 +87,8 @@ struct IdpRequest: Sendable {
     }
 
     /// Links the identity to the existing user with the same e-mail address, if the identity provider is trusted to
-    /// have verified the address.
+    /// have verified the address. If the user's address wasn't verified before, the password and the identities at
+    /// untrusted providers are removed.
     private func merge(into owner: User, _ tables: inout Transaction, _ call: FirebaseCall) -> Decision {
         guard !owner.disabled else { return .refused(.userIsDisabled(owner), pendingToken: nil) }
         guard identity.isTrusted else { return .unconfirmed(owner, pendingToken: keep(&tables, call)) }

@@ -4,19 +4,20 @@ import JSON
 import Time
 
 /// A user's password in the form in which the Firebase emulator stores and exports it: `fakeHash:salt=…:password=…`. It
-/// isn't hashed, as a reminder that real passwords don't belong in tests.
+/// isn't hashed, as a reminder that real passwords don't belong in tests. Only an imported password can be a real hash.
 struct Password: Codable, Equatable, Sendable {
-    /// The base64 of the text REDACTED, which callers who aren't administrators get in place of a password's hash.
+    /// The base64 of the text REDACTED, which most answers have in place of a password's hash.
     static let redacted = "UkVEQUNURUQ="
     static let minimumLength = 6
 
     let hash: String
     let salt: String?
     let updatedAt: Instant
-    /// Whether the password was imported as a real hash, which isn't in the Firebase emulator's readable form.
+    /// Whether the password was imported and its hash is treated as a real one. A hash in the Firebase emulator's
+    /// readable form is treated so only if it was imported by a request to Google's host.
     let isForeign: Bool
-    /// The parameters with which an imported password was hashed; `nil` if they are unknown. Without them nobody can
-    /// sign in with the password.
+    /// The parameters of a real hash; `nil` if they are unknown, or if the password isn't a real hash. Nobody can sign
+    /// in with a real hash of unknown parameters.
     let scheme: ImportedHash?
 
     init(_ text: String, salt: String, now: Instant) {
@@ -65,7 +66,7 @@ struct Password: Codable, Equatable, Sendable {
 }
 
 extension FirebaseCall {
-    /// Returns the hash of a password, with a new random salt.
+    /// Returns a password in the form in which it is stored, with a new random salt.
     func hashed(_ password: String) throws -> Password {
         let (salt, now) = try update { tables in (Password.randomSalt(&tables.random), tables.now) }
         return Password(password, salt: salt, now: now)

@@ -150,7 +150,7 @@ package struct Project: SchemaObject {
     }()
 
     /// The password hashing parameters in the project's configuration. They are those of a new project, with a key
-    /// derived from the project's ID. The daemon itself hashes no passwords.
+    /// derived from the project's ID. The daemon itself doesn't hash passwords with them.
     var hashConfig: JSONValue {
         let key = Digest.sha256("firebase:hash:\(id)") + Digest.sha256("firebase:hash:\(id):")
         return [
@@ -203,7 +203,7 @@ struct MFA: SchemaObject {
     func allows(_ provider: String) -> Bool { isOn && providers.contains(provider) }
 }
 
-/// The changes to a project's settings that administrators have made by requests.
+/// The changes to a project's settings that requests or an import have made.
 struct ProjectSettings: Row {
     static let table = Table<ProjectSettings>("firebase.projectSettings", size: { $0.size })
 
@@ -242,8 +242,8 @@ struct ProjectSettings: Row {
     }
 }
 
-/// An administrator's changes to the sign-in methods of a project, in the form of `signIn` of the project's
-/// configuration. A member that is `nil` is as in the seed.
+/// An administrator's changes to the sign-in methods of a project, made in `signIn` of the project's configuration. A
+/// member that is `nil` is as in the seed.
 /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SignInConfig>
 struct SignInSettings: Codable, Sendable {
     private(set) var password: Bool?
@@ -350,9 +350,9 @@ package struct FirebaseSection: SeedSection {
         }
     }
 
-    /// Whether a project with this ID exists or can be made by a request that names it. A project whose ID begins with
-    /// `demo-` can always be made. Another project can be made if the seed's `unknownKeys` allows it, unless its ID
-    /// looks like a misspelled ID of the seed.
+    /// Whether this is the ID of a project in the seed, of the default project, or of a project that requests are
+    /// expected to make. Any ID that begins with `demo-` counts. Another ID counts if the seed's `unknownKeys` isn't
+    /// `refuse`, and the ID has Google's form and doesn't look like a misspelled ID of the seed.
     package func knows(client id: String) -> Bool {
         let seeded = projects.map(\.id)
         if seeded.contains(id) || id == defaultProject || ProjectDirectory.isDemo(id) { return true }
@@ -422,8 +422,8 @@ package struct SignInMethods: SchemaObject {
     private(set) var phone: Phone?
     let passkey: PasskeySettings?
     private var sources: [any KnownSource]
-    /// Whether people can sign in with a link that is mailed to them; `nil` if the seed doesn't say. Such links work
-    /// only if passwords are enabled, too.
+    /// Whether people can sign in with a link that is mailed to them; `nil` if neither the seed nor an administrator
+    /// says. In a project, but not in a tenant, such links work only if passwords are enabled, too.
     private(set) var emailLink: Bool?
     /// The OpenID providers of the project, each with its ID, such as `oidc.corp`.
     let openID: [(id: String, provider: SeededOpenIDProvider)]

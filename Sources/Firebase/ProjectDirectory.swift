@@ -55,7 +55,8 @@ struct ProjectDirectory: Sendable {
             ?? (id == defaultID || ProjectDirectory.isDemo(id) ? unseeded(id) : nil)
     }
 
-    /// Returns the Firebase project of an API key. A project without API keys in the seed has its ID as its key.
+    /// Returns the Firebase project of an API key. A project without API keys in the seed has its ID as its key. A key
+    /// that begins with `demo-` is also the ID of its project.
     func project(apiKey: String) -> Project? {
         if let id = keys[apiKey] { return projects[id] }
         if let project = projects[apiKey], project.apiKeys.isEmpty { return project }
@@ -213,8 +214,8 @@ extension FirebaseError {
     }
 }
 
-/// The stored fact that the seeded users of a Firebase project have been put into the tables of a test world. This is
-/// done when a request first uses the project.
+/// The stored fact that the seeded and imported users, tenants and OpenID providers of a Firebase project have been put
+/// into the tables of a test world. This is done when the project is first used.
 struct PopulatedProject: Row {
     static let table = Table<PopulatedProject>("firebase.populatedProject")
 
@@ -223,7 +224,7 @@ struct PopulatedProject: Row {
     var key: String { id }
 }
 
-/// A Firebase project or tenant that isn't in the seed and that a request has made by naming it.
+/// A Firebase project or tenant that isn't in the seed and that a request has made.
 struct UnseededPool: Row {
     static let table = Table<UnseededPool>("firebase.unseededPool", indexes: [byMayBeEmpty])
     static let byMayBeEmpty = Index<UnseededPool, Bool>("mayBeEmpty") { $0.mayBeEmpty }
@@ -232,7 +233,8 @@ struct UnseededPool: Row {
 
     let pool: UserPool
     /// Whether the project or tenant is possibly empty, so that it could be removed to make room for a new one. The
-    /// value becomes `false` when a check finds contents, and `true` again when the last user is deleted.
+    /// value becomes `false` when a check finds contents or changed settings, and `true` again when the last user is
+    /// deleted.
     var mayBeEmpty = true
 
     var key: UserPool { pool }
@@ -361,8 +363,8 @@ extension World {
 }
 
 extension Transaction {
-    /// Removes the oldest project or tenant outside the seed that has no contents. Returns `false` if all have
-    /// contents.
+    /// Removes the oldest project or tenant outside the seed that has neither contents nor changed settings. Returns
+    /// `false` if there is none.
     fileprivate mutating func dropEmptyPool() -> Bool {
         while var candidate = first(UnseededPool.byMayBeEmpty, true) {
             let pool = candidate.pool
@@ -376,7 +378,7 @@ extension Transaction {
         return false
     }
 
-    /// Whether an administrator has changed the settings of the project or tenant.
+    /// Whether the project's settings were changed, or the tenant was set up by an administrator.
     private func isSetUp(_ pool: UserPool) -> Bool {
         if find(ProjectSettings.self, pool.project) != nil { return true }
         return pool.tenant != nil && !(find(Tenant.self, pool)?.isImplicit ?? true)

@@ -20,12 +20,12 @@ struct User: Codable, Sendable {
     let localId: String
     /// The user's e-mail address in lower case.
     var email: String?
-    /// The first e-mail address that the user had, if it was changed. The owner of that address can take the account
-    /// back (`RECOVER_EMAIL`).
+    /// The first e-mail address that the user had, if the user has changed it. The owner of that address can take the
+    /// account back (`RECOVER_EMAIL`).
     var initialEmail: String?
     var emailVerified = false
-    /// Whether answers contain `emailVerified` even while the user has no e-mail address. They do so after a request
-    /// has set `emailVerified`, or has deleted the user's address.
+    /// Whether answers contain `emailVerified` even while the user has no e-mail address. They do so after an
+    /// administrator has set `emailVerified`, after an import, or after a request has deleted the user's address.
     var statesEmailVerified: Bool?
     var displayName: String?
     var photoUrl: String?
@@ -40,15 +40,15 @@ struct User: Codable, Sendable {
     /// The user's identities at identity providers, in the order in which they were linked.
     var links: [Link] = []
     var disabled = false
-    /// Whether answers contain `disabled` even while it is false. They do so once an administrator, an import or a
-    /// blocking function has set it.
+    /// Whether answers contain `disabled` even while it is false. They do so once the seed, an administrator, an import
+    /// or a blocking function has set it.
     var statesDisabled: Bool?
     var isCustom = false
     /// Whether a link sent by e-mail has signed the user in.
     var hasEmailLink = false
     var factors: [SecondFactor] = []
-    /// Whether a second factor of the user has been withdrawn. Answers then contain the list of second factors even if
-    /// it is empty.
+    /// Whether a second factor of the user was withdrawn in emulator mode or removed in the inspector. Answers then
+    /// contain the list of second factors even if it is empty.
     var hasWithdrawnFactors = false
     var passkeys: [Passkey] = []
     let createdAt: Instant
@@ -56,7 +56,8 @@ struct User: Codable, Sendable {
     var lastLoginAt: Instant?
     var lastRefreshAt: Instant?
     /// The time before which sessions count as ended. It is a whole second, like `auth_time` in ID tokens. It is `nil`
-    /// for users who began anonymously or with a phone number, until they get an e-mail address.
+    /// for users who began anonymously or with a phone number, until a change ends their sessions, such as a new
+    /// password.
     var validSince: Instant?
     var customClaims = CustomClaims()
 
@@ -234,7 +235,7 @@ extension Instant {
     /// other form.
     var textWithMilliseconds: String { text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())Z" }
 
-    /// The time with six digits after the second if it isn't a whole second, as protobuf writes it.
+    /// The time with six digits after the second if it isn't a whole second, a form that protobuf allows.
     /// <https://protobuf.dev/reference/protobuf/google.protobuf/#timestamp>
     var textOfTimestamp: String {
         milliseconds % 1000 == 0 ? text : text.dropLast() + ".\(String(1000 + milliseconds % 1000).dropFirst())000Z"
@@ -375,8 +376,8 @@ extension Transaction {
     }
 }
 
-/// A set of users in which e-mail addresses, phone numbers and identities are unique: a project's own users, or the
-/// users of one of its tenants. <https://cloud.google.com/identity-platform/docs/multi-tenancy>
+/// A set of users: a project's own users, or the users of one of its tenants. A user is found by an e-mail address, a
+/// phone number or an identity only within one set. <https://cloud.google.com/identity-platform/docs/multi-tenancy>
 struct UserPool: TableKey {
     let project: String
     /// The ID of the tenant to which the users belong; `nil` for a project's own users.
@@ -391,7 +392,7 @@ protocol PoolRow: Row {
     var pool: UserPool { get }
 }
 
-/// A stored row with the data for a token that a client holds. It is kept until the token is used or expires.
+/// A stored row with the data for a token that a client holds. After `expires`, the token doesn't work any more.
 protocol TokenRow: PoolRow where Key == String {
     var token: String { get }
     var expires: Instant { get }
@@ -520,9 +521,9 @@ extension User.Link {
 /// Three are documented: 256 characters of `displayName`
 /// (<https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts/update>), 4,096 of a password
 /// (<https://cloud.google.com/identity-platform/docs/password-policy>), and 1,000 of `customAttributes`
-/// (`AdminChange.claims`). As was recorded, production counts these in UTF-16 code units, and accepts user IDs longer
-/// than the 128 characters that custom tokens may have. An e-mail address has at most 254 bytes (`TextRule.email`). The
-/// other limits, and the answers to longer texts, aren't documented.
+/// (`AdminChange.claims`). As was recorded, production counts the first two in UTF-16 code units, and accepts user IDs
+/// longer than the 128 characters that custom tokens may have. An e-mail address has at most 254 bytes
+/// (`TextRule.email`). The other limits, and the answers to longer texts, aren't documented.
 enum TextLimits {
     /// Returns the greatest length of the text in a field, in bytes; for names and passwords, in UTF-16 code units.
     private static func limit(of field: String) -> Int {

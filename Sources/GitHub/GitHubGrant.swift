@@ -14,8 +14,8 @@ struct GitHubGrant: GrantToClient {
     struct CodeDetails: Codable, Sendable {
         let scopes: GitHubScopes
         let wantsRefreshToken: Bool
-        /// Whether a test has requested that redeeming the code fails as if the person's email address weren't
-        /// verified.
+        /// Whether redeeming the code fails as if the person's email address weren't verified, because a test or the
+        /// seed has requested this outcome.
         let isUnverified: Bool
     }
 
@@ -47,7 +47,7 @@ struct GitHubGrant: GrantToClient {
     static let ratePeriod = TimeSpan.hours(1)
     /// The time after which GitHub revokes an unused token.
     static let unusedLimit = TimeSpan.days(365)
-    /// The shortest time after which a token's use is recorded again, so that most API calls change no data.
+    /// The shortest time after which a token's use is recorded again, so that most API calls don't change the token.
     static let useGranularity = TimeSpan.minutes(1)
 
     let account: String
@@ -189,7 +189,8 @@ extension Transaction {
     }
 
     /// Looks up an access token that a request contains. If the token is valid, returns it with the person who granted
-    /// it, and records the time of this use; otherwise returns `nil`.
+    /// it, and records the time of the use, at most once a minute. Otherwise returns `nil`. A token that wasn't used
+    /// for a year is revoked.
     mutating func use(_ text: String) -> (token: Token<GitHubGrant>, account: Account)? {
         guard let known = find(Token<GitHubGrant>.self, text), known.kind == .access else { return nil }
         guard known.details.usedAt >= now - GitHubGrant.unusedLimit else {

@@ -37,7 +37,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
     let settings: GitHubSection
     /// Whether GitHub's authorization responses have the parameter `iss`.
     let addsIssuer: Bool
-    /// Returns whether GitHub issues refresh tokens to an app.
+    /// Returns whether GitHub supports refresh tokens for apps of this kind on the day that the seed's `asOf` names.
     let refreshes: @Sendable (GitHubSection.App) -> Bool
     /// The versions of GitHub's REST API that are supported on the day that the seed's `asOf` names, oldest first.
     let versions: [String]
@@ -70,8 +70,8 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         ]
     }
 
-    /// Returns the endpoints of a call of GitHub's REST API: one at the API's host, and one at GitHub Enterprise's
-    /// path.
+    /// Returns the endpoints of a call of GitHub's REST API: one at the API's host, and one or two in GitHub
+    /// Enterprise's layout of URLs.
     private func restEndpoints(_ endpoint: RESTEndpoint) -> [Endpoint] {
         let api = EndpointTraits.api(restErrors(endpoint))
         let traits = endpoint.isEmpty ? api.withoutMembers : api
@@ -155,15 +155,14 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         ]
     }
 
-    /// The calls of GitHub's REST API. A fixed path comes before a path with parameters that would also match.
     private var calls: [RESTEndpoint] {
         metaEndpoints + [GitHubProvider.graphQLEndpoint] + GitHubProvider.organizationEndpoints
             + GitHubProvider.memberEndpoints + GitHubProvider.teamEndpoints + GitHubProvider.userEndpoints
             + tokenEndpoints
     }
 
-    /// Returns GitHub's response for an unknown address: JSON from the API, a page elsewhere. GitHub treats an unknown
-    /// method in the same way.
+    /// Returns GitHub's response for an unknown address: JSON from the API, a page from github.com. GitHub treats an
+    /// unknown method in the same way.
     package func notServed(_ exchange: Exchange) throws -> Response? {
         let path = exchange.address.path
         let isEnterprise = exchange.address.host == GitHubProvider.host && path.hasPrefix("/api/")
@@ -182,7 +181,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         }
     }
 
-    /// The operation that answers requests to unknown URLs of the REST API.
+    /// The operation that stands for all unknown URLs of the REST API when the caller of one is identified.
     private static let nowhere = RESTEndpoint("GET", "", "") { .notServed($0.exchange) }
 
     /// Refuses a request that is too large, in the form that the requested address uses for errors: JSON of the REST
@@ -208,7 +207,8 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         return exchange.world.client(ofToken: token, GitHubGrant.self)
     }
 
-    /// Revokes all GitHub grants of a deleted account. No webhooks are sent.
+    /// Revokes all GitHub grants of a deleted account, ends its sessions, and denies the devices that it has approved.
+    /// No webhooks are sent.
     package func accountDeleted(
         _ account: String, because reason: String, from tables: inout Transaction
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {

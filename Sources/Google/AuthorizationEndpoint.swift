@@ -88,7 +88,7 @@ struct GoogleSignIn: PersonPagesFlow {
         let details: GoogleGrant.TokenDetails
         let code: String?
         let accessToken: String?
-        /// Whether the sign-in asked the person for consent.
+        /// Whether the sign-in needed the person's consent, because the client demanded it or a scope was new.
         let isConsent: Bool
         let at: Instant
     }
@@ -179,7 +179,8 @@ struct GoogleSignIn: PersonPagesFlow {
         AuthorizationResponse(redirectURI: exchange.reachable(request.redirectURI), mode: request.mode)
     }
 
-    /// Sends the authorization response to the redirect URI, or to the page that opened the pop-up.
+    /// Sends the authorization response to the redirect URI or to the page that opened the pop-up, or shows it as the
+    /// out-of-band flow demands.
     private func deliver(_ response: AuthorizationResponse, _ request: AuthorizationRequest) -> Response {
         if GoogleProvider.isOutOfBand(request.redirectURI) { return google.pages.outOfBand(response.fields) }
         guard let origin = request.relayOrigin else { return response.deliver() }
@@ -189,8 +190,8 @@ struct GoogleSignIn: PersonPagesFlow {
 }
 
 extension GoogleProvider {
-    /// Returns the ID of the account that a `login_hint` names by address or by `sub`
-    /// (<https://developers.google.com/identity/openid-connect/openid-connect#login-hint>).
+    /// Returns the ID of the account whose `sub` the `login_hint` is. Any other hint, such as an email address, is
+    /// returned as it is (<https://developers.google.com/identity/openid-connect/openid-connect#login-hint>).
     func accountID(of hint: String, _ exchange: Exchange) -> String {
         account(named: hint, in: exchange.world) ?? hint
     }

@@ -173,7 +173,8 @@ extension GoogleClient {
         return uri
     }
 
-    /// Returns Google's error for a redirect URI that is a web address and can't be used; `nil` if it can be used.
+    /// Returns Google's error for a redirect URI that is a web address of a kind that Google refuses; `nil` for any
+    /// other redirect URI.
     private func webRefusal(_ uri: String, _ form: Form) -> GoogleError? {
         guard ["http", "https"].contains(GoogleClient.scheme(of: uri)) else { return nil }
         guard let address = WebAddress(uri) else {

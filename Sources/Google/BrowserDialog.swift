@@ -178,7 +178,7 @@ extension GoogleProvider {
         pages.problem(
             200, "Choose an account in the browser's dialog",
             Diagnosis(
-                "the browser's dialog lists all accounts of this test world: if none is listed, add an account in the seed"
+                "the browser's dialog lists accounts of this test world: if none is listed, add an account in the seed"
             ))
     }
 

@@ -79,8 +79,8 @@ struct ButtonSignIn: PersonPagesFlow {
         try google.browserSignIn(form)
     }
 
-    /// Ends a sign-in that was cancelled, or for which a test has requested an error. Google doesn't document the
-    /// result of a cancelled sign-in.
+    /// Ends a sign-in that was cancelled, or for which a test or the seed has requested an error. Google doesn't
+    /// document the result of a cancelled sign-in.
     func answer(to request: BrowserSignIn, _ end: AuthorizationEnd, _ exchange: Exchange) -> Response {
         let diagnosis = Diagnosis(end.reason)
         if case .error(let error, _) = end {
@@ -152,7 +152,8 @@ extension GoogleProvider {
         exchange.world.read { $0.hasConsented(account.id, to: request.client.id, scopes: BrowserSignIn.scopes) }
     }
 
-    /// Returns the ID token for a person who consents to the sign-in; `nil` if the account doesn't exist any more.
+    /// Records the person's consent to the sign-in, and returns the ID token; `nil` if the account doesn't exist any
+    /// more.
     func credential(
         _ exchange: Exchange, _ request: BrowserSignIn, _ account: Account
     ) throws -> String? {

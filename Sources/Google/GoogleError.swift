@@ -102,8 +102,8 @@ struct GoogleError: Error, Sendable {
         }
     }
 
-    /// The errors that Google's own page shows if a test requests them, with their HTTP statuses. All other errors are
-    /// sent to the redirect URI.
+    /// The errors that Google's own page shows if a test or the seed requests them, with their HTTP statuses. All other
+    /// errors are sent to the redirect URI.
     static let statusesOfPageErrors = [
         (name: "admin_policy_enforced", status: 400), (name: "deleted_client", status: 401),
         (name: "disallowed_useragent", status: 403), (name: "invalid_client", status: 401),
@@ -199,7 +199,7 @@ struct APIError: Error, Sendable {
     }
 
     /// Returns the error of a Google API for a token without the required scopes. Google's `WWW-Authenticate` lists all
-    /// scopes that would suffice; here it lists only the scopes of sign-in.
+    /// scopes that would suffice; here it lists only `email` and `profile`.
     static func insufficientScopes(_ diagnosis: Diagnosis) -> APIError {
         var error = APIError(
             403, "PERMISSION_DENIED", "Request had insufficient authentication scopes.",

@@ -28,7 +28,8 @@ struct GoogleGrant: GrantToClient {
         /// the claim.
         var authTime: Instant?
         var methods: [String]?
-        /// Whether `access_type` was `offline` in the authorization request.
+        /// Whether the sign-in gives offline access: with `access_type=offline`, in an installed app or on a device, or
+        /// by a code for an app's backend.
         let isOffline: Bool
     }
 
@@ -201,7 +202,7 @@ struct GoogleScopes: Codable, Sendable {
     func isSubset(of others: GoogleScopes) -> Bool { Set(names).isSubset(of: others.names) }
 
     /// Returns the parameter `scope` of Google's authorization response. If the short names `email` and `profile` were
-    /// requested, they come first. All scopes follow in the form of URLs.
+    /// requested, they come first. All scopes follow, with URLs in place of the short names.
     func callbackText(asked: String) -> String {
         let short = asked.split(separator: " ").filter { $0 == "email" || $0 == "profile" }.map(String.init)
         var seen: Set<String> = []

@@ -41,8 +41,8 @@ struct AnswerHeader {
         start = blank.upperBound
     }
 
-    /// Returns the body of an HTTP answer, or `nil` if it isn't complete. If `isWhole` is true, the connection has
-    /// ended.
+    /// Returns the body of an HTTP answer, or `nil` if it isn't complete. If `isWhole` is true, no more bytes will be
+    /// read; a body that is shorter than its `Content-Length` is then returned as it is.
     func body(in bytes: [UInt8], isWhole: Bool) -> [UInt8]? {
         let rest = bytes[start...]
         switch framing {

@@ -1,6 +1,6 @@
 /// Sends HTTP requests of the daemon itself, such as notifications to apps and calls of Firebase's blocking functions,
 /// and reads the answers. The time and the answer's size are limited. Over TLS (1.2 or later), the server's certificate
-/// and host name are verified.
+/// and host name are verified, unless the caller waives this.
 package enum OutgoingRequest {
     package struct Answer: Sendable {
         package let status: Int
@@ -11,7 +11,7 @@ package enum OutgoingRequest {
     /// The reason why an outgoing HTTP request got no answer.
     package typealias Failure = ConnectionFailure
 
-    /// The greatest number of bytes in the answer to an outgoing HTTP request.
+    /// The default for the greatest number of bytes in the answer to an outgoing HTTP request.
     package static let answerLimit = 1 << 20
 
     /// The greatest number of bytes in the header of the answer to an outgoing HTTP request.
@@ -22,8 +22,8 @@ package enum OutgoingRequest {
     package static let userAgent = "Understudy/outgoing"
 
     /// Sends an HTTP request, and blocks the calling thread until the answer has arrived or `seconds` have passed.
-    /// `host` is sent as the `Host` header in place of the URL's host. At most `limit` bytes of the answer, with its
-    /// header, are read. If `isVerified` is false, any certificate is accepted.
+    /// `host` is sent as the `Host` header in place of the URL's host. Reading stops when the answer, with its header,
+    /// has more than `limit` bytes. If `isVerified` is false, any certificate is accepted.
     package static func send(
         _ method: String, to url: String, host: String? = nil, contentType: String? = nil,
         headers: [(name: String, value: String)] = [],

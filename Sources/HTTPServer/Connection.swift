@@ -23,12 +23,12 @@ final class Connection: @unchecked Sendable {
     /// The name of the test world to which all requests of this connection belong (`Request.label`); `nil` if the
     /// connection serves all worlds.
     let label: String?
-    /// Whether the connection's client is on this machine.
+    /// Whether the connection's client is on this machine. The value is false for a connection made within the process.
     let isFromLoopback: Bool
     var phase = Phase.new
     /// The time, in seconds of a monotonic clock, at which the connection entered its present phase.
     var since: Int64 = 0
-    /// Whether a request has begun on the connection.
+    /// Whether a request on the connection has begun and isn't finished.
     var hasRequest = false
     /// Whether the connection waits for a delayed answer or reads a stream.
     var isHeld = false
@@ -47,7 +47,7 @@ final class Connection: @unchecked Sendable {
     }
 }
 
-/// A list of connections in the order of their arrival, from which any connection can be removed in one step.
+/// A list of connections in the order in which they were added. Any connection can be removed in one step.
 struct ConnectionList {
     private(set) var first: Connection?
     private unowned(unsafe) var last: Connection?
@@ -164,13 +164,13 @@ struct Framing {
     private(set) var declaredLength = 0
     /// Whether the request's header announces a body.
     private(set) var announcesBody = false
-    /// Whether the client sends `Expect: 100-continue`, and so waits a moment before it sends the body (RFC 9110
-    /// section 10.1.1).
+    /// Whether the request has the header `Expect`, as `Expect: 100-continue`, with which the client waits a moment
+    /// before it sends the body (RFC 9110 section 10.1.1).
     private(set) var expectsContinue = false
     private(set) var issue: String?
 
     /// Reads the length of the body from the header fields of a request. `needsHost` is true for HTTP/1.1, which
-    /// requires the field `Host` (RFC 9112 section 3.2), and false for HTTP/1.0, which doesn't have the field.
+    /// requires the field `Host` (RFC 9112 section 3.2), and false for HTTP/1.0, which doesn't.
     init(_ headers: [(name: String, value: String)], needsHost: Bool) {
         var lengths: [String] = []
         var codings: [String] = []

@@ -12,7 +12,8 @@ final class ConnectionGate: Sendable {
         var connectionsPerAddress: Int
         /// The greatest number of bytes that the bodies of all requests together may take in memory.
         var bodyBytes = 64 << 20
-        /// The seconds in which a whole request must have arrived.
+        /// The seconds in which each part of a request must have arrived: first its first line, then the rest of its
+        /// header, and then its body.
         var requestSeconds: Int64 = 60
         /// The seconds in which the client must have read an answer.
         var answerSeconds: Int64 = 120
@@ -125,8 +126,9 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Records that a part of a request's body has arrived. Returns `false` if the part would exceed the memory limit
-    /// for all bodies together.
+    /// Records that a part of a request's body has arrived. To make room for it, connections whose bodies began to
+    /// arrive earlier may be closed. Returns `false` if there is still no room, or if the connection itself is being
+    /// closed.
     func received(_ bytes: Int, on connection: Connection) -> Bool {
         state.withLock { state in
             guard !connection.isClosing else { return false }
@@ -155,7 +157,7 @@ final class ConnectionGate: Sendable {
     /// Records that the bytes received so far of the request's body were discarded.
     func dropBody(of connection: Connection) { state.withLock { releaseBody(of: connection, &$0) } }
 
-    /// Counts a request that was refused for a reason other than the limits on connections and memory.
+    /// Counts a connection that was refused because the process had no free descriptor.
     func countRefusal() { state.withLock { $0.counters.refused += 1 } }
 
     /// Records that a whole request has arrived on the connection. Returns `false` if the connection is being closed.

@@ -122,8 +122,8 @@ package final class EventStream: Sendable {
     }
 
     /// Removes at most `limit` bytes from the streamed body and returns them for sending. If the body has no bytes at
-    /// present, calls `suspend`, and later `wake`, once, as soon as bytes have been added. No bytes can be added while
-    /// `suspend` runs.
+    /// present, calls `suspend`, and later `wake`, once, as soon as bytes have been added or the stream has ended. No
+    /// bytes can be added while `suspend` runs.
     func take(upTo limit: Int, suspend: () -> Void, wake: @escaping @Sendable () -> Void) -> Part {
         let part = state.withLock { state -> Part in
             guard state.waiting.isEmpty else { return .bytes(state.takeFirst(upTo: limit)) }
@@ -186,8 +186,7 @@ package final class StreamBudget: Sendable {
 
     fileprivate func change(by count: Int) { held.wrappingAdd(count, ordering: .relaxed) }
 
-    /// Counts the unread bytes of a streamed response towards the memory limit. The count ends when the response's
-    /// connection is closed.
+    /// Adds a streamed response to those that `enforce` may end, until the response's connection is closed.
     package func add(_ stream: EventStream) {
         let id = ObjectIdentifier(stream)
         streams.withLock { $0[id] = Entry(stream: stream) }

@@ -19,8 +19,8 @@ package final class RefusedConnections: Sendable {
     private let header: String
     private let state = Mutex(State())
 
-    /// Makes a counter of refused connections. `isPlain` is false behind TLS, where nothing can be sent to clients
-    /// without a handshake.
+    /// Makes an object that tells clients why their connections are closed. `isPlain` is false behind TLS, where
+    /// nothing can be sent to clients without a handshake. `header` names the response header with the reason.
     package init(isPlain: Bool, header: String) {
         self.isPlain = isPlain
         self.header = header

@@ -47,7 +47,8 @@ package struct Router<Endpoint: Sendable>: Sendable {
         for served in other.served { add(served.method, served.path, served.endpoint) }
     }
 
-    /// All endpoints of the router with their methods and paths, in the order in which they were added.
+    /// All endpoints of the router with their methods and paths. Endpoints with the same path are next to each other;
+    /// the paths are in the order in which they were added.
     package var served: [(method: String, path: String, endpoint: Endpoint)] {
         routes.flatMap { route in
             zip(route.methods, route.endpoints).map { (method: $0, path: route.path, endpoint: $1) }

@@ -35,7 +35,8 @@ package final class Server: Sendable {
         /// The bytes of memory that the HTTP library libmicrohttpd has for reading a request on a connection.
         var connectionMemory: Int { headerLimitBytes * 2 }
         package var idleTimeoutSeconds = 30
-        /// The seconds in which a whole request must have arrived.
+        /// The seconds in which each part of a request must have arrived: first its first line, then the rest of its
+        /// header, and then its body.
         package var requestSeconds: Int64 = 60
         /// The seconds in which the client must have read an answer, unless the answer is a stream.
         package var answerSeconds: Int64 = 120
@@ -112,9 +113,9 @@ package struct ServerCounters: Sendable, Equatable {
     /// The bytes that request bodies take in memory.
     package var bodyBytes = 0
     /// The number of connections and requests refused because of a limit, since the server's start. There are limits
-    /// for connections, for delayed or streamed answers, and for the memory of request bodies.
+    /// for connections, for open files, for delayed or streamed answers, and for the memory of request bodies.
     package var refused: UInt64 = 0
-    /// The number of connections that were closed in favour of new ones, while the client was still sending or reading.
+    /// The number of connections that were closed in favour of others, while the client was still sending or reading.
     package var evicted: UInt64 = 0
     /// The number of connections that were closed because the client took too long to send or to read.
     package var expired: UInt64 = 0

@@ -3,7 +3,8 @@ import CConnections
 import Synchronization
 
 extension Workers {
-    /// Receives a part of a request's body, or the end of the body, from the HTTP library libmicrohttpd.
+    /// Receives the header of a request, a part of its body, or the end of the body, from the HTTP library
+    /// libmicrohttpd.
     func receive(
         _ transaction: HTTPTransaction, method: String, data: UnsafePointer<CChar>?, size: inout Int
     ) -> MHD_Result {

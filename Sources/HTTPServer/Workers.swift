@@ -106,8 +106,8 @@ final class Workers: Sendable {
     }
 
     /// Starts watching the clients of suspended connections, to notice when they disconnect. Watching costs as much as
-    /// suspending. So a client is watched only if its connection was already suspended at the previous call of this
-    /// method.
+    /// suspending. So a client is watched only if its connection was already suspended when this method last looked, at
+    /// least 100 ms earlier.
     private func watchSuspended() {
         let now = ContinuousClock.now
         let isDue = lastLook.withLock { last in

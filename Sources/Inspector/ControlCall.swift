@@ -15,7 +15,8 @@ struct CallRefusal: Error, Sendable {
     /// A text that says how many further mistakes the control API found but didn't list.
     var more: String?
 
-    /// The mistakes in a refused call's body, to be shown beside the fields of a form.
+    /// The mistakes in a refused call's body, to be shown beside the fields of a form. Without such mistakes, the list
+    /// has only the refusal's own message.
     var faults: [SchemaForm.Fault] { issues.isEmpty ? [(path: path, message: message)] : issues }
     var diagnosis: Diagnosis { Diagnosis("\(path.map { "\($0): " } ?? "")\(message)") }
 }

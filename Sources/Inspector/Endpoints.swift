@@ -47,8 +47,8 @@ extension Inspector {
         return page
     }
 
-    /// Returns a page that says why the requested page of the inspector doesn't exist; `nil` if the request is for
-    /// another part of the daemon.
+    /// Returns a page that says why the inspector can't answer a request, for example because the page doesn't exist;
+    /// `nil` if the request is for another part of the daemon.
     package func refuse(_ exchange: Exchange, because reason: PageRefusal) -> Response? {
         let path = exchange.address.path
         guard path.hasPrefix("\(Inspector.root)/"), !path.hasPrefix("\(ControlAPI.root)/"), path != ControlAPI.root

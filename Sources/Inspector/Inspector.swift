@@ -6,8 +6,8 @@ import Worlds
 
 /// The inspector: web pages that show people what has happened in a test world, and change what happens next.
 ///
-/// Each area, such as the inbox, has a folder with its pages and its endpoints. Pages work without scripts, and make
-/// all changes by calls of the control API. Scripts and styles are never inline: they are files in the folder `Assets`.
+/// Pages work without scripts, and make most changes by calls of the control API. Scripts and styles are never inline:
+/// they are files in the folder `Assets`.
 package struct Inspector: Sendable {
     /// The path of the inspector's pages, below the address of a test world.
     package static let root = "/_understudy"
@@ -131,7 +131,8 @@ extension Inspector {
         return refusal.map { page.diagnosed($0.diagnosis) } ?? page
     }
 
-    /// Returns a page that says why the requested page doesn't exist, with a link to the page at `path`.
+    /// Returns a page that says why a request failed, for example because the page doesn't exist. The page has a link
+    /// to the page at `path`.
     func missing(
         _ exchange: Exchange, _ area: Area?, _ title: String, _ reason: String, status: Int = 404,
         diagnosis: Diagnosis? = nil, to path: String = "", _ link: String = "To the sign-ins"
@@ -142,7 +143,7 @@ extension Inspector {
         ).diagnosed(diagnosis ?? Diagnosis(reason))
     }
 
-    /// The security headers of all responses of the inspector, except for style sheets and scripts.
+    /// The security headers of the inspector's pages.
     static let protection: [(name: String, value: String)] = [
         (name: "Cache-Control", value: "no-store"), (name: "X-Content-Type-Options", value: "nosniff"),
         // With no-referrer, a form of these pages would be sent with "Origin: null".

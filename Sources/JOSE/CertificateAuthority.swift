@@ -81,7 +81,7 @@ package struct CertificateAuthority: Sendable {
 /// Functions that make and read X.509 certificates: <https://www.rfc-editor.org/rfc/rfc5280>.
 package enum Certificate {
     /// Makes a self-signed certificate for `key`. Google publishes its keys in this form too, for clients that don't
-    /// read JWKs. The serial number follows from `serial`, so that calls with equal arguments make equal bytes.
+    /// read JWKs. Calls with equal arguments make equal bytes if `key` is an RSA key.
     package static func selfSigned(
         _ key: Key, commonName: String, serial: [UInt8], from start: Instant, to end: Instant
     ) throws(KeyError) -> String {

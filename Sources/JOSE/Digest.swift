@@ -25,7 +25,8 @@ package enum Digest {
         hmac(OpenSSL.sha256, size: 32, key: key, message)
     }
 
-    /// Returns the HMAC-SHA1 of a message, which old receivers of webhooks verify.
+    /// Returns the HMAC-SHA1 of a message, for the codes of authenticator apps, and for webhooks whose old receivers
+    /// verify it.
     package static func hmacSHA1(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
         hmac(OpenSSL.sha1, size: 20, key: key, message)
     }

@@ -56,8 +56,9 @@ package enum PasswordHashing {
         return done == 1 ? output : nil
     }
 
-    /// Computes the password hash scrypt (RFC 7914). Returns `nil` if the parameters make no sense, or would need more
-    /// than 64 megabytes.
+    /// Computes the password hash scrypt (RFC 7914). Returns `nil` if the parameters make no sense or are too
+    /// expensive: the product of `cost`, `blockSize` and `parallelization` may be at most 524,288. With
+    /// `parallelization` 1, this takes 64 megabytes.
     package static func scrypt(
         _ password: [UInt8], salt: [UInt8], cost: Int, blockSize: Int, parallelization: Int, length: Int
     ) -> [UInt8]? {

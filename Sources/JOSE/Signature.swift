@@ -86,7 +86,7 @@ package enum Verdict: Equatable, Sendable {
 }
 
 extension Key {
-    /// Whether the key can make and check signatures of `algorithm`.
+    /// Whether the key is of the kind that `algorithm` needs. A public key of that kind can only check signatures.
     package func suits(_ algorithm: Algorithm) -> Bool {
         switch kind {
         case .rsa: [.rs256, .rs384, .rs512, .ps256, .ps384, .ps512].contains(algorithm)

@@ -9,7 +9,8 @@ package struct JSONLimits: Sendable {
     package var members: Int
     /// The largest number of values of all kinds that a JSON text may have.
     package var values: Int
-    /// The largest number of bytes that the name of an object's member may have, as it is written in the JSON text.
+    /// The largest number of bytes that the name of an object's member may have, as it is written in the JSON text,
+    /// with its quotation marks.
     package var name = 1_024
     /// Whether an object in a JSON text may have two members with the same name. In this case, the last one counts.
     package var allowsDuplicates: Bool

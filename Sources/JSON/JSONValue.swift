@@ -101,7 +101,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
 
 extension CodingUserInfoKey {
     /// An option for encoders and decoders of stored rows. With this option, a `JSONValue` is stored as text, so that
-    /// its members keep their order, and its numbers stay as clients wrote them.
+    /// its members keep their order, and a number such as `1.0` doesn't become `1`.
     package static let jsonAsText = CodingUserInfoKey(rawValue: "jsonAsText")
 
     fileprivate static func isSet(_ key: CodingUserInfoKey?, in userInfo: [CodingUserInfoKey: Any]) -> Bool {

@@ -16,8 +16,8 @@ enum MicrosoftRealm: Sendable {
     case consumers
     case tenant(MicrosoftTenant)
 
-    /// The text of the tenant segment in URLs, such as `common`. For a single tenant, it is the tenant's ID, even if
-    /// the request's path has the tenant's domain.
+    /// The text of the tenant segment in URLs, such as `common`. For a single tenant and for `consumers`, it is the
+    /// tenant's ID, even if the request's path has a domain or the word `consumers`.
     var text: String {
         switch self {
         case .common: "common"

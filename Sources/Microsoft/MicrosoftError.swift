@@ -80,8 +80,8 @@ struct MicrosoftError: Error, Sendable {
     /// it.
     static let orderNames = known.map { "AADSTS\($0.code)" } + Set(known.map(\.name)).sorted()
 
-    /// Returns the error of Microsoft's sign-in service that a test has requested. An unknown name gets the code 50000
-    /// (internal failure).
+    /// Returns the error of Microsoft's sign-in service that a test or the seed has requested. An unknown name gets the
+    /// code 50000 (internal failure).
     static func ordered(_ name: String, description: String? = nil, _ diagnosis: Diagnosis) -> MicrosoftError {
         let found = known.first { "AADSTS\($0.code)" == name || $0.name == name }
         var error = MicrosoftError(found?.code ?? 50000, name: found?.name ?? name, because: diagnosis)

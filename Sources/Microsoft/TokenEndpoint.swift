@@ -49,8 +49,8 @@ struct MicrosoftTokenRequest: Sendable {
     }
 
     /// Checks how the client authenticates for a redirect URI's platform. For the platform Web, a client that has a
-    /// secret must send it. For all other platforms, no secret may be sent. Requests for a single-page application must
-    /// have the header `Origin`, and no other requests may have it.
+    /// secret must send it. Otherwise, no secret may be sent. Requests for a single-page application must have the
+    /// header `Origin`, and no other requests may have it.
     func authenticate(for platform: MicrosoftClient.Platform) throws(MicrosoftError) {
         if form["client_assertion"] != nil { throw MicrosoftError(700027) }
         if platform == .web, let expected = client.secret {

@@ -70,8 +70,8 @@ extension Issuer {
         try sign(claims, for: client, type: "JWT", with: client.idTokenAlgorithm, in: exchange)
     }
 
-    /// Returns the text of an access token. If the client's access tokens are JSON Web Tokens, the text is a signed
-    /// JWT: <https://datatracker.ietf.org/doc/html/rfc9068>.
+    /// Returns the text of an access token. It is a signed JWT if the key of the token begins with `jwtPrefix`:
+    /// <https://datatracker.ietf.org/doc/html/rfc9068>. Otherwise, the text is the key itself.
     func text(
         of token: Token<OpenIDGrant>, _ grant: OpenIDGrant, _ account: Account?, for client: ClientMetadata,
         in exchange: Exchange
@@ -110,7 +110,7 @@ extension Issuer {
     }
 
     /// Returns the algorithm named `name` if it can sign the client's tokens, or else the issuer's first algorithm that
-    /// can.
+    /// can. If no algorithm can, RS256 is returned.
     func algorithm(_ name: String?, for client: ClientMetadata) -> Algorithm {
         let usable = algorithms.filter { $0 != .hs256 || client.clientSecret != nil }
         return usable.first { $0.rawValue == name } ?? usable.first ?? .rs256

@@ -6,11 +6,11 @@ import OAuth
 import Time
 import Worlds
 
-/// An OpenID Connect issuer in the seed (the test data).
+/// An OpenID Connect issuer: one in the seed (the test data), or one that the first request for it has created.
 struct Issuer: SchemaObject {
     let id: String
     let name: String
-    /// The issuer's URL as the seed has it.
+    /// The issuer's URL: the one in the seed, or else `https://oidc.example/ID`.
     private let url: String
     /// The host and the path at which the issuer is served. The path has no slash at the end.
     let host, path: String
@@ -22,7 +22,8 @@ struct Issuer: SchemaObject {
     let algorithms: [Algorithm]
     let signingKeys: [SigningKey]
     let policy: ServerPolicy
-    /// The seed's rules for the MCP server that accepts the issuer's access tokens.
+    /// The seed's rules for the MCP server at `/mcp/ID`. By default, the MCP server accepts only this issuer's access
+    /// tokens.
     let resource: ResourcePolicy
     let hasClaimsInIDToken: Bool
     let scopes: [String: JSONObject]
@@ -112,7 +113,8 @@ extension Issuer: PersonPagesFlow {
     static let shortPrefix = "/oidc"
 
     /// Makes an issuer that isn't in the seed. Like the issuers of navikt/mock-oauth2-server, it accepts any client,
-    /// and always issues refresh tokens: <https://github.com/navikt/mock-oauth2-server>.
+    /// and issues refresh tokens even without the scope `offline_access`:
+    /// <https://github.com/navikt/mock-oauth2-server>.
     static func takenOnTrust(_ id: String) -> Issuer {
         var issuer = Issuer(reading: ["id": .string(id), "pkce": "optional", "refreshTokens": "always"])
         issuer.isTakenOnTrust = true

@@ -18,7 +18,7 @@ struct OpenIDGrant: OAuthGrant {
         let audience: [String]
         /// The thumbprint of the key to which the token is bound; `nil` for a bearer token.
         var thumbprint: String?
-        /// The ID of the HTTP request that has used the refresh token; `nil` if the token is unused.
+        /// The ID of the HTTP request that has used up the refresh token; `nil` for a token that isn't used up.
         var usedBy: String?
     }
 
@@ -68,8 +68,7 @@ extension Transaction {
         return grant
     }
 
-    /// Makes and stores an access token. Of a JWT access token, only the `jti` is made and stored here; the JWT is
-    /// signed later.
+    /// Makes and stores an access token. A JWT access token is stored by its `jti`, and is signed later.
     mutating func makeAccessToken(
         _ grant: OpenIDGrant, for client: ClientMetadata, at issuer: Issuer, scopes: [String]? = nil,
         audience: [String] = [], asJWT: Bool = false, boundTo thumbprint: String? = nil

@@ -99,8 +99,8 @@ extension OpenIDProvider {
 }
 
 extension Issuer {
-    /// Returns the claims that clients get about a person, for the inspector (the web pages for developers). Clients
-    /// with pairwise subjects are listed one by one.
+    /// Returns a person's subjects at the issuer, and the claims that one of its clients gets with all scopes, for the
+    /// inspector (the web pages for developers). Clients with pairwise subjects are listed one by one.
     fileprivate func profile(of account: Account) -> InspectedItem {
         var item = InspectedItem(name, kind: "issuer")
         item.facts = [InspectedFact("sub", .code(account[OpenIDProfile.self].sub))]

@@ -20,7 +20,7 @@ package struct OpenIDProvider: HasAliases, KeepsOAuthGrants, MintsIDTokens, Take
     let issuers: [Issuer]
     /// Whether an issuer that isn't in the seed is created by the first request for it.
     let takesUnknown: Bool
-    /// The issuers in the seed, by the host and path of each of their endpoints.
+    /// The issuers in the seed, by the host and path of their endpoints, as `addresses` lists them.
     private let issuersByAddress: [String: Issuer]
 
     package init(seed: Seed) {
@@ -103,7 +103,8 @@ extension Issuer {
         return paths.map { EndpointPaths.resolve(endpoint, below: $0) }.filter { seen.insert($0).inserted }
     }
 
-    /// The addresses of all endpoints of the issuer, each made of the host and the path.
+    /// The addresses of the issuer's discovery documents, and of the endpoints whose paths the seed can set. Each is
+    /// made of the host and the path.
     var addresses: [String] {
         let discovery = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"]
         return (policy.paths.all + discovery).flatMap { addresses(of: $0) }.map { host + $0 }
@@ -241,7 +242,7 @@ extension Issuer {
         return all
     }
 
-    /// Returns the endpoints for the issuer's metadata, below one of the paths at which the issuer is served.
+    /// Returns the endpoints for the issuer's metadata, for one of the paths at which the issuer is served.
     private func metadataEndpoints(
         at place: String, of issuer: @escaping @Sendable (Exchange) throws -> Issuer
     ) -> [Endpoint] {
@@ -291,7 +292,7 @@ extension OpenIDProvider: OffersTrials {
 
 extension Issuer {
     /// Returns the values with which a developer can try out a sign-in to a client on the inspector's web pages; `nil`
-    /// for a client that authenticates with a private key, which only the client has.
+    /// for a client that authenticates with a signed JWT.
     fileprivate func trial(of client: ClientMetadata) -> TrialSignIn? {
         let methods = client.credentials.methods
         let authentication: TrialSignIn.Authentication

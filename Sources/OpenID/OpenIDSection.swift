@@ -73,8 +73,8 @@ struct OpenIDSection: SeedSection {
         }
     }
 
-    /// Checks that a client in the seed gets only tokens whose signature it can verify. `names` are the issuer's
-    /// algorithms.
+    /// Checks that the tokens of a client without a secret needn't be signed with HS256, which uses the client's
+    /// secret. `names` are the issuer's algorithms.
     private static func checkAlgorithms(
         of client: LocatedJSON, _ names: [String], _ references: inout SeedReferences
     ) {
@@ -101,7 +101,8 @@ struct OpenIDProfile: AccountProfile {
     let sub: String
     let groups: [String]
     let roles: [String]
-    /// The seed's additional claims about the person, as a JSON object.
+    /// The seed's claims about the person, as a JSON object. Each replaces the claim of this name that follows from the
+    /// account.
     let claims: JSONValue
 
     init(_ fields: inout Fields, of account: Account) {

@@ -34,8 +34,8 @@ extension OpenIDProvider {
         client(of: app).id == nil && issuer(of: app) == nil ? .nothing : .client
     }
 
-    /// Adds an issuer to a new seed (the test data). Its URL is the https URL of the issuer in the app's configuration,
-    /// or else an example.
+    /// Adds an issuer to a new seed (the test data), unless the app's configuration has nothing of OpenID Connect. The
+    /// issuer's URL is the https URL of the issuer in that configuration, or else an example.
     package static func begin(_ start: inout StartingSeed) throws(KeyError) {
         guard start.includes(OpenIDSection.name, ifNamed: true) else { return }
         let client = client(of: start.app)

@@ -18,7 +18,8 @@ struct ProtectedResource: Sendable {
     /// Whether this protected resource's metadata is also served at the well-known path without the resource's path.
     let isFirst: Bool
 
-    /// The path of the protected resource's metadata: <https://datatracker.ietf.org/doc/html/rfc9728#section-3>.
+    /// The well-known part of the path of the protected resource's metadata:
+    /// <https://datatracker.ietf.org/doc/html/rfc9728#section-3>.
     static let metadataPath = "/.well-known/oauth-protected-resource"
 
     init(at issuer: Issuer, among all: [Issuer]) {
@@ -229,7 +230,7 @@ struct ResourcePolicy: SchemaObject {
     var allScopes: [String] { scopes + (writeScope.map { scopes.contains($0) ? [] : [$0] } ?? []) }
 }
 
-/// The MCP tools of a protected resource. They show which person's access token a client uses.
+/// The MCP tools of a protected resource. The tool `whoami` shows whose access token a client uses.
 enum ResourceTools {
     static let writeNote = "write_note"
 

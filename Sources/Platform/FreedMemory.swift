@@ -17,8 +17,8 @@ package enum FreedMemory {
     /// the process of a test, the memory isn't Understudy's to manage.
     package static func giveBackFromNowOn() { isGivenBack.store(true, ordering: .relaxed) }
 
-    /// Returns freed memory to the system within about two seconds. Call it when much memory has been freed, or is
-    /// about to be. Frequent calls cost little.
+    /// Returns freed memory to the system after about two seconds, if `giveBackFromNowOn` has been called and the
+    /// process is large. Call it when much memory has been freed, or is about to be. Frequent calls cost little.
     package static func giveBackSoon() {
         guard isGivenBack.load(ordering: .relaxed), !isDue.exchange(true, ordering: .relaxed) else { return }
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) {

@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// A pool of threads for many short pieces of work that may block. If all its threads are busy, the pool starts a
-/// further thread, and keeps it.
+/// further thread, up to its limit, and keeps it.
 ///
 /// Dispatch's concurrent queues aren't used, because they start too few threads while the work blocks.
 package final class WorkThreads: Sendable {

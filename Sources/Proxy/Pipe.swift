@@ -110,10 +110,10 @@ private struct OneWay {
 
 /// Makes TCP connections to a host, by name or address.
 enum Connector {
-    /// The milliseconds after which an attempt to connect to a host is given up.
+    /// The milliseconds after which an attempt to connect to one address of a host is given up.
     private static let patience: Int32 = 10_000
 
-    /// Connects to the daemon on this machine, at either loopback address.
+    /// Connects to `host`. If `host` is `127.0.0.1` and doesn't answer, connects to `::1`.
     static func connect(
         loopbackOr host: String, _ port: UInt16, by socket: SocketMaker = understudy_socket
     ) throws(Refusal) -> Int32 {

@@ -30,9 +30,9 @@ package final class ProxyServer: Sendable {
         package var world: @Sendable (_ header: String) -> ProxyWorld = { _ in
             .refused("this proxy serves no test worlds")
         }
-        /// Gives the daemon one end of a connection whose requests are all for one test world, or for the default one if
-        /// `world` is `nil`. `isSecure` is true for HTTPS. Returns `false` if the daemon refuses the connection. In any
-        /// case, the daemon closes the descriptor.
+        /// Gives the daemon one end of a connection whose requests are all for the test world `world`. If `world` is
+        /// `nil`, the daemon's own rules choose the world of each request. `isSecure` is true for HTTPS. Returns
+        /// `false` if the daemon refuses the connection. In any case, the daemon closes the descriptor.
         package var handOver: @Sendable (_ descriptor: Int32, _ isSecure: Bool, _ world: String?) -> Bool = {
             descriptor, _, _ in
             close(descriptor)

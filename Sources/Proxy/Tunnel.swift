@@ -107,8 +107,9 @@ struct Tunnel {
         return try connect(to: world, isSecure: request.port == 443)
     }
 
-    /// Connects to the daemon, which runs in the same process as the proxy. All data on this connection is for the test
-    /// world `world`, including data that TLS hides from the proxy; `nil` is the default world.
+    /// Connects to the daemon, which runs in the same process as the proxy. All requests on this connection are for the
+    /// test world `world`, including those that TLS hides from the proxy. If `world` is `nil`, the daemon's own rules
+    /// choose the world of each request.
     private func connect(to world: String?, isSecure: Bool) throws(Refusal) -> Int32 {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, understudy_stream, 0, &ends) == 0 else {

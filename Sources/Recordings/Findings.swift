@@ -12,7 +12,8 @@ package struct Finding: Sendable {
 }
 
 extension RecordedExchange {
-    /// The named values of a recorded request: fields of the query, the form or the JSON body, and bearer tokens.
+    /// The named values of a recorded request: fields of the query, of the query in the header Referer, and of the form
+    /// or JSON body, and the access token in the header Authorization.
     package var requestFindings: [Finding] { requestFindings(Finder(), request.jsonBody) }
 
     /// The named values, such as form fields, of a recorded request and of its response, at most 1,000 of each. To save
@@ -21,8 +22,9 @@ extension RecordedExchange {
         (requestFindings(Finder(limit: 1_000), request.jsonBody), responseFindings(Finder(limit: 1_000)))
     }
 
-    /// Returns the fields of a recorded request that have one of these names. To save time, it isn't determined where a
-    /// field stands: its `place` is empty. `json` is the request's body, parsed.
+    /// Returns the fields of a recorded request that have one of these names, and the fields whose values are
+    /// themselves forms or URLs. To save time, it isn't determined where a field stands: its `place` is empty. `json`
+    /// is the request's body, parsed.
     func requestFindings(named names: Set<String>, _ json: JSONValue?) -> [Finding] {
         requestFindings(Finder(only: names), json)
     }
@@ -53,12 +55,12 @@ extension RecordedExchange {
         return request.contentType == "application/x-www-form-urlencoded" && !request.body.holdsJSON
     }
 
-    /// The named values of a recorded answer: those in its JSON or form, in the parameters of a redirect, and in the
-    /// form of an HTML page.
+    /// The named values of a recorded answer: those in its JSON, form or XML, in the parameters of a redirect, and in
+    /// the form and the pop-up's message of an HTML page.
     package var responseFindings: [Finding] { responseFindings(Finder()) }
 
-    /// Returns the fields of a recorded answer that have one of these names. To save time, it isn't determined where a
-    /// field stands: its `place` is empty.
+    /// Returns the fields of a recorded answer that have one of these names, and the fields whose values are themselves
+    /// forms or URLs. To save time, it isn't determined where a field stands: its `place` is empty.
     func responseFindings(named names: Set<String>) -> [Finding] { responseFindings(Finder(only: names)) }
 
     private func responseFindings(_ finder: Finder) -> [Finding] {

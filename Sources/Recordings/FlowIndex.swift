@@ -44,13 +44,13 @@ struct FlowIndex: Sendable {
 
     private var entries: [Entry] = []
     private var first = 0
-    /// The position, in the recording, of the request that `entries` begins with.
+    /// The position, in the recording, of the oldest request that hasn't been dropped, which is `entries[first]`.
     private var start = 0
     private var places: [String: Int] = [:]
     private var owners: [Int: Holder] = [:]
     private var states: [Int: StateHolder] = [:]
-    /// The sign-ins whose last answer was a redirect, each by the hash of the redirect's destination. After a request
-    /// for the destination, the sign-in is removed from this list.
+    /// The redirects to which no request has followed yet: the sign-in to which each belongs, by the hash of the
+    /// redirect's destination.
     private var onward: [Int: String] = [:]
     private var flows: [String: Flow] = [:]
     /// The IDs of recorded requests that the daemon sent to itself while it handled another request, their parent. The

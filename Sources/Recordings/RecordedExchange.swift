@@ -10,7 +10,8 @@ package final class RecordedExchange: Sendable {
     package static let diagnosisHeader = "Understudy-Diagnosis"
     /// The response header that says what is surprising in an answer.
     package static let noteHeader = "Understudy-Note"
-    /// The response header that names the source from which it is known that the provider answers in this way.
+    /// The response header that names the public source from which it is known that the provider answers in this way,
+    /// or says why the answer was chosen without a source.
     package static let evidenceHeader = "Understudy-Evidence"
 
     /// The ID of a recorded request, such as `r12`, which the answer's header `Understudy-Request` also has.
@@ -37,7 +38,8 @@ package final class RecordedExchange: Sendable {
     package let began: Int64
     /// The duration from the request to its answer, in microseconds.
     package let duration: Int64
-    /// The fault that took effect on the request, in words. A fault is an error or a delay that a test has requested.
+    /// The fault that took effect on the request, in words. A fault is an error or a delay that a test or the seed has
+    /// requested.
     package let fault: String?
     /// Details of a mail that was sent by SMTP; `nil` for other requests. A mail is recorded as a request with the
     /// method `SMTP`, whose path is the SMTP command that decided about the mail, and whose body is the SMTP
@@ -87,8 +89,8 @@ package final class RecordedExchange: Sendable {
         self.fault = fault
     }
 
-    /// The number of requests that were recorded before this one, in all test worlds and, if the recording is shared,
-    /// by all daemons.
+    /// The number of the request in the sequence in which requests were recorded, in all test worlds and, if the
+    /// recording is shared, by all daemons.
     package internal(set) var order: Int {
         get { place.load(ordering: .relaxed) }
         set { place.store(newValue, ordering: .relaxed) }
@@ -111,8 +113,8 @@ package final class RecordedExchange: Sendable {
     /// One line that says why the request was refused; `nil` if it wasn't refused.
     package var diagnosis: String? { response.header(RecordedExchange.diagnosisHeader) }
 
-    /// One line that names the source from which it is known that the provider gives this answer; `nil` for an answer
-    /// that isn't a provider's.
+    /// One line that names the public source from which it is known that the provider gives this answer, or says why
+    /// the answer was chosen without a source; `nil` for an answer that isn't a provider's.
     package var evidence: String? { response.header(RecordedExchange.evidenceHeader) }
 
     /// One line about something surprising in the answer; `nil` if nothing is surprising, or if the request was
@@ -180,8 +182,8 @@ package struct RecordedMail: Sendable, Equatable {
     }
 }
 
-/// Details of the sign-in to which a recorded request belongs: short values of the request's fields, by which people
-/// recognize the sign-in.
+/// Details of the sign-in to which a recorded request belongs: short values of the fields of the request and its
+/// answer, by which people recognize the sign-in.
 package struct ExchangeNotes: Sendable {
     /// The user whom an ID token or an answer names.
     package struct Subject: Sendable {
@@ -195,17 +197,17 @@ package struct ExchangeNotes: Sendable {
     /// The names of the codes and tokens in the answer, in lower case without `_` and `-`, in the sequence in which
     /// they are found.
     package fileprivate(set) var given: [String] = []
-    /// Whether the request's form has a secret that only the client's server knows, such as `client_secret`.
+    /// Whether the request has a field with a secret that only the client's server knows, such as `client_secret`.
     package fileprivate(set) var hasClientSecret = false
-    /// The error in the recorded answer: OAuth's `error`, or the name or message if `error` is an object.
+    /// The error in the recorded answer: OAuth's `error`, or the name, code or message if `error` is an object.
     package fileprivate(set) var error: String?
     /// The user who signs in: the user of an ID token in the answer. Without such a token, it is the user of an ID
     /// token in the request. Without any ID token, it is the user whom other fields of the answer name.
     package fileprivate(set) var subject: Subject?
     /// Whether an ID token in the recorded answer has the claim `nonce`.
     package fileprivate(set) var hasNonce = false
-    /// The opaque codes and tokens in a recorded request and its answer. The provider may know the user to whom they
-    /// belong.
+    /// The first opaque codes and tokens in a recorded request and its answer, at most two. The provider may know the
+    /// user to whom they belong.
     package fileprivate(set) var credentials: [String] = []
 
     private static let fields: Set<String> = [

@@ -42,14 +42,16 @@ package final class Recording: Sendable {
     deinit { store.remove(log) }
 
     /// Adds a request and its answer to the recording, drops the oldest if there are too many, and calls the listeners
-    /// on the store's queue.
+    /// on the store's queue. If the recording is shared with other daemons, the listeners are called only when the
+    /// request has been read from the database.
     package func add(_ exchange: RecordedExchange) {
         if let shared = store.shared { return shared.append(exchange) }
         store.add(exchange, to: log)
         listeners.tell()
     }
 
-    /// The number of requests in the recording; if it is shared with other daemons, the number when it was last read.
+    /// The number of requests in the recording; if it is shared with other daemons, the number when the requests of all
+    /// test worlds were last counted.
     package var count: Int {
         guard let shared = store.shared else { return store.count(of: log) }
         return min(shared.mirrors.summary(of: world)?.count ?? 0, Recording.countLimit)

@@ -83,7 +83,8 @@ final class RecordingMirrors: Sendable {
     /// The names of the test worlds that had recorded requests when the database was last asked about all worlds.
     var names: [String] { state.withLock { Array($0.summaries.keys) } }
 
-    /// Returns the summary of a test world's recording, as it was when last read from the database.
+    /// Returns the summary of a test world's recording, as it was when the summaries of all test worlds were last read
+    /// from the database.
     func summary(of world: String) -> RecordingSummary? { state.withLock { $0.summaries[world] } }
 
     // MARK: - Asking

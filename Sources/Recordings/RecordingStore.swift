@@ -118,7 +118,7 @@ package final class RecordingStore: Sendable {
     /// Makes an empty store for the recorded requests of test worlds.
     ///
     /// - Parameters:
-    ///   - keepingRefusals: Whether refused requests are kept after their test world has been removed.
+    ///   - keepingRefusals: Whether refused requests are kept after their test world has been removed or reset.
     ///   - keeper: The database in which several daemons share the recordings.
     package init(
         limit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false,

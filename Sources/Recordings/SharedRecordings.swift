@@ -124,9 +124,9 @@ extension RecordingStore {
 /// A store of recorded requests and their answers (exchanges), which several daemons share, for example a database.
 ///
 /// Exchanges get rising numbers, across all worlds and daemons; a reader who sees an exchange sees all with lower
-/// numbers. Of each world, at least the last `Recording.countLimit` exchanges or `Recording.sizeLimit` bytes are kept.
-/// Of all worlds together, at least the last `--recording-limit` bytes are kept. The oldest exchanges are removed when
-/// a limit is exceeded by a tenth.
+/// numbers. When the exchanges of a world exceed `Recording.countLimit` or `Recording.sizeLimit` by more than a tenth,
+/// the oldest are removed until both limits are kept. The exchanges of all worlds together are limited in the same way
+/// to `--recording-limit` bytes.
 ///
 /// The store's calls may wait for a few seconds at most, and then fail.
 package protocol RecordingKeeper: Sendable {
@@ -175,8 +175,8 @@ package struct KeptExchange: Sendable {
     package let bytes: [UInt8]
 }
 
-/// A summary of a test world's recording: the number of its first request, how many requests are kept, and how many
-/// were dropped.
+/// A summary of a test world's recording: a number below which it has no requests, how many requests are kept, and how
+/// many were dropped.
 package struct RecordingSummary: Sendable {
     package let world: String
     /// The store has no recorded exchange of the test world with a lower number than this.
@@ -190,7 +190,7 @@ package struct RecordingSummary: Sendable {
 package struct RecordingNews: Sendable {
     package let worlds: [RecordingSummary]
     package let exchanges: [KeptExchange]
-    /// Whether the store has more exchanges of these test worlds than were returned.
+    /// Whether the store may have more exchanges of these test worlds than were returned.
     package let hasMore: Bool
 }
 

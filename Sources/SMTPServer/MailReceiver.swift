@@ -1,4 +1,4 @@
-/// The part of an SMTP server that decides which mails are accepted, and stores them.
+/// The part of an SMTP server that begins the conversations in which mails are accepted and stored.
 package protocol MailReceiver: Sendable {
     /// Begins a conversation with an SMTP client that has connected. `label` names the test world to which the port
     /// belongs; `nil` means that the port serves all test worlds.
@@ -76,7 +76,7 @@ package struct MailDecision: Sendable {
 /// A received mail with its envelope.
 package struct IncomingMessage: Sendable {
     package let envelope: MailEnvelope
-    /// The bytes of the received mail, unchanged, with CR LF at the end of each line.
+    /// The bytes of the received mail, without the dots that the client has added for SMTP. CR LF ends each line.
     package let content: [UInt8]
 
     package init(_ envelope: MailEnvelope, _ content: [UInt8]) {

@@ -42,8 +42,8 @@ package final class SMTPCertificate: @unchecked Sendable {
             }
     }
 
-    /// Lets OpenSSL read PEM text without copying it. The text must exist until `read` has returned, because OpenSSL
-    /// keeps a pointer to it.
+    /// Lets OpenSSL read PEM text. The text's bytes must exist until `read` has returned, because OpenSSL keeps a
+    /// pointer to them.
     private static func reading(_ text: String, _ read: (OpaquePointer) -> Bool) -> Bool {
         Array(text.utf8).withUnsafeBytes { bytes in
             guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return false }

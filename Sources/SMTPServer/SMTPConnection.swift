@@ -1,7 +1,7 @@
 import Platform
 
-/// The connection of one SMTP client. It reads lines, lets the session and the `MailReceiver` decide about them, and
-/// sends replies.
+/// The connection of one SMTP client. It reads lines, lets the session and the `MailConversation` decide about them,
+/// and sends replies.
 struct SMTPConnection: ~Copyable {
     private let stream: SMTPStream
     private let server: SMTPServer.Shared

@@ -37,7 +37,7 @@ package struct SMTPSession: Sendable {
     private(set) package var client = Client()
     private(set) package var envelope = MailEnvelope()
     private var badCommands = 0
-    /// The number of invalid SMTP commands after which a client is disconnected.
+    /// The number of SMTP commands refused by the session after which a client is disconnected.
     private static let badCommandLimit = 20
 
     package struct Client: Sendable {
@@ -83,8 +83,8 @@ package struct SMTPSession: Sendable {
         envelope = MailEnvelope()
     }
 
-    /// Replies to a line of the SMTP client, which is given without its line end. Before a valid command is carried
-    /// out, `decide` can refuse it.
+    /// Replies to a line of the SMTP client, which is given without its line end. Before a valid EHLO, HELO, STARTTLS,
+    /// AUTH, MAIL, RCPT or DATA is carried out, `decide` can refuse it.
     package mutating func take(_ bytes: [UInt8], decide: Decide) -> Turn {
         guard bytes.count <= SMTPSession.lineLimit - 2 else {
             return bad("COMMAND", SMTPReply(500, "5.5.6", "line too long"), shown: "(a line that is too long)")
@@ -126,14 +126,14 @@ package struct SMTPSession: Sendable {
         case .help: return .reply(214, "2.0.0", "RFC 5321 describes the commands")
         case .quit: return Turn(.close(SMTPReply(221, "2.0.0", "\(host) closes the connection")))
         case .malformed(let verb, let form):
-            return bad(verb, SMTPReply(501, "5.5.4", "the arguments can't be read: \(form)"))
+            return bad(verb, SMTPReply(501, "5.5.4", "the arguments can't be read: expected \(form)"))
         case .notOffered(let verb): return bad(verb, SMTPReply(502, "5.5.1", "\(verb) isn't offered"))
         }
     }
 
-    /// Replies to a line that isn't an SMTP command. The client is disconnected if the line is the client's first, or
-    /// is HTTP. This keeps web pages from letting a browser send SMTP commands in the body of an HTTP request to this
-    /// port.
+    /// Replies to a line that isn't an SMTP command. The client is disconnected if it hasn't sent EHLO or HELO yet, or
+    /// if the line is HTTP. This keeps web pages from letting a browser send SMTP commands in the body of an HTTP
+    /// request to this port.
     private mutating func unknown(_ reply: SMTPReply, _ shown: String, isOtherProtocol: Bool = false) -> Turn {
         var isFirst = false
         if case .connected = phase { isFirst = true }
@@ -144,8 +144,8 @@ package struct SMTPSession: Sendable {
         return turn
     }
 
-    /// Refuses an SMTP command. After many refused commands, the client is disconnected with code 421, which section
-    /// 3.8 of RFC 5321 allows at any time.
+    /// Refuses an SMTP command. After 20 commands refused in this way, the client is disconnected with code 421, which
+    /// section 3.8 of RFC 5321 allows at any time.
     private mutating func bad(_ verb: String, _ reply: SMTPReply, shown: String = "") -> Turn {
         badCommands += 1
         let isEnough = badCommands >= SMTPSession.badCommandLimit
@@ -409,8 +409,8 @@ extension SMTPSession {
         package internal(set) var delay = Duration.zero
         /// The line that the client has sent, without its secrets, for display.
         package internal(set) var shown = ""
-        /// The name of the SMTP command, if the session refused it without asking the `MailReceiver`; `nil`
-        /// otherwise.
+        /// The name of the SMTP command, if the session refused it without asking the `MailConversation`; `COMMAND` for
+        /// an unknown command; `nil` if the session didn't refuse it.
         package internal(set) var refused: String?
 
         init(_ step: Step) { self.step = step }

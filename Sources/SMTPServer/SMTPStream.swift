@@ -24,7 +24,7 @@ final class SMTPStream {
     private static let writePatience = 30
 
     /// Makes a stream for a connection. The descriptor isn't closed by the stream. `patience` is the number of seconds
-    /// after which a system call returns, so that deadlines can be checked.
+    /// after which a reading system call returns, so that deadlines can be checked.
     init(_ descriptor: Int32, patience: Int) {
         self.descriptor = descriptor
         understudy_silence(descriptor)
@@ -110,7 +110,8 @@ final class SMTPStream {
         }
     }
 
-    /// Reads from the connection without waiting. `isLater` means that there are no data yet.
+    /// Reads from the connection, and waits for data for at most the stream's `patience`. `isLater` means that none
+    /// have come.
     private func receive(_ bytes: inout [UInt8]) -> (count: Int, isLater: Bool) {
         let size = bytes.count
         guard let session else {

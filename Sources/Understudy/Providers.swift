@@ -59,8 +59,8 @@ package enum Providers {
         }
     }
 
-    /// Returns the public sources of each provider's behaviour: first the sources for its endpoints, and then all
-    /// others.
+    /// Returns the evidence for each provider's behaviour, a public source or, without one, a reason: first the
+    /// evidence for its endpoints, and then all other evidence.
     package static func evidence() throws -> [(name: String, title: String, rows: [EvidenceTable.Row])] {
         try playing(SeedInput.load([.builtIn])).map { provider in
             (provider.name, provider.facts.title, endpoints(of: provider) + provider.facts.evidence().rows)

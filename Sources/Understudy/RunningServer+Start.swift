@@ -12,7 +12,7 @@ extension RunningServer {
     ///
     ///     let server = try RunningServer.start(seeds: [.builtIn, .path("Tests/seed.json")])
     ///
-    /// - Throws: ``StartError`` with every error in the seeds, or with the reason why the server can't listen.
+    /// - Throws: ``StartError`` with every error in the seeds, or with another reason why the server can't start.
     public static func start(seeds: [SeedInput] = [.builtIn], options: Options = Options()) throws -> RunningServer {
         for name in [options.defaultWorld] + (options.worldPorts + options.worldMailPorts).map(\.world)
         where !WorldName.isValid(name) {

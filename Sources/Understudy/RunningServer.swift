@@ -167,8 +167,8 @@ public final class RunningServer: Sendable {
         secure?.announceEnd()
     }
 
-    /// Stops the server: accepts no more connections, and finishes the requests in flight within two seconds. Further
-    /// calls do nothing.
+    /// Stops the server: accepts no more connections, and waits for the requests in flight, a second at most.
+    /// Unfinished requests are answered with 503. Further calls do nothing.
     public func stop() {
         proxy?.stop()
         for ports in ports { ports.end() }
@@ -248,15 +248,16 @@ extension RunningServer {
         /// The most bytes that the recorded requests of all test worlds may have together: 1 MB or more. Above this
         /// size, the oldest requests are removed.
         public var recordingLimit = 64_000_000
-        /// Whether a test world's refused requests stay in the recording of all worlds when the world is removed.
+        /// Whether a test world's refused requests stay in the recording of all worlds when the world is removed or
+        /// reset.
         package var keepsRefusalsOfGoneWorlds = false
         /// The number of threads that serve connections; `nil` means one for each processor core.
         public var workers: Int?
         /// Returns the number of log lines that were lost, for the control API's `health`; `nil` if they aren't
         /// counted.
         package var droppedLogLines: (@Sendable () -> Int)?
-        /// The logger of the server. Refused requests are logged at `info` with the reason, everything else at `debug`.
-        /// No secret is logged.
+        /// The logger of the server. Refused requests are logged at `info` with the reason, other requests at `debug`,
+        /// and problems of the server at `warning` or `error`. No secret is logged.
         public var logger: Logger
 
         /// Makes the options of a stand-in identity provider, with defaults. Without a logger, nothing is logged.

@@ -93,7 +93,8 @@ package struct SeedStart: Sendable {
 
     /// Writes all files of the new seed into a directory, which is created if necessary.
     ///
-    /// - Throws: ``StartError`` if `replacing` is false and one of the files already exists.
+    /// - Throws: ``StartError`` if a file can't be written; if `replacing` is false and a file other than `.gitignore`
+    ///   already exists; if `replacing` is true and `secrets.json` belongs to another app.
     package func write(to directory: String, replacing: Bool) throws(StartError) {
         let secrets = "\(directory)/\(StartingSeed.secretsFile)"
         if replacing, !hasSecrets, EmulatorCore.File.exists(secrets) {

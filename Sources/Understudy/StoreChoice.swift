@@ -60,7 +60,7 @@ enum StoreChoice {
         return choice
     }
 
-    /// Opens the store of test worlds. Returns `nil` if test worlds are kept only in memory.
+    /// Opens the store of test worlds. Returns `nil` for `memory`, which needs no store.
     func open(_ seed: Seed) throws -> (any Archive)? {
         switch self {
         case .memory: return nil

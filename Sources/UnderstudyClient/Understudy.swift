@@ -11,7 +11,7 @@ import Foundation
 ///
 ///     let daemon = Understudy(url: "http://ci.internal:9099")
 public struct Understudy: Sendable, Hashable {
-    /// The URL at which a client looks for Understudy's daemon if the test gives none.
+    /// The URL at which a client looks for Understudy's daemon if neither the test nor `UNDERSTUDY_URL` gives one.
     public static let defaultURL = "http://localhost:9099"
 
     /// The URL of Understudy's daemon, without a world's name and without a slash at the end.
@@ -83,8 +83,8 @@ public struct Understudy: Sendable, Hashable {
     }
 
     /// Returns the recorded requests and answers of the test worlds whose names match `pattern`, sorted by the time of
-    /// the answer. Each has the name of its world: ``World/RecordedExchange/world``. Refused requests of worlds that
-    /// have been removed are included.
+    /// the answer. Each has the name of its world: ``World/RecordedExchange/world``. A daemon that was started by the
+    /// command `understudy` also includes refused requests of worlds that have been removed or reset.
     ///
     /// - Parameters:
     ///   - pattern: the worlds' names; `*` stands for any characters.
@@ -99,7 +99,8 @@ public struct Understudy: Sendable, Hashable {
         return try await RequestPages.all([("world", pattern)] + filter.query, of: self)
     }
 
-    /// Deletes the recorded requests of test worlds, and the refused requests of worlds that have been removed.
+    /// Deletes the recorded requests of test worlds. With the pattern `*`, refused requests of worlds that have been
+    /// removed or reset are deleted, too.
     ///
     /// - Parameter pattern: the worlds' names; `*` stands for any characters.
     /// - Throws: ``UnderstudyError``.

@@ -11,7 +11,8 @@ import Foundation
 public struct World: Sendable, Hashable {
     /// The daemon of Understudy in which this test world exists.
     public let daemon: Understudy
-    /// The name of the test world; `nil` is the daemon's default world.
+    /// The name of the test world; `nil` is the daemon's default world, or the world of the port if ``daemon`` is the
+    /// address of a world's own port.
     public let name: String?
 
     init(daemon: Understudy, name: String?) {
@@ -30,7 +31,7 @@ public struct World: Sendable, Hashable {
     ///     let page = world.hostURL("github.com") + "/login/oauth/authorize"
     public func hostURL(_ host: String) -> String { "\(url)/\(host)" }
 
-    /// The environment variables that make another process use this test world, as `understudy exec` sets them. Pass
+    /// The environment variables that make another process use this test world. `understudy exec` sets them, too. Pass
     /// them in an app's `launchEnvironment`, or to `Process`. `UNDERSTUDY_URL` is among them, so ``SignInWithApple``
     /// asks this world.
     public var environment: [String: String] {
@@ -50,13 +51,13 @@ public struct World: Sendable, Hashable {
     }
 
     /// Resets the test world to its seed (the test data at its start). Users, clock, injected faults and preset sign-in
-    /// results are reset, recorded requests are deleted, and all codes and tokens stop working.
+    /// results are reset, recorded requests and the inbox are deleted, and all codes and tokens stop working.
     ///
     /// - Throws: ``UnderstudyError``.
     public func reset() async throws { try await send("POST", "reset") }
 
-    /// Deletes the test world, if it exists. The next use of its name creates a new world. The daemon's default world
-    /// isn't deleted, but reset.
+    /// Deletes the test world, if it exists. The next use of its name creates a new world. The daemon's default world,
+    /// and any world whose ``name`` is `nil`, isn't deleted, but reset.
     ///
     /// - Throws: ``UnderstudyError``.
     public func delete() async throws {
@@ -132,8 +133,8 @@ extension World {
 }
 
 extension World {
-    /// Returns the test world's seed (the test data at its start) as one JSON document, with its signing keys. All of
-    /// the keys are test keys.
+    /// Returns the test world's seed (the test data at its start) as one JSON document, with the PEM texts of keys in
+    /// place of file names.
     ///
     /// - Throws: ``UnderstudyError``.
     public func seed() async throws -> JSONValue { try await call("GET", "seed") }

@@ -5,7 +5,8 @@ import UnderstudyClient
 /// A report on the requests in the test environment of a failed test.
 struct TestAccount: Sendable {
     /// A report with a line for each refused request, with the reason. If no request was refused, all requests are
-    /// listed. At the end are the faults and sign-in results that the test set in advance but that no request used.
+    /// listed. At the end are the faults that no request has met, and the preset sign-in results that still wait for a
+    /// sign-in. If the requests can't be read, the report says why.
     let text: String
     /// The recorded requests and answers as an HTTP archive (HAR); `nil` if they aren't available.
     let archive: Data?
@@ -34,8 +35,8 @@ struct TestAccount: Sendable {
         return ([heading(world, requests.count, refusals.count)] + lines.map { "  \($0)" }).joined(separator: "\n")
     }
 
-    /// Describes the faults and sign-in results that the test set in advance and that no request used, a line each.
-    /// Often the test has set them wrongly, and the code under test is right.
+    /// Describes the faults that no request has met, and the preset sign-in results that still wait for a sign-in, a
+    /// line each. Often the test has set them wrongly, and the code under test is right.
     private static func unmetOrders(in world: World) async -> [String] {
         let faults = ((try? await world.faults()) ?? []).filter { $0.seen == 0 }.map { fault in
             "\(fault.id) met no request that matches \(fault.match.map { json($0) } ?? "{}")"
@@ -66,7 +67,8 @@ struct TestAccount: Sendable {
             : "Understudy, world \(name): refused were \(refused) of \(count) requests"
     }
 
-    /// Adds this report to the running test, both as an attachment and as an issue with the severity `warning`.
+    /// Attaches this report and the HTTP archive to the running test. From Swift 6.3 on, the report also becomes an
+    /// issue with the severity `warning`.
     func attach(at place: SourceLocation) {
         Attachment.record(Array(text.utf8), named: "understudy.txt", sourceLocation: place)
         if let archive { Attachment.record(Array(archive), named: "understudy.har", sourceLocation: place) }

@@ -4,8 +4,8 @@
     import XCTest
 
     /// A test case that gives each of its tests a ``world``, an isolated environment in Understudy's daemon. The world
-    /// is deleted after the test. If the test failed, the refused requests are printed, and on Apple's systems also
-    /// attached to the test.
+    /// is deleted after the test. If the test failed, a report on its requests is printed, and on Apple's systems also
+    /// attached to the test. The report lists the refused requests or, if there are none, all requests.
     ///
     ///     final class SignInTests: WorldTestCase {
     ///         func testCancel() async throws {
@@ -33,8 +33,8 @@
             _ = try made.get()
         }
 
-        /// Deletes the world of the test. If the test failed, its refused requests are reported first. An override must
-        /// call `super`.
+        /// Deletes the world of the test. If the test failed, its requests are reported first. An override must call
+        /// `super`.
         open override func tearDown() async throws {
             if let world = try? made?.get() {
                 if let run = testRun, run.totalFailureCount > 0 { attach(await TestAccount(of: world)) }

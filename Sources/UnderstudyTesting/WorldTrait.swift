@@ -2,8 +2,8 @@ import Testing
 import UnderstudyClient
 
 /// Gives each test, and each argument of a parameterized test, a test world in Understudy's daemon:
-/// ``UnderstudyClient/World/current``. The world is deleted after the test. If the test failed, its refused requests
-/// are attached to it. If a test has several of these traits, the innermost makes the world.
+/// ``UnderstudyClient/World/current``. The world is deleted after the test. If the test failed, a report on its
+/// requests is attached to it. If a test has several of these traits, it uses the world of the innermost.
 public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
     /// Whether a trait for a suite gives a test world to each test in the suite: always `true`.
     public let isRecursive = true
@@ -13,7 +13,8 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
 
     /// Makes a test world for the test, runs the test and deletes the world.
     ///
-    /// - Throws: The test's error; ``UnderstudyClient/UnderstudyError`` if the daemon can't be reached.
+    /// - Throws: The test's error, or the error of the daemon's start; ``UnderstudyClient/UnderstudyError`` if the
+    ///   daemon can't be reached or refuses the trait's seed.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
     ) async throws {
@@ -38,7 +39,7 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
         await end(world, of: test, tells: failure.isRaised && !scope.isReplaced.isRaised)
     }
 
-    /// Reports on the requests in the world of the test if the test failed, and deletes the world. This runs in a new
+    /// Deletes the world of a test. If `tells` is true, reports on the requests in the world first. This runs in a new
     /// task, because the task of a test that has exceeded its time limit is cancelled and can't send requests.
     private func end(_ world: World, of test: Test, tells: Bool) async {
         await Task {
@@ -49,8 +50,8 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == WorldTrait {
-    /// Gives each test a test world in the daemon that the suite's trait names. Without such a trait, the daemon is the
-    /// one at `UNDERSTUDY_URL`, or at `http://localhost:9099` if that isn't set.
+    /// Gives each test a test world in the daemon that the trait of a suite names. If no suite's trait names a daemon,
+    /// it is the one at `UNDERSTUDY_URL`, or at `http://localhost:9099` if that isn't set.
     public static var world: Self { .world() }
 
     /// Gives each test a test world, with additional test data if `seed` is given.
@@ -67,6 +68,6 @@ extension Trait where Self == WorldTrait {
 }
 
 extension World {
-    /// Deletes the world of a test. An unreachable daemon isn't reported, because the test has already failed.
+    /// Deletes the world of a test. An error, such as an unreachable daemon, isn't reported.
     func leave() async { try? await delete() }
 }

@@ -117,8 +117,8 @@ package struct CBORReader {
         return value
     }
 
-    /// Checks the number of items that a CBOR array or map claims to have. Each item has at least `size` bytes, so the
-    /// unread bytes limit the number.
+    /// Checks the number of bytes, elements or members that a CBOR item claims to have. Each of these takes at least
+    /// `size` bytes, so the unread bytes limit the number.
     private func count(_ argument: UInt64, of size: Int) throws(WebAuthnError) -> Int {
         guard let count = Int(exactly: argument), count <= rest.count / size else {
             throw WebAuthnError("CBOR ends before its item does")

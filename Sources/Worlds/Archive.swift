@@ -1,8 +1,8 @@
 import Platform
 import Time
 
-/// A place where test worlds are stored besides this process's memory: a file, or a database that several daemons
-/// share. Calls may block, and throw an error when the archive can't be used.
+/// A place where test worlds are stored besides their tables in this process: a file, a database that several daemons
+/// share, or memory (for tests). Calls may block, and throw an error when the archive can't be used.
 package protocol Archive: SharedTexts, AnyObject {
     /// Whether other daemons may read and change the stored test worlds, too.
     var isShared: Bool { get }
@@ -82,9 +82,9 @@ package struct ArchivedRow: Codable, Sendable {
     /// The reason why the row is stored: it was added to the test world, or it replaces or removes a row of the seed
     /// (the initial data). It is `nil` in a change that deletes the stored row.
     package let kind: Kind?
-    /// The number of the row in the sequence in which the rows of a test world were added.
+    /// The number of the row in the sequence in which the rows of a test world were added; 0 for a removed row.
     package let place: Int64
-    /// The content of the stored row, as JSON.
+    /// The content of the stored row, as JSON; empty for a removed row.
     package let value: String
 }
 
@@ -133,7 +133,7 @@ extension [ArchivedChange] {
 package struct ArchivedWorld: Sendable {
     package let id: Int64
     package let version: Int64
-    /// The version of the test world at which it was last reset to its seed (the initial data).
+    /// The version of the test world at which it was made or last reset to its seed (the initial data).
     package let beginning: Int64
     /// The stored rows of the test world, in the sequence in which they were added.
     package var rows: [ArchivedRow] = []
@@ -174,8 +174,8 @@ package protocol SharedTexts: Sendable {
     func text(_ name: String, orKeep text: String) throws(StoreFailure) -> String
 }
 
-/// The list of all test worlds in a database that several daemons share, whichever daemon has loaded them. Each call is
-/// one short transaction.
+/// The list of all test worlds in a database that several daemons share, whichever daemon has loaded them. Calls are
+/// short transactions.
 package protocol WorldDirectory: Sendable {
     /// Returns the names of all test worlds, each with the number of seconds since the last recorded use of the world.
     func list() throws(StoreFailure) -> [(name: String, idle: Int)]

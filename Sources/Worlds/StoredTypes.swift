@@ -65,7 +65,8 @@ package struct StoredCoder: Sendable {
         ArchivedValue(name: V.name, value: try encode(value))
     }
 
-    /// Returns the path in the JSON at which decoding failed. It doesn't repeat the value, which may be a secret.
+    /// Returns the reason why encoding or decoding failed, with the path in the JSON if it is known. The text doesn't
+    /// repeat the value, which may be a secret.
     private static func reason(_ error: any Error) -> String {
         let context: DecodingError.Context
         switch error as? DecodingError {

@@ -46,7 +46,7 @@ package final class WorldStore: Sendable {
     private struct Held {
         let id: Int64
         var version: Int64
-        /// The version of the test world at which it was last reset to its seed.
+        /// The version of the test world at which it was made or last reset to its seed.
         var beginning: Int64
         var tables: MemoryTables
 
@@ -104,7 +104,7 @@ package final class WorldStore: Sendable {
     /// Whether the test world was removed, or never existed.
     package var isGone: Bool { state.withLock { $0.isGone } }
 
-    /// Whether the changes of the test world outlive the process.
+    /// Whether the changes of the test world are stored in an archive.
     package var lasts: Bool { archive != nil }
 
     // MARK: - Loading
@@ -457,7 +457,7 @@ package enum StoreNews: Sendable {
 
 /// The changes that other daemons have made in a test world.
 package struct StoreChange: Sendable {
-    /// The names of the tables and values that other daemons have changed.
+    /// The names of the tables and values that other daemons have changed, or may have changed.
     package var names: Set<String>
     /// Whether another daemon has reset the test world to its initial data.
     package var isReset: Bool

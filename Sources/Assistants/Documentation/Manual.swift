@@ -77,8 +77,8 @@ struct ManualSection: Sendable {
         return sections
     }
 
-    /// Returns how well the section matches a search for `words`, which are in lower case. Each occurrence of a word
-    /// counts, and words in the heading count more. The result is 0 if the section lacks one of the words.
+    /// Returns how well the section matches a search for `words`, which are in lower case. Up to five occurrences of
+    /// each word count, and words in the heading count more. The result is 0 if the section lacks one of the words.
     func score(_ words: [String]) -> Int {
         let (heading, text) = (heading.lowercased(), "\(page) \(text)".lowercased())
         var score = 0

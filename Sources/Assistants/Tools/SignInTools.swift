@@ -16,8 +16,8 @@ extension DaemonTools {
 
     private static let flows = DeclaredCall("GET", "flows")
     private static let criteria = flows.fields("refused", "unfinished", "provider", "client", "text", "all", "after")
-    /// The time that a single request to the control API waits for a sign-in. It is short, so that a cancelled call of
-    /// the tool ends soon.
+    /// The longest time that a single request to the control API waits for a sign-in. It is short, so that a cancelled
+    /// call of the tool ends soon.
     private static let slice = Duration.seconds(1)
 
     var signIns: Tool {

@@ -67,8 +67,8 @@ struct Interception {
         }
     }
 
-    /// Returns a loopback address whose ports 80 and 443 are free, or the reason why no address has free ports.
-    /// Commands that start at the same time try different addresses.
+    /// Returns a loopback address whose ports 80 and 443 are free, or the reason why none of eight addresses has free
+    /// ports. Commands that start at the same time try different addresses first.
     private static func freeAddress() -> (address: String, obstacle: PortObstacle?) {
         var place = (address: "", obstacle: PortObstacle?.none)
         for offset in 0..<8 {

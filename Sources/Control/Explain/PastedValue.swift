@@ -50,7 +50,7 @@ extension ValueReader {
     }
 
     /// Explains an e-mail address; `nil` if `address` isn't one. Call this before a search for codes and tokens:
-    /// recorded requests contain e-mail addresses, too, which the search would take for codes or tokens.
+    /// recorded responses contain e-mail addresses, too, which the search would take for codes or tokens.
     private func explain(address: String) -> PastedValue? {
         guard TextRule.email.holds(address) else { return nil }
         let kind = providers.explainers.lazy.compactMap { $0.kind(ofEmail: address.lowercased()) }.first

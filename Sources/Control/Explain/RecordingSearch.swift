@@ -19,7 +19,8 @@ package struct RecordingSearch: Sendable {
         }
     }
 
-    /// Returns the oldest recorded request whose response contains `value`. This response has issued the value.
+    /// Returns the oldest recorded request whose response contains `value`. The value counts as issued by this
+    /// response.
     package func maker(of value: String) -> KnownExchange? {
         guard value.utf8.count >= RecordingSearch.shortest else { return nil }
         return entries.first { $0.response.contains { $0.value == value } }?.known

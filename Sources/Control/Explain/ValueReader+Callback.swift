@@ -21,8 +21,8 @@ struct ReturnedValues: Sendable {
         "accessToken", "refresh_token",
     ]
 
-    /// Parses a pasted `text`. Returns `nil` unless it is a URL with parameters, a form, or a JSON object with members
-    /// of a sign-in's result.
+    /// Parses a pasted `text`. Returns `nil` unless it is a URL, a form or a JSON object with at least one value of a
+    /// sign-in's result, such as `code`.
     init?(_ text: String) {
         if text.hasPrefix("{"), let object = (try? JSONValue(parsing: text))?.object {
             address = nil

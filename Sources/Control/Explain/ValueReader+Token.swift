@@ -23,8 +23,8 @@ extension ValueReader {
                 ? secretFindings(text, token) : signatureFindings(token, issuer: issuer, surroundings))
     }
 
-    /// Returns the findings about a client secret (a JSON Web Token) by the rules of the provider to which it is
-    /// addressed.
+    /// Returns the findings about a client secret (a JSON Web Token) by the rules of the provider that `aud` names, or
+    /// of all providers if it names none.
     private func secretFindings(_ text: String, _ token: JWS) -> [ExplainedPart.Finding] {
         let meant = provider(ofIssuer: token.claims["aud"]?.string ?? "")
         for explainer in (meant.map { [$0] } ?? providers).explainers {
@@ -46,7 +46,7 @@ extension ValueReader {
 
     // MARK: - Signature
 
-    /// Checks a token's signature with the signing keys of this test world.
+    /// Checks a token's signature with the signing keys of this test world, or with the secrets of the seed's clients.
     private func signatureFindings(
         _ token: JWS, issuer: (any Provider)?, _ surroundings: TokenSurroundings
     ) throws -> [ExplainedPart.Finding] {

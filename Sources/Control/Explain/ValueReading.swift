@@ -71,7 +71,7 @@ package struct TokenSurroundings: Sendable {
     package var client: Sent?
     /// The `nonce` of the authorization request that led to the token.
     package var sentNonce: Sent?
-    /// The raw (unhashed) nonce that was sent together with the token.
+    /// The raw (unhashed) nonce that was sent together with the token, or pasted with it.
     package var rawNonce: Sent?
     /// The access tokens that were issued together with the token.
     package var accessTokens: [String] = []

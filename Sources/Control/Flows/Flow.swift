@@ -14,7 +14,8 @@ package struct FlowStep: Sendable {
 
     package var exchange: RecordedExchange { known.exchange }
 
-    /// Whether the request of this sign-in step was refused, failed, or got no complete response.
+    /// Whether the request of this sign-in step was refused, failed, got no complete response, or met a fault that may
+    /// break the sign-in.
     package var isFailed: Bool {
         switch exchange.response.delivery {
         case .dropped, .cut: true
@@ -23,11 +24,11 @@ package struct FlowStep: Sendable {
         }
     }
 
-    /// Whether a test caused a fault in this step that may break the sign-in. A client must survive other faults, such
-    /// as a delay or JSON members in another order.
+    /// Whether a requested fault that may break the sign-in was applied in this step. A client must survive other
+    /// faults, such as a delay or JSON members in another order.
     fileprivate var isFaulted: Bool { exchange.fault.map { !Fault.isLegal($0) } ?? false }
 
-    /// Whether the step failed because of a fault that a test has caused, and not because the request was refused.
+    /// Whether the step failed because of a requested fault, and not because of a mistake in the request.
     fileprivate var isOrdered: Bool {
         isFaulted || exchange.fault != nil && (exchange.diagnosis?.hasPrefix("ordered fault") ?? true)
     }
@@ -48,7 +49,7 @@ package struct Flow: Sendable {
         case signedIn
         case refused
         case cancelled
-        /// The sign-in failed because of a fault that a test had requested.
+        /// The sign-in failed because of a requested fault.
         case faulted
         case unfinished
         /// The recorded requests, such as a request for a key set, weren't meant to sign anybody in.
@@ -62,7 +63,7 @@ package struct Flow: Sendable {
     /// The sign-in's steps, in the order in which they were answered.
     package let steps: [FlowStep]
     package let ending: Ending
-    /// The step at which the sign-in failed; `nil` if it didn't fail.
+    /// The step at which the sign-in was refused, cancelled, or stopped by a fault; `nil` if it wasn't.
     package let failure: FlowStep?
 
     init(_ id: String, _ steps: [FlowStep]) {
@@ -155,8 +156,8 @@ package struct Flow: Sendable {
     /// The sign-in's duration in microseconds.
     package var duration: Int64 { max(0, ended - began) }
 
-    /// The microseconds of the sign-in during which no request was being answered, because a person was reading or a
-    /// device waited between polls.
+    /// The microseconds of the sign-in during which no request was being answered, for example because a person was
+    /// reading or a device waited between polls.
     package var waiting: Int64 {
         var (waiting, reached): (Int64, Int64) = (0, began)
         for step in steps.sorted(by: { $0.exchange.began < $1.exchange.began }) {
@@ -289,8 +290,8 @@ package enum Party: Hashable, Sendable {
     /// An identity provider, or a service that asks other providers, such as Firebase. The first associated value is
     /// the provider's or service's name in the seed.
     case provider(String, title: String, isService: Bool)
-    /// The daemon itself: it receives requests for hosts that it doesn't impersonate, and sends messages that no
-    /// request caused.
+    /// The daemon itself: it receives requests for hosts that it doesn't impersonate, and sends messages whose cause
+    /// isn't a recorded request to a provider.
     case nobody
     /// A scenario (a ready-made test situation) that sends requests by itself.
     case scenario
@@ -322,8 +323,8 @@ package enum Party: Hashable, Sendable {
         }
     }
 
-    /// The party's place in a sequence diagram, from left to right: the app, its browser and its server, then services
-    /// such as Firebase, then the providers that these ask.
+    /// The party's place in a sequence diagram, from left to right: a scenario, the app, the browser, the app's server,
+    /// services such as Firebase, other providers, and the daemon.
     package var place: Int {
         switch self {
         case .scenario: 0

@@ -8,7 +8,7 @@ import Time
 /// A remark about a sign-in as a whole, rather than about a single refused request.
 package struct FlowAdvice: Sendable, Equatable {
     package enum Weight: Sendable {
-        /// The remark is about a fact that may surprise, although everything is as it should be.
+        /// The remark is about a fact that may surprise.
         case remark
         /// The remark gives the likely reason why the sign-in isn't finished.
         case problem
@@ -21,7 +21,7 @@ package struct FlowAdvice: Sendable, Equatable {
 }
 
 extension FlowReader {
-    /// Returns the remarks about a sign-in as a whole, in the order of its requests.
+    /// Returns the remarks about a sign-in as a whole.
     package func advice(on flow: [KnownExchange]) -> [FlowAdvice] {
         let exchanges = flow.map(\.exchange)
         var advice: [FlowAdvice] = []
@@ -61,7 +61,8 @@ extension FlowReader {
         return nil
     }
 
-    /// Returns a remark if the test world's clock was moved, which is an easily overlooked reason for refusals.
+    /// Returns a remark if the test world's clock differed from the machine's by more than a minute, which is an easily
+    /// overlooked reason for refusals.
     private func clockAdvice(_ exchange: RecordedExchange) -> String? {
         guard let machine = Instant(seconds: exchange.began / 1_000_000) else { return nil }
         let ahead = exchange.time - machine

@@ -48,8 +48,8 @@ extension ControlAPI {
         ]
     }
 
-    /// The approximate number of bytes in one answer of `GET flows`. A client gets further sign-ins with the parameter
-    /// `after`.
+    /// The approximate maximum number of bytes in one answer of `GET flows`. A client gets further sign-ins with the
+    /// parameter `after`.
     private static let flowPageSize = 2 << 20
 
     private func flows(_ exchange: Exchange, _ query: FlowQuery) async throws -> Response {

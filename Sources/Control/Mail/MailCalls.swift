@@ -103,8 +103,8 @@ extension ControlAPI {
         return await world.searchInbox { [self] in answer(query.find(in: world), query, exchange) }
     }
 
-    /// The approximate number of bytes in one answer of `GET mail`. A client gets further messages with the parameter
-    /// `after`.
+    /// The approximate maximum number of bytes in one answer of `GET mail`. A client gets further messages with the
+    /// parameter `after`.
     private static let mailPageSize = 2 << 20
 
     private func answer(_ found: [InboxMessage], _ query: MailQuery, _ exchange: Exchange) -> Response {

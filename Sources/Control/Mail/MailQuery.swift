@@ -5,7 +5,7 @@ import Time
 
 /// The conditions on messages in the query of `GET mail`.
 struct MailQuery: Sendable {
-    /// The address of a recipient, in lower case. `*` stands for any characters.
+    /// The e-mail address or phone number of a recipient, in lower case. `*` stands for any characters.
     let recipient: Glob?
     /// The address of a sender in the mail's header or envelope, in lower case. `*` stands for any characters.
     let sender: Glob?

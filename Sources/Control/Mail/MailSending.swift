@@ -88,7 +88,7 @@ extension ControlAPI {
         return try await submit(mail, to: recipients, exchange)
     }
 
-    /// Replies to a mail of the inbox, in the name of the person to whom the mail was sent.
+    /// Replies to a mail of the inbox, by default in the name of the person to whom the mail was sent.
     func reply(_ exchange: Exchange, _ order: NewReply) async throws -> Response {
         guard let row = row(exchange) else { return noSuchMessage(exchange) }
         guard row.message.kind == .mail else { return notMail(row, "only an e-mail can be answered") }
@@ -126,7 +126,7 @@ extension ControlAPI {
         return response
     }
 
-    /// Answers the submission of a mail with the reply that an SMTP client would get, the IDs of the messages in the
+    /// Answers the submission of a mail with the reply that an SMTP client would get, the resulting messages in the
     /// inbox, and the refused recipients.
     private func answer(_ result: SubmittedMail, _ recipients: [String], _ exchange: Exchange) -> Response {
         let ids = result.messages.map(\.id).joined(separator: ", ")

@@ -8,7 +8,7 @@ import Recordings
 /// which the command is pasted.
 package struct CurlCommand: Sendable {
     package let text: String
-    /// Sentences about the parts of the request that the curl command can't send again.
+    /// Sentences about what is missing from the curl command, or must be done before it runs.
     package let remarks: [String]
 
     /// The greatest number of bytes of a body that the curl command contains. A longer body is read from a file.
@@ -157,7 +157,7 @@ extension CurlCommand {
     }
 
     /// Makes a curl command that sends a received mail again with the same sender and recipients:
-    /// <https://curl.se/docs/manpage.html#--mail-rcpt>. The content is read from a file, which the inbox offers.
+    /// <https://curl.se/docs/manpage.html#--mail-rcpt>. The content is read from a file.
     package init(mail: RecordedMail, server: MailServer, id: String) {
         let file = "\(mail.messages.first ?? id).eml"
         var parts = ["curl \(CurlCommand.quoted("smtp://\(server.host):\(server.port ?? 1025)"))"]

@@ -38,8 +38,8 @@ package struct ExchangeDocument: Sendable {
     /// The note on what is surprising in a successful response, with secrets masked.
     package var note: String? { known.exchange.note.map { isWithheld ? "masked" : shown($0) } }
 
-    /// The public source from which the provider's real answer is known; `nil` if the answer doesn't imitate a
-    /// provider.
+    /// The evidence that the provider really answers in this way, or the reason for the answer if there is no public
+    /// source; `nil` if the answer doesn't imitate a provider.
     package var evidence: Evidence? { known.exchange.evidence.flatMap { Evidence(line: $0) } }
 
     /// The request's method, host and path: `POST appleid.apple.com/auth/token`.

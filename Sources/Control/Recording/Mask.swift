@@ -3,8 +3,8 @@ import JSON
 import EmulatorCore
 import Recordings
 
-/// Masks the secrets in a recorded request and its response. A secret is found by the name of its field, and masked
-/// wherever its value occurs.
+/// Masks the secrets in a recorded request and its response. A secret is found by the name of its field or header, and
+/// masked wherever its value occurs.
 package struct Mask: Sendable {
     private static let names: Set<String> = [
         "accesstoken", "actortoken", "appsecretproof", "assertion", "authorizationcode", "clientassertion",

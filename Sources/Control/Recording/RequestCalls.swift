@@ -58,7 +58,7 @@ extension ControlAPI {
         }
 
         /// Returns the query with `after` set to `header`, the `Last-Event-ID` of a client that resumes an event
-        /// stream.
+        /// stream. A query that has `after` already is returned unchanged.
         func resumed(_ header: String?) throws(ControlRefusal) -> Query {
             guard after == nil, let header else { return self }
             guard Query.id.holds(header) else {

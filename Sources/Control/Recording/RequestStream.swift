@@ -23,7 +23,7 @@ private final class RecordingReader: Sendable {
         /// The position, within the recording, of the request to examine next.
         var next = 0
         var hasBegun = false
-        /// The event stream's share of the limit on open streams, released when the client disconnects.
+        /// The event stream's share of the limit on open streams, released when the stream's connection is closed.
         var lease: Allowance.Lease?
     }
 

@@ -3,8 +3,7 @@ import JSON
 import Time
 import Worlds
 
-/// A report of the requests that all test worlds have recorded since the daemon began, for people who examine a test
-/// run afterwards.
+/// A report of the requests in the recordings of all test worlds, for people who examine a test run afterwards.
 package struct RunReport {
     private let documents: [ExchangeDocument]
     private let version: String
@@ -33,8 +32,8 @@ package struct RunReport {
     }
 
     /// Lines about a rehearsal, in which the daemon surprises the client by unusual but legal responses. They tell the
-    /// number of surprises, each request that was refused after a surprise in the same sign-in, and each sign-in that
-    /// ended with a surprise.
+    /// number of surprises, and at most 20 of the losses: requests that were refused right after a surprise in the same
+    /// sign-in, and surprises after which nothing followed.
     package var rehearsal: [String] {
         let surprised = documents.filter(\.isSurprise)
         guard !surprised.isEmpty else {

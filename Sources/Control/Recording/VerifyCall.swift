@@ -85,7 +85,7 @@ extension ControlAPI {
     /// recording.
     private static let expectationLimit = 100
     private static let fieldLimit = 1_000
-    /// The number of recorded requests that an unmet expectation shows because they nearly match.
+    /// The greatest number of recorded requests that an unmet expectation shows because they nearly match.
     private static let nearLimit = 3
 
     private func verify(_ exchange: Exchange) async throws -> Response {

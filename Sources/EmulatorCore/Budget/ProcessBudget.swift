@@ -22,13 +22,16 @@ package final class ProcessBudget: Sendable {
     /// The limit on the number and memory of the seeds (initial data) that single test worlds were given while the
     /// daemon runs.
     package let seeds = SeedBudget()
-    /// The limit on the number of Firebase projects that aren't in a seed (initial data), in all test worlds together.
+    /// The limit on the number of Firebase projects and tenants that aren't in a seed (initial data), in all test
+    /// worlds together.
     package let projects = Allowance(limit: 20_000)
     /// The greatest number of users that the Firebase projects of one test world may have together.
     package let usersOfWorld: Int
-    /// The greatest number of bytes of the texts of all Firebase users in one test world.
+    /// The greatest number of bytes that the Firebase users of one test world may have together, without those in its
+    /// seed (initial data).
     package let userBytesOfWorld: Int
-    /// The greatest number of bytes of the settings of all Firebase projects and tenants of one test world.
+    /// The greatest number of bytes that the settings of all Firebase projects and tenants of one test world may have
+    /// together, without those in its seed (initial data).
     package let settingsBytesOfWorld: Int
     package let notices: Notices
 
@@ -36,7 +39,7 @@ package final class ProcessBudget: Sendable {
     ///
     /// - Parameters:
     ///   - recordingLimit: The greatest size of all recorded requests and responses together, in bytes.
-    ///   - keepingRefusals: Whether recorded refusals are kept after their test world was removed.
+    ///   - keepingRefusals: Whether recorded refusals are kept after their test world was removed or reset.
     ///   - recordings: The store of recordings, if several daemons share one.
     package init(
         recordingLimit: Int = RecordingStore.standardLimit, keepingRefusals: Bool = false, usersOfWorld: Int = 500_000,

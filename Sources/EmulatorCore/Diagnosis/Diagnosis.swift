@@ -12,7 +12,7 @@ package struct Diagnosis: Sendable, Equatable {
     package let expected: String?
     package let advice: String
     /// The members that the test world's seed lacks for the refused request to succeed, as JSON that can be merged into
-    /// the seed; `nil` if no addition would help.
+    /// the seed; `nil` if no addition is known to help.
     package private(set) var missingSeed: JSONValue?
 
     package func mended(byMerging seed: JSONValue) -> Diagnosis {

@@ -1,8 +1,8 @@
 import HTTPServer
 import Recordings
 
-/// The public source from which a behaviour of the real provider is known. Responses name the source in the header
-/// `Understudy-Evidence`.
+/// The public source from which a behaviour of the real provider is known or, without a source, the reason for choosing
+/// the behaviour. Responses name it in the header `Understudy-Evidence`.
 package struct Evidence: Sendable, Equatable {
     package enum Kind: String, CaseIterable, Sendable {
         /// A provider's behaviour is known from the provider's own documentation.
@@ -49,8 +49,7 @@ package struct Evidence: Sendable, Equatable {
     static let preflight = specified("https://fetch.spec.whatwg.org/#http-cors-protocol")
     package static let ownPicture = chosen("the picture is Understudy's own: real users' pictures aren't copied")
 
-    /// The value of the header `Understudy-Evidence`, which names the public source for a provider's behaviour, such as
-    /// `recorded 2024-05: https://github.com/…`.
+    /// The value of the header `Understudy-Evidence`, such as `recorded 2024-05: https://github.com/…`.
     package var line: String { kind.rawValue + (date.map { " \($0)" } ?? "") + ": " + source }
 
     /// Reads the value of a header `Understudy-Evidence`; `nil` if the text hasn't the form of such a value.
@@ -137,7 +136,7 @@ package struct EvidenceTable: Sendable {
         }
     }
 
-    /// Returns the public source for a provider's error with this name and text; `nil` if the table has none.
+    /// Returns the evidence for a provider's error with this name and text; `nil` if the table has none.
     package func ofError(_ name: String, _ text: String? = nil) -> Evidence? {
         let text = text ?? ""
         return errors[name]?.first { EvidenceTable.matches(text, rows[$0].text) }.map { rows[$0].evidence }

@@ -1,7 +1,8 @@
 import HTTPServer
 
 /// The address of a request to the daemon: the provider's host, the path, and the form in which the client named the
-/// host (in the path, as a subdomain of `localhost`, or by its real name). URLs in the response have the same form.
+/// host (in the path, as a subdomain of `localhost`, by its real name, or by a short address). URLs in the response
+/// have the same form where possible.
 package struct Address: Sendable, Equatable {
     package enum Form: Sendable, Equatable {
         /// The form of address with the provider's host in the path:
@@ -10,8 +11,8 @@ package struct Address: Sendable, Equatable {
         /// The form of address with the provider's host before `localhost`:
         /// `http://appleid.apple.com.localhost:9099/auth/token`.
         case subdomain
-        /// The form of address with the provider's real host, `Host: appleid.apple.com`, over TLS that ends at the
-        /// daemon or at a proxy before it.
+        /// The form of address with the provider's real host: `Host: appleid.apple.com`. URLs in the response begin
+        /// with `https`.
         case real
         /// The form of address with a short path in place of a provider's host and path:
         /// `http://localhost:9099/oidc/corp/token`.
@@ -19,9 +20,11 @@ package struct Address: Sendable, Equatable {
     }
 
     package let form: Form
-    /// The provider's host that a request is for; `nil` for the daemon's own pages and the control API.
+    /// The provider's host that a request is for; `nil` for a request to the daemon's own address, such as a control
+    /// API call.
     package let host: String?
-    /// The path of a request at the provider's host, percent-encoded as the client sent it.
+    /// The path of a request at the provider's host, or at the daemon's own address, percent-encoded as the client sent
+    /// it.
     package let path: String
     package let world: String
     /// The part of the request, such as the path, that names the test world.
@@ -101,7 +104,8 @@ package struct Address: Sendable, Equatable {
     private var localhost: String { worldPlace == .host ? "\(world).localhost\(portSuffix)" : "localhost\(portSuffix)" }
 
     /// Returns the URL at which this request's client reaches a provider's `host`, without a slash at its end. The URL
-    /// has the same form as this request's URL, and leads to the same test world.
+    /// has the same form as this request's URL, and leads to the same test world. If the request came by a short
+    /// address, the URL has the host in its path.
     package func base(of host: String) -> String {
         switch form {
         case .prefix, .alias: return prefixBase(of: host)
@@ -135,8 +139,8 @@ package struct Address: Sendable, Equatable {
         return ownBase + alias.prefix + rest
     }
 
-    /// The attribute `Path` of a response's cookies. With it, browsers send the cookies only to the same provider and
-    /// the same test world.
+    /// The attribute `Path` of a response's cookies: the beginning of the paths that lead to the same provider in the
+    /// same test world.
     package var cookiePath: String {
         switch form {
         case .prefix: "\(worldPrefix)/\(host ?? "")"
@@ -261,8 +265,8 @@ struct HostAliases {
 }
 
 extension Address {
-    /// Returns whether `host` is `localhost`, a name below `localhost`, or an IP address but 0.0.0.0. DNS rebinding, by which a
-    /// website's own host name points to this machine, is impossible with these.
+    /// Returns whether `host` is `localhost`, a name below `localhost`, or an IP address other than 0.0.0.0 and `::`.
+    /// DNS rebinding, by which a website's own host name points to this machine, is impossible with these.
     package static func isLocalName(_ host: String) -> Bool {
         // A browser doesn't tell which site a request to 0.0.0.0 comes from.
         let isUnspecified = host.utf8.allSatisfy { "0.:".utf8.contains($0) }

@@ -21,8 +21,8 @@ package enum ControlAnswer {
     /// bytes.
     private static let listed = (issues: 20, bytes: 12_000)
 
-    /// Returns the control API's refusal of a request whose body has errors. The refusal has the path and message of
-    /// the first error, and a list of the first twenty errors in `faults`.
+    /// Returns the control API's refusal of a request whose body or query has errors. The refusal has the path and
+    /// message of the first error, and a list of at most twenty errors in `faults`.
     package static func error(_ issues: [Issue], code: String = "invalidBody") -> Response {
         guard let first = issues.first else { return error(400, code, "the request's body is invalid") }
         var response = error(400, code, first.message, path: first.path)

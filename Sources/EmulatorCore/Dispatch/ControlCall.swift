@@ -63,8 +63,8 @@ private struct NoParameters: SchemaObject {
     init(_ fields: inout Fields) {}
 }
 
-/// The input of a control API call. Before the call's handler runs, the input is read from the request, and refused if
-/// it is invalid.
+/// The input of a control API call. Except for a body that the handler reads itself (`unread`), the input is read from
+/// the request before the handler runs, and refused if it is invalid.
 package struct CallInput<Value>: Sendable {
     let query: (@Sendable () -> Schema)?
     let headers: @Sendable () -> [Schema.Field]
@@ -143,7 +143,8 @@ package struct CallAnswer: Sendable {
     package let status: Int
     /// A sentence that says when a control API call gives this answer.
     package let about: String
-    /// The content types that this answer of the control API may have; empty for an answer without a body.
+    /// The content types that this answer of the control API may have. Empty for an answer without a body, and for a
+    /// refusal, whose body is always JSON as in `error`.
     package let contents: [Content]
     /// The error codes that this answer of the control API may have, if it is a refusal.
     package let codes: [String]
@@ -199,9 +200,9 @@ package struct CallAnswer: Sendable {
                         "faults",
                         .sequence(
                             of: .members([
-                                .required("path", .string, "The error's place in the request's body."),
-                                .required("message", .string, "The error at `path` in the request's body."),
-                            ])), "All errors in the request's body, twenty at most."),
+                                .required("path", .string, "The error's place in the body or the query."),
+                                .required("message", .string, "The error at `path`, in a sentence."),
+                            ])), "The errors in the body or the query, twenty at most."),
                     .optional("more", .string, "The count of unlisted errors, as text: \"and 3 more\"."),
                 ]), "The reason why the API call is refused.")
         ])
@@ -300,15 +301,15 @@ extension Endpoint {
         hosts.isEmpty && (path == Endpoint.controlRoot || path.hasPrefix("\(Endpoint.controlRoot)/"))
     }
 
-    /// A copy of the endpoint that serves only clients that may control the daemon, such as a test, and not the app
-    /// that is tested.
+    /// A copy of the endpoint that requires the daemon's control token, if the daemon has one, as an endpoint for tests
+    /// and not for the tested app.
     package var managing: Endpoint {
         var managing = self
         managing.isManagement = true
         return managing
     }
 
-    /// Whether a client must be allowed to control the daemon before it may call the endpoint.
+    /// Whether a client's right to call the endpoint is checked before the endpoint runs.
     var isGuarded: Bool { isControl || isManagement }
 
     /// Returns a copy of the endpoint whose handler calls `refusal` first. If `refusal` returns a response, that is the

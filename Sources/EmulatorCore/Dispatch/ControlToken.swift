@@ -1,8 +1,8 @@
 import HTTPServer
 import JOSE
 
-/// The secret token that clients must send to control the daemon, if the daemon was started with one. Clients send it
-/// as a bearer token, and browsers by a cookie that the daemon has set.
+/// The secret token that clients must send to control the daemon, if the daemon was started with one. Clients send the
+/// token as a bearer token. Browsers send a cookie with a value derived from the token.
 /// <https://www.rfc-editor.org/rfc/rfc6750#section-2.1>
 package struct ControlToken: Sendable {
     /// The rule for a control token's length and characters, as a text for people. Such a token needs no escaping in a
@@ -38,7 +38,7 @@ package struct ControlToken: Sendable {
 
     package func matches(_ text: String) -> Bool { constantTimeEquals(Digest.sha256(text), digest) }
 
-    /// Returns whether the request carries the control token, as a bearer token or by the cookie.
+    /// Returns whether the request carries the control token as a bearer token, or the cookie derived from the token.
     package func isShown(by request: Request) -> Bool {
         if let shown = ControlToken.bearer(of: request), matches(shown) { return true }
         return request.headers.contains { header in
@@ -59,7 +59,8 @@ package struct ControlToken: Sendable {
         return String(value[space...].drop { $0 == " " })
     }
 
-    /// Returns a copy of the request for the recording. The copy has a mask in place of the control token.
+    /// Returns a copy of the request for the recording. The copy has a mask in place of the control token, and in place
+    /// of the value of the cookie `cookieName`.
     func withheld(from request: Request) -> Request {
         guard request.headers.contains(where: { isSecret($0) }) else { return request }
         var request = request

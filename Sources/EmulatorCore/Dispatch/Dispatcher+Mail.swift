@@ -5,15 +5,16 @@ import Recordings
 import Time
 import Worlds
 
-/// A part of an SMTP conversation that is recorded: a mail with its envelope, or a refused command.
+/// A part of an SMTP conversation that is recorded: a mail with its envelope, or a command that was refused, met a
+/// fault, or was the last one before the conversation broke off.
 package struct MailExchange: Sendable {
     package let id: String
-    /// The last SMTP command of the recorded part of a conversation: `MAIL`, `RCPT`…, or `MESSAGE` for the end of the
-    /// mail's content.
+    /// The last SMTP command of the recorded part of a conversation, such as `MAIL` or `RCPT`. It is `CONNECT` for the
+    /// server's greeting, and `MESSAGE` for the end of the mail's content.
     package var step: String
-    /// The domain of the mail's recipient, in lower case; `nil` without a recipient.
+    /// The domain of one of the mail's recipients, in lower case; `nil` without a recipient.
     package var host: String?
-    /// The lines that the SMTP client and the server have sent each other.
+    /// The lines that the SMTP client and the server have sent each other, without the mail's body.
     package var conversation = ""
     /// The code of the SMTP reply, such as 250; `nil` when the connection was closed without a reply.
     package var code: Int?
@@ -24,7 +25,7 @@ package struct MailExchange: Sendable {
     /// A description of the simulated fault that took effect in the SMTP conversation; `nil` if none did.
     package var fault: String?
     package var mail: RecordedMail
-    /// The time when the SMTP conversation began, in microseconds since 1970.
+    /// The time when the recorded part of the SMTP conversation began, in microseconds since 1970.
     package let began: Int64
 
     package init(id: String, step: String, mail: RecordedMail, began: Int64) {

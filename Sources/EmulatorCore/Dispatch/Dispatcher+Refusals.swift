@@ -95,7 +95,7 @@ extension Dispatcher {
             let diagnosis = Diagnosis(
                 received: "host \(Diagnosis.quote("\(name).localhost"))",
                 expected: "HOST.localhost, HOST.WORLD.localhost or WORLD.localhost",
-                "the daemon serves no host of this name; a test world whose name has a dot is only reached by "
+                "the daemon serves no host of this name; a host can't name a test world whose name has a dot: use "
                     + "the path /~\(name)/"
                     + (endpoints.nearestHost(to: name).map { "; did you mean \"\($0).localhost\"?" } ?? ""))
             return Dispatcher.problem(404, "noSuchHost", diagnosis)

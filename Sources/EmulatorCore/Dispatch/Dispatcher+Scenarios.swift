@@ -3,8 +3,8 @@ import HTTPServer
 import Synchronization
 
 extension Dispatcher {
-    /// Runs the daemon's start scenarios (prepared situations) in the default test world, and blocks the thread
-    /// meanwhile. Returns the reasons why scenarios can't be run; `nil` when all can.
+    /// Runs the daemon's start scenarios (prepared situations) in the default test world, unless they have been run
+    /// there, and blocks the thread meanwhile. Returns the reasons why scenarios can't be run; otherwise `nil`.
     package func prepareDefaultWorld() throws -> String? {
         let world = worlds.main
         guard !scenarios.isEmpty, !world.isPrepared, case .mine = world.preparation.take(then: {}) else { return nil }
@@ -31,7 +31,7 @@ extension Dispatcher {
 
     /// Runs the daemon's start scenarios (prepared situations) in a new test world. Other requests to this world wait
     /// meanwhile. If another daemon that shares the world is running the scenarios, waits for that daemon. Returns the
-    /// reasons why scenarios can't be run; `nil` when all can.
+    /// reasons why scenarios can't be run; `nil` when all can, or when another daemon has run them.
     func prepare(_ world: World) async throws -> String? {
         defer { world.preparation.finish() }
         guard world.state.isShared else { return try await play(in: world) }

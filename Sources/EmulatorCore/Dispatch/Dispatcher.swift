@@ -69,8 +69,8 @@ package final class Dispatcher: Sendable {
     struct RequestContext: Sendable {
         let request: Request
         let id: String
-        /// The ID of the recorded request during which the daemon sends this request to itself; `nil` for a request
-        /// from outside.
+        /// The ID of the request during which the daemon sends this request to itself, or `Scenario.parent` for a
+        /// scenario's call; `nil` for a request from outside.
         let parent: String?
         let address: Address
         let world: World
@@ -251,7 +251,7 @@ package final class Dispatcher: Sendable {
     }
 
     /// Waits until the signing keys that an endpoint needs are ready. Then runs the endpoint, or carries out the fault
-    /// that a test has requested.
+    /// that applies to the request.
     private func serve(_ exchange: Exchange, by endpoint: Endpoint) -> Reply {
         let run: @Sendable () -> Reply = { [self] in
             guard let fault = exchange.appliedFault else { return endpoint.run(exchange, or: refusal) }
@@ -292,7 +292,7 @@ package final class Dispatcher: Sendable {
         return nil
     }
 
-    /// The HTTP methods whose requests change a test world only by issuing a code or token.
+    /// The HTTP methods whose requests don't by themselves count as changes of a test world.
     private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS"]
 }
 
@@ -314,8 +314,9 @@ extension Dispatcher {
     }
 
     /// Returns a provider's response with the header `Understudy-Evidence`, which names the public source for the
-    /// behaviour. Pages and successful responses get the endpoint's source. A refusal in JSON keeps the source that it
-    /// came with. A response that a simulated fault has changed gets no source.
+    /// behaviour. A response that has the header already keeps it. Pages, successful responses and responses without a
+    /// diagnosis get the endpoint's source. Other refusals get the value `none`, unless the store has failed or the
+    /// control token is missing. A response that a simulated fault has changed gets no header.
     private static func known(_ response: Response, by endpoint: Endpoint, _ fault: AppliedFault?) -> Response {
         let own = response.headers.firstIndex { $0.name == Evidence.headerName }
         let isOrdered = fault?.isUsed ?? false
@@ -400,7 +401,7 @@ extension Dispatcher {
     package func plays(_ host: String) -> Bool { endpoints.serves(host) }
 
     /// Returns the name of the provider whose endpoint answers a request with this method, host and path, and whether
-    /// the endpoint is an authorization endpoint. Returns `nil` if nothing is served at the address.
+    /// the endpoint is an authorization endpoint. Returns `nil` if no endpoint answers the request.
     package func endpoint(_ method: String, _ host: String, _ path: String) -> (provider: String?, authorizes: Bool)? {
         guard case .found(let entry, _) = endpoints.match(method, host: host, path: path) else { return nil }
         return (entry.provider?.name, entry.endpoint.traits?.authorizes ?? false)

@@ -4,13 +4,12 @@ import Recordings
 /// An endpoint: an HTTP method and a path at some hosts, with the handler that answers requests to them.
 ///
 /// The handler is a closure that returns the response, or throws an error that the dispatcher answers. An `async`
-/// handler runs on the connection's thread until it has to wait, and holds no thread while it waits. A handler that
-/// isn't `async` is called directly, because even a task that never waits costs a microsecond.
+/// handler holds no thread while it waits. A handler that isn't `async` is called directly, because even a task that
+/// never waits costs a microsecond.
 package struct Endpoint: Sendable {
     /// The rule that says whether browser scripts of other origins may read an endpoint's responses (CORS).
     package enum CORS: Sendable, Equatable {
-        /// No CORS header is sent, so browsers don't let scripts of other origins read the response. The real provider
-        /// sends none either.
+        /// No CORS header is added, so browsers don't let scripts of other origins read the response.
         case none
         /// A script of any origin may read the response (CORS).
         case any
@@ -24,8 +23,8 @@ package struct Endpoint: Sendable {
     }
 
     package let method: String
-    /// The host names of an endpoint; `*.example.com` is every host below `example.com`. If there are none, the
-    /// endpoint is at the daemon's own address.
+    /// The host names of an endpoint. `*.example.com` is every name with one more label than `example.com`, such as
+    /// `a.example.com`. If there are no host names, the endpoint is at the daemon's own address.
     package let hosts: [String]
     /// The path of an endpoint, in which a segment `:name` is a parameter.
     package let path: String
@@ -36,20 +35,21 @@ package struct Endpoint: Sendable {
     /// The faults, such as errors, that a test can request for the endpoint. `nil` means none; requests to such an
     /// endpoint aren't recorded either.
     package let traits: EndpointTraits?
-    /// Whether the endpoint has the same access check as the control API, though it isn't part of that API.
+    /// Whether a client must send the daemon's control token, if the daemon has one, although the endpoint isn't part
+    /// of the control API. Pages of any site may call the endpoint.
     var isManagement = false
     /// The description of the control API call that the endpoint serves; `nil` for any other endpoint.
     package let call: ControlCall?
-    /// A few words for what a request to the endpoint does in a sign-in, such as "redeem a code"; `nil` for an endpoint
-    /// that is no part of a sign-in.
+    /// A short description of a request to the endpoint, such as "redeem a code"; `nil` for an endpoint without one.
     package private(set) var title: String?
-    /// A closure that returns the step of a sign-in to which a recorded request belongs. If there is no closure
-    /// (`nil`), the step is recognized by general signs, such as `grant_type`.
+    /// A closure that returns the step of a sign-in to which a recorded request belongs. If there is no closure, or if
+    /// the closure returns `nil`, the step is recognized by general signs, such as `grant_type`.
     private(set) var step: (@Sendable (RecordedExchange) -> Step?)?
     /// A closure that returns notes for developers about a successful response, for example that it has no name of the
     /// user. The first argument is the request with its response. The second is all recorded requests of the sign-in.
     package private(set) var remarks: (@Sendable (RecordedExchange, [RecordedExchange]) -> [String])?
-    /// The public source, such as documentation, from which the endpoint and its successful responses are known.
+    /// The public source, such as documentation, from which the endpoint and its successful responses are known, or the
+    /// reason for choosing its behaviour without a source.
     package private(set) var evidence: Evidence?
     var handler: Handler
 
@@ -128,8 +128,7 @@ extension [Endpoint] {
 // MARK: - One request
 
 extension Endpoint {
-    /// Runs the endpoint's handler, on this thread until the handler has to wait. `refusal` returns the response for an
-    /// error that the handler throws.
+    /// Runs the endpoint's handler. `refusal` returns the response for an error that the handler throws.
     func run(_ exchange: Exchange, or refusal: @escaping @Sendable (any Error) -> Response) -> Reply {
         let reply: Reply
         switch handler {
@@ -141,7 +140,7 @@ extension Endpoint {
         return shared(reply, with: exchange.request)
     }
 
-    /// Returns the response with the CORS headers that let a page of another origin read it.
+    /// Returns the response with the CORS headers that let a page of another origin read it, if `cors` allows this.
     func shared(_ reply: Reply, with request: Request) -> Reply {
         guard cors != .none, let origin = request.header("Origin") else { return reply }
         return reply.map { response in

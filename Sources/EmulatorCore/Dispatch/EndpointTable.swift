@@ -39,7 +39,7 @@ struct EndpointTable: Sendable {
     private var hosts: [String: Host] = [:]
     private var own = Router<Entry>()
     /// Returns the page that answers a refused request for one of the daemon's own pages; `nil` where a refusal in JSON
-    /// is right. Such requests aren't recorded, since they belong to no sign-in.
+    /// is right. The refused requests for own pages aren't recorded, since they belong to no sign-in.
     let refusePage: (@Sendable (Exchange, PageRefusal) -> Response?)?
     /// The short addresses that stand for providers' hosts. The keys are the beginnings of the daemon's paths, such as
     /// `/oidc/corp`.

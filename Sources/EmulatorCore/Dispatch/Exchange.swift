@@ -13,7 +13,7 @@ package struct Exchange: Sendable {
     /// The ID of this request, such as `r12`, in headers, error explanations and the log.
     package let id: String
     package let parameters: [String: String]
-    /// The fault, such as an error or a delay, that a test has requested for this request; `nil` without one.
+    /// The fault, such as an error or a delay, that applies to this request; `nil` without one.
     package internal(set) var appliedFault: AppliedFault?
     let network: any Network
     /// Whether the daemon sent this request to itself, to answer another request or to run a scenario (a prepared
@@ -37,8 +37,9 @@ package struct Exchange: Sendable {
     /// other request.
     package var scenario: String? { isInternal ? request.header(Scenario.header) : nil }
 
-    /// Adds the present time and this request's ID to `what`, which says what the request did: "the person signed out
-    /// at TIME, by request r12". Later error messages give this text as a reason.
+    /// Adds the test world's time and this request's ID to `what`, which says what the request did: "the person signed
+    /// out at TIME, by request r12". For a scenario (a prepared situation), its name stands in place of the ID. Any
+    /// other control API call gets no ID. Later error messages give this text as a reason.
     package func cause(_ what: String) -> String {
         let isControl = address.host == nil && address.path.hasPrefix(Endpoint.controlRoot)
         let origin = scenario.map { " (scenario \($0))" } ?? (isControl ? "" : ", by request \(id)")

@@ -7,7 +7,8 @@ import Worlds
 /// host. URLs in the response name the world in the same way.
 package struct NamedWorld: Sendable, Equatable {
     package enum Place: Sendable, Equatable {
-        /// No part of the request names a test world, so the request belongs to the default world.
+        /// The request belongs to the default world: no part of it names a test world, or its path names the default
+        /// world.
         case nowhere
         /// The request's path names the test world: `http://localhost:9099/~w1/…`.
         case path
@@ -15,7 +16,7 @@ package struct NamedWorld: Sendable, Equatable {
         /// `http://appleid.apple.com.w1.localhost:9099/…`.
         case host
         /// The request's connection names the test world: it came to the world's own port, or through the proxy with
-        /// the world's name as the proxy's user.
+        /// the world's name as the proxy's user. A request that the daemon sends to itself counts as one, too.
         case connection
     }
 
@@ -69,7 +70,7 @@ package struct NamedWorld: Sendable, Equatable {
         isBelowLocalhost = below != nil
     }
 
-    /// Puts a request that couldn't be parsed into the test world `unnamed`, so that the request can be logged.
+    /// Puts a request whose test world can't be found into the world `unnamed`, so that the request can be logged.
     init(unreadable request: Request, unnamed: String) {
         (name, place, path, host) = (unnamed, .nowhere, request.path, "")
         isBelowLocalhost = false
@@ -108,7 +109,7 @@ package struct NamedWorld: Sendable, Equatable {
     }
 }
 
-/// The source of the numbers in the IDs of recorded requests.
+/// The source of the numbers in the IDs of requests.
 ///
 /// If test worlds are only in memory, the daemon counts from 1. If they are kept in a store, a number must also be
 /// unique among all daemons that have used the store. Such a number consists of the time since 2026, in tenths of

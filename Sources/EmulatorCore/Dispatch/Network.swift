@@ -1,10 +1,11 @@
 import HTTPServer
 
-/// A network within the process, over which one provider that the daemon simulates sends requests to another. Requests
-/// and refusals are the same as over a real network.
+/// A network within the process, over which the daemon sends requests to itself: from one simulated provider to
+/// another, and to make the calls of a scenario (a prepared situation).
 package protocol Network: AnyObject, Sendable {
     func plays(_ host: String, in world: World) -> Bool
-    /// Sends a request to a provider that the daemon simulates. `parent` is the ID of the request that causes this one.
+    /// Sends a request from the daemon to itself. `parent` is the ID of the request that causes this one, or
+    /// `Scenario.parent` for a scenario's call.
     func send(_ request: Request, from parent: String) -> Reply
     func log(_ message: String, detail: String, for exchange: Exchange)
     /// Returns an ID for the recording of a request that the daemon itself sends, such as a message to a client's
@@ -12,7 +13,7 @@ package protocol Network: AnyObject, Sendable {
     func makeID() -> String
     /// Returns the name of a test world, other than `world`, that has issued a code or token; `nil` when none is known.
     func world(thatIssued text: String, besides world: World) -> String?
-    /// The token that clients of the control API must send; `nil` when every client may call the control API.
+    /// The token that clients of the control API must send; `nil` when they need none.
     var controlToken: ControlToken? { get }
 }
 
@@ -26,9 +27,9 @@ extension Exchange {
     /// Whether the client has sent the daemon's control token; `false` if the daemon has none.
     package var showsControlToken: Bool { network.controlToken?.isShown(by: request) ?? false }
 
-    /// Whether the client may choose an address to which the daemon sends requests. If the daemon has a control token,
-    /// the client must have sent it. Otherwise, the client must run on the daemon's machine, and must not be a web page
-    /// from another machine.
+    /// Whether the client may choose an address to which the daemon sends requests. The daemon itself may. If the
+    /// daemon has a control token, any other client must have sent it. Without a control token, the client must run on
+    /// the daemon's machine, and must not be a web page from another machine.
     package var mayChooseAddresses: Bool {
         isInternal
             || (network.controlToken == nil ? request.isFromLoopback && !isFromForeignPage : showsControlToken)
@@ -69,8 +70,9 @@ extension Exchange {
             "POST", host, target, headers: [type] + headers, body: Array(Form(fields: fields).encoded.utf8))
     }
 
-    /// Returns the URL at which this request's client reaches `url`. If the daemon simulates the host of `url`, and the
-    /// client doesn't use the providers' real host names, this is a URL at the daemon. Otherwise, it is `url` itself.
+    /// Returns the URL at which this request's client reaches `url`. If `url` is an `https` URL without a port, the
+    /// daemon simulates its host, and the client doesn't use the providers' real host names, this is a URL at the
+    /// daemon. Otherwise, it is `url` itself.
     package func reachable(_ url: String) -> String {
         guard address.form != .real, url.hasPrefix("https://") else { return url }
         let rest = url.dropFirst("https://".count)

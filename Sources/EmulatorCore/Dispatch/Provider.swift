@@ -30,7 +30,7 @@ package struct ProviderFacts: Sendable {
     package let emulatorStatus: JSONObject
     /// The changes of the provider's behaviour on known days. A test can choose a day before or after a change.
     package let changes: [Change]
-    /// Returns the public sources from which the provider's errors, claims, headers and limits are known.
+    /// Returns the public sources from which the provider's errors, claims, headers, limits and texts are known.
     package let evidence: @Sendable () -> EvidenceTable
 
     package init(
@@ -55,8 +55,8 @@ package protocol Provider: Sendable {
 
     /// The provider's endpoints, at the provider's hosts, at the daemon's own address and in the control API.
     ///
-    /// Of several endpoints that match a request, the first one answers, so fixed paths come before paths with
-    /// parameters.
+    /// Of several endpoints that match a request, one whose path has no parameters answers. Without such an endpoint,
+    /// the first one answers.
     var endpoints: [Endpoint] { get }
     /// Returns the provider's own response to a request with too many fields, or with texts that are too long; `nil`
     /// when the provider has no such response.

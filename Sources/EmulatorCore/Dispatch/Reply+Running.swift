@@ -3,8 +3,8 @@ import HTTPServer
 import Synchronization
 
 extension Reply {
-    /// Makes a reply by running `body`. Until `body` first waits for something, it runs on the calling thread. It is
-    /// cancelled when nobody waits for the reply any more.
+    /// Makes a reply by running `body`. Until `body` first waits for something, it runs on the calling thread (on
+    /// macOS, only since version 26). It is cancelled when nobody waits for the reply any more.
     static func running(_ body: @escaping @Sendable () async -> Response) -> Reply {
         let pending = PendingResponse()
         let task = Task.atOnce(executorPreference: OperationExecutor.shared) { pending.settle(await body()) }

@@ -36,7 +36,8 @@ package enum RequestBudget {
         }
     }
 
-    /// Returns an explanation of the size limit that the request exceeds; `nil` when it exceeds none.
+    /// Returns an explanation of the limit that the request exceeds, on the size of its fields or on Unicode combining
+    /// marks in a row; `nil` when it exceeds none.
     static func excess(of request: Request) -> Diagnosis? {
         // Paths and headers are short, but comparing many combining marks in a row takes quadratic time.
         if request.path.utf8.count > String.shortLength {

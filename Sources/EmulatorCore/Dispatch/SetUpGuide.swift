@@ -7,7 +7,7 @@ package struct SetUpPlace: Sendable {
     /// The daemon's base URL for the test world, without a slash at the end: `http://localhost:9099/~w1`.
     package let base: String
     /// The host and port that lead to the test world, such as `localhost:43123`, for clients that accept no URL with a
-    /// path. `nil` for a world that has no port of its own.
+    /// path. `nil` if only URLs with a path lead to the world.
     package let authority: String?
     /// The seed (the configured people and clients) of the test world.
     package let seed: Seed
@@ -47,7 +47,8 @@ package struct SetUpPlace: Sendable {
 /// A name in braces is replaced by a value. For the client's ID, there are `{client}`, `{shell client}` (for use in
 /// single quotes in a shell's command) and `{json client}` (for use in a JSON string within such quotes).
 /// `{url HOST/PATH}` is replaced by the daemon's address for that URL. A step with a value that is `nil` is left out.
-/// A guide under the heading `{part NAME}` is inserted in place of each paragraph that has only this text.
+/// A section without an ID, such as one under the heading `{part NAME}`, is no guide: its steps are inserted in place
+/// of each later paragraph that has only the text of its heading.
 package struct SetUpGuide: Sendable {
     /// A step of a set-up guide, or the configuration of a library.
     package struct Step: Sendable {
@@ -74,8 +75,9 @@ package struct SetUpGuide: Sendable {
     package let libraries: [Step]
     /// The documentation page with details about a set-up guide, as a path below `docs/`.
     package let document: String
-    /// Returns whether a request came from the kind of client that the set-up guide is for. The guide's file lists the
-    /// hosts and paths to which such clients send requests. Without a list, every request counts.
+    /// Returns whether a request came from the kind of client that the set-up guide is for. This is the guide's
+    /// function among the `arrivals` of `read`, if it has one. Otherwise, the guide's file lists the hosts and paths to
+    /// which such clients send requests. Without a list, every request counts.
     package let isArrival: Arrival
 
     /// Reads the set-up guides of a Markdown file. `arrivals` contains functions that recognize requests of a guide's

@@ -6,7 +6,7 @@ package struct TokenRequest: Sendable {
     /// The client ID for which an ID token is requested; at Firebase, the project's ID.
     package let client: String
     /// The ID of the person for whom an ID token is requested; at Firebase, also a user's local ID or e-mail address.
-    /// `nil` means the person who was added first.
+    /// `nil` means the person, or at Firebase the project's user, who was added first.
     package let account: String?
     package let nonce: String?
     package let scopes: [String]?

@@ -5,12 +5,13 @@ import Synchronization
 import Time
 import Worlds
 
-/// A fault that a test requested, while it applies to the HTTP request that is being answered.
+/// A fault that a test or the seed requested, while it applies to an HTTP request that is being answered, or to a step
+/// of SMTP.
 package final class AppliedFault: Sendable {
     package let fault: Fault
     private let used = Atomic<Bool>(false)
 
-    /// The name of the scenario that requested the fault; `nil` if a test requested it directly.
+    /// The name of the scenario that requested the fault; `nil` if a test or the seed requested it directly.
     private let scenario: String?
 
     init(_ fault: Fault, of scenario: String?) {
@@ -32,7 +33,7 @@ extension Exchange {
     /// Signs a JSON Web Token with `claims` and a key of `owner`. A fault that a test requested can change the token.
     /// Without `type`, the token's header has only `kid` and `alg`, as in Apple's tokens. Without `algorithm`, the
     /// owner's first algorithm is used. HS256 signs with the client's `secret`. If `isSigned` is false, the token has
-    /// no signature.
+    /// no signature, unless the fault asks for one.
     package func mint(
         _ owner: KeyOwner, _ claims: JSONObject, at time: Instant, type: String? = nil, algorithm: Algorithm? = nil,
         secret: String? = nil, isSigned: Bool = true
@@ -106,7 +107,8 @@ extension Exchange {
     }
 
     /// Returns how an authorization request ends without a sign-in page; `nil` if the page is shown. A fault decides
-    /// first, then a sign-in result that a test requested in advance, and then the client's `interaction` setting.
+    /// first, then a sign-in result that a test or the seed requested in advance, and then `interaction`, a setting of
+    /// the client or of the seed.
     package func outcome(
         _ state: inout Transaction, provider: String, client: String, interaction: Interaction, account: String? = nil
     ) -> Outcome? {

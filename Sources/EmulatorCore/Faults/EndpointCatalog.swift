@@ -2,7 +2,7 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// All endpoints to which faults (error responses, delays and the like) can apply. A fault that a test requests is
+/// All endpoints to which faults (error responses, delays and the like) can apply. The faults of tests and of seeds are
 /// checked against them.
 package struct EndpointCatalog: Sendable {
     package final class Entry: Sendable {
@@ -13,8 +13,8 @@ package struct EndpointCatalog: Sendable {
         package let path: String
         package let traits: EndpointTraits
         package let provider: String
-        /// A short description of a request to the endpoint, such as "redeem a code". `nil` if the endpoint isn't part
-        /// of a sign-in.
+        /// A short description of a request to the endpoint, such as "redeem a code"; `nil` for an endpoint without
+        /// one.
         package let title: String?
         /// The paths by which the endpoint can also be reached at the daemon's own host name, without the provider's
         /// host in the path.
@@ -26,7 +26,7 @@ package struct EndpointCatalog: Sendable {
         fileprivate let effects: Int
 
         /// Makes an endpoint's entry in the list of endpoints to which faults can apply; `nil` if no fault can apply to
-        /// the endpoint.
+        /// the endpoint, or if its path only adds a slash to the path of a listed endpoint.
         fileprivate init?(_ endpoint: Endpoint, at host: String?, of provider: String, _ aliases: HostAliases) {
             guard let traits = endpoint.traits else { return nil }
             // An endpoint whose path only adds a slash to another's isn't listed.
@@ -153,8 +153,8 @@ package struct EndpointCatalog: Sendable {
         return groups.flatMap { $0 }
     }
 
-    /// Returns the reasons why no sign-in can have the result that a test requests: the client is unknown, or no
-    /// sign-in at the provider ends with the requested error.
+    /// Returns the reasons why no sign-in can have the result that a test or the seed requests: the client is unknown,
+    /// or no sign-in at the provider ends with the requested error.
     package func issues(inOutcome node: LocatedJSON, _ seed: Seed) -> [Issue] {
         guard let provider = node["provider"]?.string else { return [] }
         var issues: [Issue] = []
@@ -168,7 +168,8 @@ package struct EndpointCatalog: Sendable {
     }
 
     /// Returns a message if `name` is no error of the provider's. Returns `nil` if a sign-in can end with this error,
-    /// or if an endpoint that isn't part of signing in, such as the token endpoint, answers with it.
+    /// if another endpoint, such as the token endpoint, answers with it, or if the errors of the provider's sign-ins
+    /// aren't listed.
     private func unknownError(_ name: String, at provider: String) -> String? {
         let errors = errors[provider] ?? []
         let ofSignIns = errors.filter { $0.answer == nil }

@@ -13,8 +13,8 @@ package struct EndpointTraits: Sendable {
         /// Whether a test can also request an error whose name isn't listed. A name that looks like a misspelling of a
         /// listed one is always refused.
         package let isOpen: Bool
-        /// A function that makes the response with an error that a test requested; `nil` at authorization endpoints,
-        /// which send errors by a redirect.
+        /// A function that makes the response with an error that a test requested. It is `nil` at authorization
+        /// endpoints and native sign-ins, where the error becomes the result of the sign-in.
         package let answer: (@Sendable (RequestedError, Exchange) throws -> Response)?
 
         package init(

@@ -2,12 +2,12 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// A fault that a test requests in advance: the HTTP requests or mails to which it applies, how often it applies, and
-/// what goes wrong.
+/// A fault that a test or the seed requests in advance: the HTTP requests or mails to which it applies, how often it
+/// applies, and what goes wrong.
 package struct Fault: SchemaObject {
     package static let schemaName: String? = "Fault"
 
-    /// The ID that a fault gets when a test requests it; empty before.
+    /// The ID that a fault gets when a test requests it, or when the seed with the fault is read; empty before.
     package private(set) var id = ""
     package let match: FaultMatch
     /// The number of matching requests that are answered normally before the fault applies.
@@ -70,8 +70,8 @@ package struct Fault: SchemaObject {
     }
 
     /// Returns whether `summary` describes a fault that every client must survive: any fault of a rehearsal scenario,
-    /// and any fault that only delays a response, shuffles its members, or adds a new signing key and keeps the old
-    /// ones published.
+    /// and any fault that only delays a response, shuffles its members, or adds a new signing key without withdrawing
+    /// all old ones.
     package static func isLegal(_ summary: String) -> Bool {
         if isRehearsed(summary) { return true }
         guard summary.hasPrefix("ordered fault"), let mark = summary.firstRange(of: ": "),
@@ -110,7 +110,7 @@ extension Fault {
     }
 }
 
-/// The faults that tests have requested in a test world, oldest first.
+/// The faults of the test world's seed, and those that tests have requested, oldest first.
 package struct FaultQueue: SeededValue {
     package static let name = "faults"
     package static let limit = 1_000

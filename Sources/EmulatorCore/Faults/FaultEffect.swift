@@ -51,7 +51,7 @@ package struct FaultEffect: SchemaObject {
     package let error: String?
     package let description: String?
     package let token: Tampering?
-    /// The members of the JSON response that the fault changes; `null` removes a member.
+    /// The members of the JSON or form response that the fault changes; `null` removes a member.
     package let response: [(name: String, value: JSONValue)]
     package let shufflesMembers: Bool
     package let rotation: Rotation?
@@ -65,7 +65,7 @@ package struct FaultEffect: SchemaObject {
     package let reply: SMTPAnswer?
     /// Whether the fault lets a mail be accepted and then lost.
     package let isLost: Bool
-    /// The fault's effect as JSON, as the test requested it, with defaults filled in.
+    /// The fault's effect as JSON, as the test or the seed has it. In `token`, defaults are filled in.
     package let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -128,7 +128,7 @@ package struct FaultEffect: SchemaObject {
     package var replacesEndpoint: Bool { answer != nil || disconnect == .beforeHeaders }
 
     /// Whether a request that only shows a page leaves the fault unused. Such a fault is used up only when a token is
-    /// minted, a code is issued, a redirect is sent, or a member of the response is changed.
+    /// minted, a code is issued, an error or a redirect is sent, or a member of the response is changed.
     package var waitsForItsMoment: Bool {
         !replacesEndpoint && disconnect == nil && delay == nil && !isMalformed && rotation == nil && keySet == nil
     }

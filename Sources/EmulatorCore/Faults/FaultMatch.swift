@@ -19,7 +19,7 @@ package struct FaultMatch: SchemaObject {
     /// A pattern in lower case that the sender of a mail's envelope must match for the fault to apply.
     package let from: Glob?
     package let to: Glob?
-    /// The fault's conditions as JSON, as the test requested them.
+    /// The fault's conditions as JSON, as the test or the seed has them.
     package let document: JSONValue
 
     package init(_ fields: inout Fields) {

@@ -2,7 +2,8 @@ import JOSE
 import JSON
 import Time
 
-/// The ways in which a fault breaks a token: changed or removed claims and header members, and a wrong signature.
+/// The ways in which a fault, or a test's call of the control API for a token, breaks a token: added, changed or
+/// removed claims and header members, and a wrong signature.
 package struct Tampering: SchemaObject {
     package static let schemaName: String? = "Tampering"
 
@@ -10,7 +11,7 @@ package struct Tampering: SchemaObject {
         case valid
         /// A well-formed signature, but of other content than the token's.
         case invalid
-        /// A signature by a key that isn't published. The token's `kid` names that key.
+        /// A signature by a key that isn't published. If the token has a `kid`, it names that key.
         case unknownKey
         /// A signature by HS256 with the PEM text of the public key as the secret. Only verifiers that trust the
         /// token's `alg` accept it.

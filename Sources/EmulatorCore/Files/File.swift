@@ -1,6 +1,6 @@
 import Platform
 
-/// Reads and writes files by their paths. Every failure names the path and the system's reason.
+/// Reads and writes files by their paths. Every failure names the path and the reason.
 package enum File {
     package struct Failure: Error, CustomStringConvertible, Sendable {
         package let path: String
@@ -24,7 +24,7 @@ package enum File {
         }
     }
 
-    /// The size of the longest file that is read, in bytes.
+    /// The size of the longest file that is read unless the caller sets another limit, in bytes.
     package static let limit = 64 << 20
     /// The longest time in milliseconds that reading from a pipe waits for data.
     private static let patience: Int32 = 10_000
@@ -37,7 +37,7 @@ package enum File {
 
     package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// Returns the sorted names of the files in a directory.
+    /// Returns the sorted names of the files and directories in a directory.
     package static func names(in path: String) throws(Failure) -> [String] {
         guard let directory = opendir(path) else { throw Failure(path, "can't be read") }
         defer { closedir(directory) }

@@ -2,10 +2,11 @@ import HTTPServer
 import JOSE
 import JSON
 
-/// The layout of all HTML pages that the daemon serves: marked as a stand-in, in light and dark colours, readable on a
-/// phone, and without anything from other servers.
+/// The layout of the HTML pages that stand in for providers' pages, in light and dark colours, readable on a phone, and
+/// without anything from other servers. The inspector's pages have another layout.
 package enum Page {
-    /// Returns the notice at the top of every page, which says that the page is only a stand-in for the provider's.
+    /// Returns the notice at the top of a provider's pages, which says that a page is only a stand-in for the
+    /// provider's.
     package static func banner(standingInFor provider: String) -> String {
         "Understudy: a stand-in for \(provider), for tests only. Nobody's real account is used."
     }
@@ -41,7 +42,7 @@ package enum Page {
     private static let (inspectorMark, requestMark) = ("understudy-inspector:", "understudy-request")
 
     /// Returns the part of an error page that explains why a request was refused, with a link to the request in the
-    /// inspector, and a link for adding a missing client or person to the seed.
+    /// inspector. If the seed lacks an entry, such as a client, a second link adds it.
     package static func why(_ diagnosis: Diagnosis) -> HTML {
         var links = [HTML.tag("a", [("href", "\(inspectorMark)requests/\(requestMark)")], "See this request")]
         if let seed = diagnosis.missingSeed {
@@ -159,7 +160,8 @@ extension HTML {
 
 extension Response {
     /// Returns a response with a JavaScript file that pages of other sites load, such as a provider's SDK. `function`
-    /// is the text of a function expression. It is called with `arguments`, the provider's addresses at the daemon.
+    /// is the text of a function expression. It is called with `arguments`, such as the provider's addresses at the
+    /// daemon.
     package static func browserScript(_ function: StaticString, _ arguments: [JSONValue]) -> Response {
         let values = arguments.map(\.text).joined(separator: ", ")
         return Response(

@@ -9,7 +9,8 @@ import Worlds
 /// browsers.
 package struct InspectedSection: Sendable {
     package let title: String
-    /// A sentence about a section of an inspector page. It is shown even if the section has no items.
+    /// A sentence about a section of an inspector page. If the section has items, the page shows the sentence only if
+    /// it has more than 60 characters: a shorter one is about an empty section.
     package let about: String?
     package let items: [InspectedItem]
     /// The number of a section's older items that the inspector page leaves out.
@@ -61,7 +62,7 @@ package struct InspectedItem: Sendable {
 package struct InspectedFact: Sendable {
     package enum Value: Sendable {
         case text(String)
-        /// An identifier that the inspector page lets the user copy.
+        /// A text, such as an identifier, that the inspector page shows in a code font.
         case code(String)
         case codes([String])
         case time(Instant)
@@ -94,7 +95,8 @@ package struct InspectedDocument: Sendable {
     }
 }
 
-/// A token that a client has, as an inspector page lists it. The page can revoke it with `Provider.endToken`.
+/// A token that a client has, as an inspector page lists it. If the token is valid, the page has a button that revokes
+/// it by a call of the control API.
 package struct InspectedToken: Sendable {
     /// The kind of a token on an inspector page, such as "access token".
     package let kind: String

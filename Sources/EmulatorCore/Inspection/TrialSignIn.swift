@@ -13,7 +13,7 @@ package struct TrialSignIn: Sendable {
     package let title: String
     package let client: String
     /// The path of the authorization endpoint at the daemon's address, and the fields of the authorization request
-    /// besides the client, the redirect URI and the state.
+    /// besides the client, the redirect URI, the state and the code challenge.
     package let authorization: (path: String, fields: [(String, String)])
     /// The path of the token endpoint at the daemon's address.
     package let tokenPath: String
@@ -40,6 +40,7 @@ package struct TrialSignIn: Sendable {
 
 /// A provider whose sign-in can be tried in a browser.
 package protocol OffersTrials {
-    /// Returns trial sign-ins for the seed's clients that have registered `redirectURI`.
+    /// Returns trial sign-ins for the seed's clients that have registered `redirectURI`. A client that the inspector
+    /// can't play, such as one with a private key, is left out.
     func trials(returningTo redirectURI: String) -> [TrialSignIn]
 }

@@ -1,8 +1,8 @@
 import JSON
 import Time
 
-/// A directory of an app's own users, as Firebase has one. These users were made when somebody signed in to the app,
-/// and have properties of their own, unlike the people who can sign in at every provider.
+/// A directory of an app's own users, as Firebase has one. Such a user is made by a sign-in, by an administrator or
+/// from the seed (initial data), and has properties of its own, unlike the people who can sign in at every provider.
 package protocol UserDirectory: Sendable {
     var summary: UserDirectorySummary { get }
     /// The schema of the fields that can be set when one of the app's users is made or changed.

@@ -26,8 +26,8 @@ package enum AddressList {
 }
 
 private struct AddressReader {
-    /// A part of a mail header field with addresses, such as To: a run of characters without quotation marks, or a text
-    /// in quotation marks.
+    /// A part of a mail header field with addresses, such as To: a run of characters without spaces and quotation
+    /// marks, or a text in quotation marks.
     private struct Word {
         private(set) var text: [UInt8]
         let isQuoted: Bool

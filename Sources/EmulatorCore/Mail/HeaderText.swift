@@ -5,7 +5,8 @@ import Time
 
 /// Encodes texts for the header fields of mails, so that no text can begin a header field of its own.
 package enum HeaderText {
-    /// Returns a short text of printable ASCII as it is, and any other text as encoded words (RFC 2047).
+    /// Returns a short text of printable ASCII without `=?` as it is, and any other text as encoded words (RFC 2047).
+    /// Control characters become spaces.
     static func encode(_ text: String) -> String {
         let text = withoutControls(text)
         let isPlain =

@@ -2,13 +2,14 @@ import Dispatch
 import Time
 import Worlds
 
-/// An e-mail or text message in the inbox of a test world. The inbox has all messages that were sent in the test world,
-/// or that a real provider would have sent.
+/// An e-mail or text message in the inbox of a test world. The inbox has the latest messages that were sent in the test
+/// world, or that a real provider would have sent.
 package struct InboxMessage: Row {
     package static let table = Table<InboxMessage>("mail.message", limit: 2 * Inbox.countLimit, indexes: [byRecipient])
     package static let byRecipient = Index<InboxMessage, String>("recipient", each: { $0.recipients })
 
-    /// The number of the message in its inbox. Numbers count up from 1, and none is used twice.
+    /// The number of the message in its inbox. Numbers count up from 1. None is used twice until the test world is
+    /// reset.
     package let number: Int
     /// The time when the message was sent, by the test world's clock.
     package let time: Instant

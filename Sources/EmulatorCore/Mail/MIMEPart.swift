@@ -64,7 +64,7 @@ struct MIMEPart {
 
     var disposition: HeaderParameters { HeaderParameters(field("Content-Disposition") ?? "") }
 
-    /// Returns at most `limit` parts of a multipart body, which are separated by lines that begin with `boundary`. Text
+    /// Returns at most `limit` parts of a multipart body, which are separated by lines of `--` and `boundary`. Text
     /// before the first part and after the last part isn't returned.
     func parts(_ boundary: String, limit: Int) -> [MIMEPart] {
         let delimiter = Array("--\(boundary)".utf8)
@@ -178,7 +178,8 @@ private struct DividedValue {
     var text: String { Charset.text(pieces.sorted { $0.place < $1.place }.flatMap(\.bytes), charset) }
 }
 
-/// A received mail, byte for byte. Only these bytes are stored, and the mail is parsed again whenever it is displayed.
+/// A received mail, byte for byte. Its text, its HTML and most of its header fields are stored only in these bytes,
+/// which are parsed again unless the parsed mail is cached.
 package struct ReceivedMail: Codable, Sendable, Equatable {
     /// The bytes of the received mail, with CR LF at the ends of lines.
     package let raw: [UInt8]
@@ -206,9 +207,9 @@ package struct ReceivedMail: Codable, Sendable, Equatable {
 }
 
 extension SentMessage {
-    /// Makes an inbox message from a mail that the app under test has sent. `sender` and `recipients` are those of the
-    /// mail's envelope. A mail to several recipients becomes one message, except that recipients at a relay's addresses
-    /// get messages of their own.
+    /// Makes an inbox message from a mail that the daemon has received, by SMTP or in a request. `sender` and
+    /// `recipients` are those of the mail's envelope. A mail to several recipients becomes one message, except that
+    /// recipients at a relay's addresses get messages of their own.
     package init(
         received content: ReceivedContent, from sender: String, to recipients: [String], relay: Relay? = nil,
         request: String?

@@ -1,8 +1,9 @@
 /// Finds the codes that a mail asks its reader to enter.
 ///
 /// Nothing in a mail marks a code. Mails of Django's allauth, Auth0, Cognito, GitHub and Google have the code on a line
-/// by itself, or in a sentence about it. Therefore a number of 4 to 8 digits is taken for a code if it is a line of its
-/// own, and any other code is found if its line, or the line before, has a word such as "code".
+/// by itself, or in a sentence about it. Therefore, a number of 4 to 8 digits that is alone on its line is taken for a
+/// code. Any other text in the form of a code is found if its line has a word such as "code". If it is alone on its
+/// line, the word may also be in the line above.
 enum MailCodes {
     private static let limit = (codes: 20, bytes: 64 << 10, line: 1_000)
 
@@ -54,7 +55,7 @@ enum MailCodes {
     }
 
     private struct Line {
-        /// The words of a mail's line, without the punctuation around them.
+        /// The words of a mail's line, without URLs and without the punctuation around the words.
         let words: [String]
 
         private static let names: Set<String> = [

@@ -146,7 +146,7 @@ enum Charset {
         case utf16(isLittle: Bool?)
         case windows1252
         case latin9
-        /// Bytes are decoded as UTF-8 if they are valid UTF-8, and as Latin-1 otherwise.
+        /// Bytes are decoded as UTF-8 if they are valid UTF-8, and as Windows-1252 otherwise.
         case guessed
     }
 

@@ -7,8 +7,9 @@ enum MailLinks {
     private static let limit = (links: 100, length: 8 << 10, text: 1 << 20)
     private static let others: Set<String> = ["about", "blob", "cid", "data", "file", "javascript", "mid", "vbscript"]
 
-    /// Returns the links of a mail's text in their order, then the links that only the HTML has, each link once. Any
-    /// URL with `//` after its scheme counts, so that links into apps are found, too.
+    /// Returns the links of a mail's text in their order, then the links that only the HTML has, each link once. URLs
+    /// with `//` after nearly any scheme count, so that links into apps are found, too. Exceptions are schemes such as
+    /// `file`.
     static func find(text: String?, html: String?) -> [String] {
         var found = Found()
         if let text { bare(Array(text.utf8.prefix(limit.text)), &found) }

@@ -132,9 +132,9 @@ package protocol MailSubmission: AnyObject, Sendable {
 package struct SubmittedMail: Sendable {
     /// The messages that the submitted mail has added to the inbox. A mail that a relay refused is added, too.
     package let messages: [InboxMessage]
-    /// The recipients who don't get the submitted mail, each with the reason.
+    /// The recipients for whom the submitted mail was refused, each with the refusal.
     package let refusals: [(recipient: String, refusal: MailRefusal)]
-    /// The length of time by which the SMTP reply to the mail is delayed.
+    /// The length of time by which a fault delays the response about the submitted mail.
     package var delay = TimeSpan.zero
 
     package init(_ messages: [InboxMessage], refusals: [(recipient: String, refusal: MailRefusal)] = []) {

@@ -195,7 +195,7 @@ extension World {
 
 extension InboxMessage {
     /// Returns the two mailboxes of an answer to this mail: `answerer`, who received the mail, and `sender`, who gets
-    /// the answer. Returns `nil` if nobody received the mail, or if the mail has no sender.
+    /// the answer. Returns `nil` for a text message, for a mail that nobody received, and for a mail without a sender.
     package func correspondents(in world: World) -> (answerer: Mailbox, sender: Mailbox)? {
         guard message.kind == .mail, !message.isUndelivered else { return nil }
         let read = asRead(in: world)

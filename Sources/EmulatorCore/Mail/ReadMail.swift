@@ -2,8 +2,8 @@ import HTTPServer
 import Synchronization
 import Text
 
-/// A parsed mail that came from outside the daemon: its header, its text, its HTML, and its attachments.
-/// <https://www.rfc-editor.org/rfc/rfc5322>, <https://www.rfc-editor.org/rfc/rfc2045>
+/// A parsed mail: its header, its text, its HTML, and its attachments. <https://www.rfc-editor.org/rfc/rfc5322>,
+/// <https://www.rfc-editor.org/rfc/rfc2045>
 ///
 /// No mail is refused as malformed: a part that can't be parsed is shown as it is. Parsing takes time in proportion to
 /// the mail's length, however its parts are nested.
@@ -34,9 +34,10 @@ package struct ReadMail: Sendable {
     package let replyTo: [Mailbox]
     package let to: [Mailbox]
     package let cc: [Mailbox]
-    /// The content of the mail's first MIME part that is plain text, with line feeds at the ends of lines.
+    /// The content of the mail's first MIME part that is plain text and not an attachment, with line feeds at the ends
+    /// of lines.
     package private(set) var text: String?
-    /// The content of the mail's first MIME part that is HTML.
+    /// The content of the mail's first MIME part that is HTML and not an attachment.
     package private(set) var html: String?
     package private(set) var attachments: [Attachment] = []
     /// Remarks for the mail's reader about how the mail is shown, for example that parts of it were left out.
@@ -110,7 +111,7 @@ package struct ReadMail: Sendable {
         let content = part.content
         if !Charset.isKnown(charset) {
             notes.append(
-                "The character set \(Diagnosis.quote(charset)) isn't supported: non-ASCII text is shown as UTF-8 or Latin-1."
+                "The character set \(Diagnosis.quote(charset)) isn't supported: non-ASCII text is shown as UTF-8 or Windows-1252."
             )
         }
         return Charset.text(content, charset)

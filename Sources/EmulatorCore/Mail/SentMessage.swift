@@ -84,7 +84,8 @@ package struct SentMessage: Codable, Sendable, Equatable {
     package var html: String?
     /// The URLs that the message asks the recipient to open.
     package var links: [String]
-    /// The one-time codes in the message: codes that the recipient is asked to enter, and codes within links.
+    /// The one-time codes that the recipient is asked to enter. For a message that the daemon writes, also the codes
+    /// within links.
     package var codes: [String]
     package var attachments: [ReadMail.Attachment] = []
     package var relay: Relay?
@@ -115,7 +116,7 @@ package struct SentMessage: Codable, Sendable, Equatable {
         self.request = request
     }
 
-    /// Whether a relay took the mail and forwarded it to nobody.
+    /// Whether a relay refused the mail, or accepted it and forwarded it to nobody.
     package var isUndelivered: Bool { relay.map { $0.forwardedTo == nil } ?? false }
 
     /// The approximate number of bytes that the message takes in memory.
@@ -187,7 +188,8 @@ extension InboxMessage {
         return (message.attachments[number - 1], mail.content(of: number - 1))
     }
 
-    /// Returns the images that the mail's HTML shows, by the content IDs by which the HTML refers to them.
+    /// Returns the attached images that the mail's HTML can show, by the content IDs by which the HTML can refer to
+    /// them.
     package func inlineImages(in world: World) -> [String: (type: String, bytes: [UInt8])] {
         guard message.received != nil else { return [:] }
         let mail = world.mail(self)

@@ -73,7 +73,7 @@ package struct OutgoingMessage: Sendable {
     /// The result of notifying a client's server.
     package struct Delivery: Sendable {
         package let attempts: Int
-        /// The HTTP status of the last response of the client's server; `nil` if there was no response.
+        /// The HTTP status of the response to the last attempt; `nil` if the last attempt got no response.
         package let status: Int?
         package let failure: String?
 
@@ -232,9 +232,10 @@ private struct OutgoingSender: Sendable {
 /// The daemon's requests to clients' servers because of a test world's requests. Each world has queues of its own, so
 /// that slow servers of one world don't delay the requests of others.
 final class OutgoingQueues: WorldCache {
-    /// The requests whose responses an incoming request waits for.
+    /// The requests whose responses an incoming request waits for, except second and later attempts to deliver a
+    /// notification.
     let questions = OutgoingQueue(width: 64)
-    /// The notifications that are sent in the background.
+    /// The notifications that are sent in the background, and all second and later attempts to deliver a notification.
     let notifications = OutgoingQueue(width: 16)
     let followsSeed = false
 }
@@ -284,7 +285,7 @@ private enum OutgoingThreads {
     private static let limit = 256
 
     /// Runs `work` on a new thread, so that a slow server delays no other request. When there are too many such
-    /// threads, `work` waits for one to end.
+    /// threads, or no thread can be started, `work` runs on a dispatch queue.
     static func run(_ work: @escaping @Sendable () -> Void) {
         let isWithinLimit = count.add(1, ordering: .relaxed).newValue <= limit
         let counted: @Sendable () -> Void = {

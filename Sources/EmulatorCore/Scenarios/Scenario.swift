@@ -194,7 +194,8 @@ package struct Scenario: Sendable {
 }
 
 extension Exchange {
-    /// Makes the calls of a scenario in the test world of the present request.
+    /// Starts a scenario in the test world of the present request: undoes the changes of an earlier start, and makes
+    /// the scenario's calls.
     package func play(_ scenario: Scenario, with values: JSONObject) async throws {
         try await scenario.play(in: world, with: values, by: network)
     }

@@ -27,8 +27,8 @@ package struct Account: Sendable {
     package var phoneNumber: String?
     /// The types of profiles that every person has, one for each provider.
     private let types: [any AccountProfile.Type]
-    /// The providers' profiles for which the seed has data about the person. Other profiles are derived from the
-    /// account when needed, because for many people they would take most of the memory.
+    /// The providers' profiles for which the seed or a later call has data about the person. Other profiles are derived
+    /// from the account when needed, because for many people they would take most of the memory.
     private var written: [any AccountProfile] = []
 
     package var fullName: String {
@@ -79,8 +79,8 @@ package struct Account: Sendable {
 }
 
 extension Account {
-    /// Reads a person's account from a seed. By default, the name, the e-mail address, and the providers' numbers for
-    /// the person are derived from the ID, so that they are the same in every run.
+    /// Reads a person's account from a seed or a request. By default, the name, the e-mail address, and the providers'
+    /// numbers for the person are derived from the ID, so that they are the same in every run.
     init(_ fields: inout Fields, profiles types: [any AccountProfile.Type]) {
         let id = fields("id", .text(.identifier), "The user's ID in the seed file and the control API.")
         self.id = id
@@ -208,16 +208,15 @@ package protocol AccountProfile: Codable, Equatable, Sendable {
     /// Whether a profile of this type can have names by which a search finds the person.
     static var hasSearchNames: Bool { get }
 
-    /// Reads a provider's profile of a person. `account` is the person's account without profiles, from which the
-    /// profile's defaults are derived.
+    /// Reads a provider's profile of a person. The profile's defaults are derived from `account`, the person's account.
     init(_ fields: inout Fields, of account: Account)
 
     /// Checks the references in a seed's profiles of this type: everything that is referred to must exist.
     static func check(_ references: inout SeedReferences)
 
     /// Returns an error for each reference in the profile to something that the seed doesn't define. It is called when
-    /// a person is added while the daemon runs. An error consists of the reference's path in the profile, such as
-    /// `orgs[0]`, and the reason.
+    /// a person is added or changed while the daemon runs. An error consists of the reference's path in the profile,
+    /// such as `orgs[0]`, and the reason.
     func issues(in seed: Seed) -> [(place: String, message: String)]
 }
 
@@ -243,8 +242,8 @@ package enum DerivedNumber {
         Digest.sha256(text).prefix(7).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Returns an identifier that is derived from `text` and has the form of a UUID. Its 128 bits are those of the
-    /// text's digest.
+    /// Returns an identifier that is derived from `text` and has the form of a UUID. Its 128 bits are the first bits of
+    /// the text's SHA-256 digest.
     package static func uuid(of text: String) -> String {
         let digits = Hex.encode(Array(Digest.sha256(text).prefix(16)))
         let parts = [(0, 8), (8, 4), (12, 4), (16, 4), (20, 12)]

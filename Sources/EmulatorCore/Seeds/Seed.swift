@@ -100,8 +100,8 @@ extension Seed: WorldOrigin {
 }
 
 extension Seed {
-    /// Returns the reason why none of `providers` knows a client with the ID `id`, with a hint at similar IDs; `nil`
-    /// when one of the providers knows the client.
+    /// Returns the reason why none of `providers` knows a client with the ID `id`, with a hint at similar IDs. Returns
+    /// `nil` when one of the providers knows the client, or when none of them has a section in the seed.
     package func unknownClient(_ id: String, at providers: Set<String>) -> String? {
         let asked = sections.filter { providers.contains(type(of: $0).name) }
         guard !asked.isEmpty, !asked.contains(where: { $0.knows(client: id) }) else { return nil }

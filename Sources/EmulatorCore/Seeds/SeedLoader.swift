@@ -70,7 +70,8 @@ package struct SeedSource: Sendable {
     package let name: String
     package let bytes: [UInt8]
     package let readBeside: @Sendable (String) throws -> [UInt8]
-    /// Whether the seed was checked when it was built into the program, so that it needn't be checked at each start.
+    /// Whether the seed was checked earlier, for example when it was built into the program, so that it needn't be
+    /// checked again.
     let isChecked: Bool
     /// Whether the seed may refer to other files, such as key files.
     let namesFiles: Bool
@@ -86,8 +87,8 @@ package struct SeedSource: Sendable {
         namesFiles = true
     }
 
-    /// Makes a seed file from the body of a request. Such a seed can't refer to files, since it could name any file
-    /// that the daemon can read.
+    /// Makes a seed file from bytes that don't come from a file, such as the body of a request. Such a seed can't refer
+    /// to files, since it could name any file that the daemon can read.
     package init(name: String, sent bytes: [UInt8], isChecked: Bool = false) {
         self.name = name
         self.bytes = bytes
@@ -120,7 +121,7 @@ package struct SeedSource: Sendable {
     }
 
     /// Returns the seed files at `path`, which is a file, or a directory whose `*.json` files are taken in the order of
-    /// their names.
+    /// their names, except `schema.json`.
     package static func files(at path: String) throws(Issues) -> [SeedSource] {
         var paths = [path]
         let isDirectory: Bool
@@ -148,7 +149,7 @@ package struct SeedSource: Sendable {
         return sources
     }
 
-    /// Makes a seed file from a text. Other files to which the text refers are in `directory`.
+    /// Makes a seed file from a text. Relative paths of other files in the text begin at `directory`.
     package init(name: String, text: String, directory: String) {
         self.init(name: name, bytes: Array(text.utf8)) { name in
             try File.read(name.hasPrefix("/") ? name : "\(directory)/\(name)")

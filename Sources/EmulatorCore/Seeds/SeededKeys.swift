@@ -18,7 +18,7 @@ package struct SeededKeys: Sendable {
     /// The owner's signing keys in the seed, oldest first. For an algorithm without a key in the seed, keys are
     /// generated.
     package let keys: [SigningKey]
-    /// The period after which the next key begins to sign; `nil` if the signing key never changes.
+    /// The period after which the next key begins to sign; `nil` if the keys don't take turns in signing.
     package let rotation: TimeSpan?
 
     /// Makes the signing keys of an owner. An empty list of `algorithms` means RS256.

@@ -1,8 +1,8 @@
 import JSON
 
 /// The names and values in the configuration file of an app, from which `understudy seed init` makes a seed. The names
-/// are those of variables, of a property list's keys, or of the members of a JSON document at any depth. If a name
-/// occurs twice, the first value is used.
+/// are those of variables (without a framework's prefix, such as `VITE_`), of a property list's keys, or of the members
+/// of a JSON document at any depth. If a name has several values, the first value is used unless `all` is called.
 package struct AppConfiguration: Sendable {
     /// The reason why an app's configuration file can't be read.
     package struct Malformed: Error, CustomStringConvertible, Sendable {
@@ -21,7 +21,8 @@ package struct AppConfiguration: Sendable {
     /// The largest size in bytes of a configuration file that is read.
     package static let limit = 1 << 20
 
-    /// The name of the app's configuration file; `nil` when there is no file.
+    /// The name of the app's configuration file, or the names of several merged files, separated by commas; `nil` when
+    /// there is no file.
     package let name: String?
     /// All values of each name in the configuration file, without repetitions.
     private var values: [String: [String]] = [:]

@@ -5,7 +5,7 @@ import Worlds
 
 /// Makes signing keys in the background, one at a time, so that no request's thread has to make one. Test worlds
 /// without keys in their seed (initial data) all begin with the same keys: one for each algorithm, or three if the keys
-/// take turns in signing. When a test replaces the signing key, a new one is made.
+/// take turns in signing. Each rotation of signing keys gets a new key.
 package final class KeyGenerator: Sendable {
     package struct NamedKey: Sendable {
         package let id: String
@@ -25,8 +25,8 @@ package final class KeyGenerator: Sendable {
         /// The number of keys of this kind that are kept for each algorithm.
         var count: Int { self == .further ? 2 : 1 }
 
-        /// Returns the name under which several daemons share the keys of this kind; `nil` for keys that no other
-        /// daemon needs.
+        /// Returns the name under which the store has the keys of this kind; `nil` for the keys of key rotations, each
+        /// of which belongs to a single test world.
         func name(_ algorithm: Algorithm) -> String? {
             switch self {
             case .initial: "keys \(algorithm.rawValue)"
@@ -132,9 +132,9 @@ package final class KeyGenerator: Sendable {
     /// Makes a generator of signing keys.
     ///
     /// - Parameters:
-    ///   - texts: The store in which several daemons share keys. It has the keys that an earlier process or another
-    ///     daemon has made, and gets the keys that this generator makes.
-    ///   - warn: A closure that is called with the reason when the store can't be reached.
+    ///   - texts: The store that keeps keys for later processes and other daemons. It has the keys that they have made,
+    ///     and gets the keys that this generator makes, except those of key rotations.
+    ///   - warn: A closure that is called with a message when new keys can't be shared through the store.
     package init(
         waitingLimit: Int = KeyGenerator.waitingLimit, texts: (any SharedTexts)? = nil,
         warn: @escaping @Sendable (String) -> Void = { _ in }
@@ -168,7 +168,7 @@ package final class KeyGenerator: Sendable {
     }
 
     /// Calls `done` once the keys with which test worlds begin are ready; immediately if they are ready already. Calls
-    /// `done` with a failure if the keys can't be stored for other daemons that share the store.
+    /// `done` with a failure if the keys can't be read from the store or stored there.
     func whenReady(_ algorithm: Algorithm, turns: Bool, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isReady = state.withLock { state in
             guard state[algorithm].initial(turns: turns) == nil else { return true }
@@ -194,7 +194,8 @@ package final class KeyGenerator: Sendable {
         return key
     }
 
-    /// Calls `done` when there is a key that is never published; immediately if there is one already.
+    /// Calls `done` when there is a key that is never published, immediately if there is one already. Also calls `done`
+    /// if no such key can be made.
     func whenUnpublishedIsReady(_ algorithm: Algorithm, _ done: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard !state[algorithm].has(.unpublished) else { return true }
@@ -224,7 +225,7 @@ package final class KeyGenerator: Sendable {
         guard let due else { return }
         DispatchQueue.global(qos: .utility).async { [self] in
             do throws(StoreFailure) { add(try made(due.kind, due.algorithm), as: due.kind, due.algorithm) } catch {
-                warn("signing keys can't be shared with the other daemons: \(error.diagnosis.line)")
+                warn("signing keys can't be shared through the store: \(error.diagnosis.line)")
                 tryAgain(due.kind, due.algorithm, error)
             }
         }

@@ -3,8 +3,8 @@ import JSON
 import Time
 import Worlds
 
-/// The signing keys of a test world: a key ring for each owner (a provider or an OpenID issuer), so that each owner
-/// publishes only its own keys.
+/// The signing keys of a test world: a key ring for each owner (a provider or an OpenID issuer). Owners without keys in
+/// the seed (initial data) begin with common keys.
 package struct KeyRings: Sendable {
     private let rings: [KeyOwner: KeyRing]
     /// The key ring that all owners (providers or issuers) without a key ring in `rings` share.
@@ -117,12 +117,13 @@ package struct KeyRing: Sendable {
     package enum KeyState: Sendable {
         case published
         case withdrawn
-        /// The key isn't published. It signs a token when a test requests a token with an unknown key.
+        /// The key isn't published. It signs a token when a test, or a fault, requests a token with an unknown key.
         case neverPublished
     }
 
     /// Returns the token issuer's key with this `kid`, and whether the key is published, withdrawn or never published.
-    /// Returns `nil` if the issuer has never had such a key. This may wait for the store.
+    /// Returns `nil` if no key has this ID, or if the key was withdrawn before the last rotation and wasn't one of the
+    /// first keys. This may wait for the store.
     package func known(
         _ keyID: String
     ) throws(StoreFailure) -> (key: KeyGenerator.NamedKey, state: KeyState)? {
@@ -164,7 +165,8 @@ package struct KeyRing: Sendable {
         return made
     }
 
-    /// Returns an outdated key set: as it was before the keys that sign at `time` were added.
+    /// Returns an outdated key set, which lacks the keys that sign at `time`. After a key rotation, it has the keys
+    /// that were published before the rotation.
     func stale(at time: Instant) -> [KeyGenerator.NamedKey] { sequences.flatMap { $0.stale(at: time) } }
 
     /// Returns a key that is never published, for tokens that nobody should trust; `nil` if no such key has been made.
@@ -193,7 +195,7 @@ package struct KeyRing: Sendable {
 }
 
 extension KeyRing {
-    /// Waits until each algorithm has a key that is never published.
+    /// Waits until each algorithm has a key that is never published, or until one of these keys can't be made.
     package func unpublishedIsReady() async {
         await withCheckedContinuation { continuation in whenUnpublishedIsReady { continuation.resume() } }
     }

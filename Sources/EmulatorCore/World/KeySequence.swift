@@ -3,8 +3,9 @@ import Synchronization
 import Time
 import Worlds
 
-/// The keys with which a token issuer signs by one algorithm in a test world, oldest first. Several keys are published
-/// at the same time. The newest one signs, unless a rotation period is set; then, the published keys take turns.
+/// The keys with which a token issuer signs by one algorithm in a test world, oldest first. Several keys can be
+/// published at the same time. The newest one signs, unless a rotation period is set; then, the published keys take
+/// turns.
 /// <https://developer.apple.com/documentation/signinwithapplerestapi/fetch-apple_s-public-key-for-verifying-token-signature>
 final class KeySequence: Sendable {
     let algorithm: Algorithm
@@ -75,7 +76,7 @@ final class KeySequence: Sendable {
         }
     }
 
-    /// The signing keys as the last key rotation left them; `nil` before the first rotation.
+    /// The signing keys as the last key rotation or loaded snapshot left them; `nil` before that.
     private var current: Rotated? {
         guard let kept, kept.isShared else { return rotated.withLock { $0.keys } }
         return readAgain(kept)
@@ -113,7 +114,7 @@ final class KeySequence: Sendable {
         return keys[Int(period % Int64(keys.count))]
     }
 
-    /// The largest number of keys that are published at the same time, as many as Apple publishes.
+    /// The largest number of keys that stay published after a key rotation, as many as Apple publishes.
     private static let limit = 3
 
     /// Publishes a new signing key, and returns its ID; `nil` when none could be made. If `dropping` is true, all

@@ -1,7 +1,7 @@
 import JSON
 
-/// The result of a sign-in that a test sets in advance: how the next matching authorization request ends, so that no
-/// browser is needed.
+/// The result of sign-ins that a test or the seed (initial data) sets in advance. The next matching sign-ins end in
+/// this way, without a sign-in page.
 package struct Outcome: Codable, Sendable, Equatable {
     package enum Kind: String, Codable, Sendable, CaseIterable {
         case approve
@@ -66,8 +66,8 @@ package struct Outcome: Codable, Sendable, Equatable {
         self.times = times
     }
 
-    /// Reads a sign-in result that a test sets in advance. `providers` are the names of the providers at which the
-    /// sign-in may be.
+    /// Reads a sign-in result that a test or the seed (initial data) sets in advance. `providers` are the names of the
+    /// providers at which the sign-in may be.
     init(_ fields: inout Fields, providers: [String]) {
         id = ""
         provider = fields("provider", .choice(providers), "The provider.")
@@ -80,7 +80,7 @@ package struct Outcome: Codable, Sendable, Equatable {
             "How many sign-ins get this outcome; null: all.")
     }
 
-    /// The size in bytes of all texts of a sign-in result that a test sets in advance.
+    /// The approximate size in bytes of the sign-in result's texts.
     fileprivate var size: Int {
         let texts = [client, account, error, name?.given, name?.family].compactMap { $0 } + (scopes ?? [])
         return texts.reduce(0) { $0 + $1.utf8.count + 3 }
@@ -106,7 +106,7 @@ package struct Outcome: Codable, Sendable, Equatable {
     }
 }
 
-/// The sign-in results that tests have set in advance in a test world, oldest first.
+/// The sign-in results that tests and the seed (initial data) have set in advance in a test world, oldest first.
 package struct OutcomeQueue: SeededValue {
     package static let name = "outcomes"
     /// The largest number of sign-in results that may be queued. A test that sets more probably has a mistake.

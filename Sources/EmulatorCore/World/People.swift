@@ -46,8 +46,8 @@ extension TableReading where Self: ~Copyable {
         return nil
     }
 
-    /// Returns the person who signs in when no sign-in page is shown: the account that a test has chosen for this
-    /// sign-in, else that of the `interaction` setting, else the account that was added first.
+    /// Returns the person who signs in when no sign-in page is shown: the account of `outcome`, else that of the
+    /// `interaction` setting, else the account that was added first. Returns `nil` if there is no such account.
     package func personSigningIn(_ interaction: Interaction, _ outcome: Outcome?) -> Account? {
         (outcome?.account ?? interaction.account).map { account($0) } ?? first(Account.self)
     }
@@ -93,8 +93,8 @@ package struct PeoplePage: Sendable {
 
 extension TableReading where Self: ~Copyable {
     /// Returns at most `limit` people after the person with the ID `after`. With a `search`, these are people whose ID,
-    /// e-mail address, name, or a word of the name begins with `search`, in upper or lower case. Without a search, all
-    /// people are listed in the order in which they were added.
+    /// e-mail address, name, a word of the name, or a name in a provider's profile begins with `search`, in upper or
+    /// lower case. Without a search, all people are listed in the order in which they were added.
     package func people(search: String = "", after: String? = nil, limit: Int) -> PeoplePage {
         guard !search.isEmpty else {
             let found = rows(Account.self, after: after, limit: limit + 1)

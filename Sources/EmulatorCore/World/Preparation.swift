@@ -11,11 +11,11 @@ final class Preparation: Sendable {
 
     private let state = Mutex(State.due)
 
-    /// Notes that the test world was made or reset, so that its start scenarios must be run.
+    /// Notes that the test world was reset, so that its start scenarios must be run again.
     func begin() { state.withLock { $0 = .due } }
 
-    /// Notes that the test world was reset and its start scenarios must be run. Does nothing if they are being run
-    /// already.
+    /// Notes that the test world's start scenarios must be run, because another daemon has reset the world. Does
+    /// nothing if they are being run already.
     func beginAgain() {
         state.withLock { state in
             if case .done = state { state = .due }

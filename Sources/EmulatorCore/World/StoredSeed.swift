@@ -102,8 +102,9 @@ package struct StoredKey: Codable, Sendable {
     }
 }
 
-/// The rotated signing keys of one owner (a provider or an OpenID issuer) for one algorithm, as a table row. Only test
-/// worlds that are kept in a file or database have such rows.
+/// The signing keys of one owner (a provider or an OpenID issuer) for one algorithm. Such a table row exists only in
+/// test worlds that are kept in a file or database, after a key rotation or after a snapshot was loaded. A snapshot has
+/// the signing keys in this form, too.
 struct StoredKeys: Row {
     static let table = Table<StoredKeys>("keys")
 
@@ -112,7 +113,7 @@ struct StoredKeys: Row {
     let published: [StoredKey]
     let before: [StoredKey]
 
-    /// Returns whether all signing keys in the row can be decoded.
+    /// Returns whether all signing keys in the row can be decoded, and at least one of them is published.
     func isReadable(by reader: KeyReader) -> Bool {
         !published.isEmpty && (published + before).allSatisfy { $0.named(by: reader) != nil }
     }

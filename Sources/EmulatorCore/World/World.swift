@@ -15,8 +15,8 @@ package final class World: Sendable {
     package let name: String
     package let seed: Seed
     package let keys: KeyRings
-    /// The test world's caches, whose content can be computed again. They are dropped with the world, or when its seed
-    /// (initial data) changes.
+    /// The test world's caches, whose content can be computed again. A reset of the world drops them. A change of its
+    /// seed (initial data) drops those that depend on the seed.
     package let caches: WorldCaches
     package let budget: ProcessBudget
     /// The test world's own seed (initial data), with its providers and endpoints; `nil` when the world uses the
@@ -141,12 +141,11 @@ package final class World: Sendable {
 
     // MARK: - Faults
 
-    /// Whether a test may have requested faults in this test world, at this daemon or at another one that shares the
-    /// world.
+    /// Whether this test world may have faults, requested at this daemon or at another one that shares the world.
     private var mayHaveFaults: Bool { state.isShared || state.mayHaveFaults.load(ordering: .relaxed) }
 
-    /// Adds a fault that a test requests to the test world, and returns it with its ID. Returns `nil` when there are
-    /// too many faults.
+    /// Adds a fault that a test requests to the test world, and returns it with its ID. Returns `nil` when there would
+    /// be too many faults, or too many bytes of faults.
     package func order(_ fault: Fault) throws(StoreFailure) -> Fault? {
         state.mayHaveFaults.store(true, ordering: .relaxed)
         return try update { tables in
@@ -155,8 +154,8 @@ package final class World: Sendable {
         }
     }
 
-    /// Returns the fault, requested by a test, that applies to the request; `nil` if none does. Counts the request for
-    /// every fault that matches it.
+    /// Returns the fault that applies to the request; `nil` if none does. Counts the request for every fault that
+    /// matches it. A test or the seed (initial data) requests the faults.
     func takeFault(
         for exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client: () -> String?
     ) throws(StoreFailure) -> AppliedFault? {
@@ -191,8 +190,8 @@ package final class World: Sendable {
         }.map { AppliedFault($0, of: scenario(thatOrdered: $0)) }
     }
 
-    /// Returns the fault, requested by a test, that applies at this step of SMTP, and marks it as used; `nil` if none
-    /// applies.
+    /// Returns the fault that applies at this step of SMTP, and marks it as used; `nil` if none applies. A test or the
+    /// seed (initial data) requests the faults.
     package func takeFault(
         at step: SMTPStep, from sender: String?, to recipients: [String]
     ) throws(StoreFailure) -> AppliedFault? {
@@ -263,8 +262,8 @@ final class WorldState: Sendable {
     let wasChanged = Atomic<Bool>(false)
     /// Whether a client has been told already that the test world is new.
     let isToldNew = Atomic<Bool>(false)
-    /// Whether a test may have requested faults in this test world. This is checked before the world's lock is taken,
-    /// because waiting for the lock would cost more than the work under it.
+    /// Whether this test world may have faults. This is checked before the world's lock is taken, because waiting for
+    /// the lock would cost more than the work under it.
     let mayHaveFaults: Atomic<Bool>
 
     init(_ name: String, _ seed: Seed, _ budget: ProcessBudget, _ store: WorldStore, isShared: Bool) {
@@ -312,8 +311,7 @@ package final class WorldCaches: Sendable {
 
 package protocol WorldCache: AnyObject, Sendable {
     init()
-    /// Whether the cache depends on the test world's seed (initial data), so that it is dropped when the seed is
-    /// extended.
+    /// Whether the cache depends on the test world's seed (initial data), so that it is dropped when the seed changes.
     var followsSeed: Bool { get }
 }
 

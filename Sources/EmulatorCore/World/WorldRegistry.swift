@@ -179,8 +179,8 @@ package final class WorldRegistry: Sendable {
     /// Returns the test world of this name if this daemon holds it in memory; otherwise `nil`.
     func held(_ name: String) -> World? { state.withLock { $0.worlds[name] } }
 
-    /// Removes all test worlds from memory after the server has stopped. Without this call, the registry of worlds
-    /// would never be freed.
+    /// Removes all test worlds from memory after the server has stopped, and closes the store. Without this call, the
+    /// registry would never be freed if worlds are shared, or if a world has its own seed (initial data).
     package func removeAll() {
         let worlds = state.withLock { state in
             defer { (state.worlds, state.sharing) = ([:], Sharing(hasEnded: true)) }
@@ -229,7 +229,8 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Removes the test worlds that nobody has used for an hour, and returns them.
+    /// Removes the test worlds that weren't used at this daemon for an hour, and returns them. Shared worlds stay in
+    /// the store. A shared world with a listener or a port of its own also stays in memory.
     func sweep(_ state: inout State, _ now: Int) -> [World] {
         state.lastSweep = now
         let gone = state.worlds.values.filter { world in

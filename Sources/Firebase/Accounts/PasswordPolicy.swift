@@ -49,8 +49,8 @@ struct PasswordPolicy: Sendable {
     }
 
     private var isEnforced: Bool { state == "ENFORCE" }
-    /// The least length of a password that the policy enforces, in UTF-16 code units; `nil` if the policy sets no least
-    /// length.
+    /// The least length of a password that the policy enforces, in UTF-16 code units; `nil` if the policy isn't
+    /// enforced or sets no least length.
     private var minimum: Int64? { isEnforced ? options["minPasswordLength"]?.integer : nil }
 
     /// Returns the requirements of the policy that a password doesn't meet. The list is empty if the policy isn't
@@ -76,7 +76,7 @@ struct PasswordPolicy: Sendable {
         return unmet
     }
 
-    /// Checks a new password against the password policy. If the policy sets no least length, the default of six
+    /// Checks a new password against the password policy. If the policy enforces no least length, the default of six
     /// characters applies.
     ///
     /// - Throws: `PASSWORD_DOES_NOT_MEET_REQUIREMENTS`, `WEAK_PASSWORD`.

@@ -114,9 +114,10 @@ struct Session: Row {
     let provider: String
     let authTime: Instant
     var secondFactor: SecondFactorUse?
-    /// The claims of the custom token with which the session began. The session's ID tokens get them.
+    /// The claims of the custom token with which the session began, or those that a blocking function added. The
+    /// session's ID tokens get them.
     var customClaims = CustomClaims()
-    /// The value of the claim `sign_in_attributes` in the session's ID tokens: the non-standard claims of an OpenID
+    /// The value of the claim `sign_in_attributes` in the session's ID tokens: the non-standard claims of an identity
     /// provider.
     var attributes = CustomClaims()
 
@@ -133,11 +134,11 @@ struct EndedSession: Row {
     var key: String { refreshToken }
 }
 
-/// Claims that an administrator or a custom token adds to a user's tokens. They are stored as a JSON text, which keeps
-/// their order.
+/// Claims that are added to a user's ID tokens, for example by an administrator or a custom token. They are stored as a
+/// JSON text, which keeps their order.
 struct CustomClaims: Codable, Sendable {
     let object: JSONObject
-    /// The custom claims as JSON text, unchanged from the request that set them; `nil` if there are none.
+    /// The claims as JSON text; `nil` if none were set. If a request gave them as a text, it is unchanged.
     let text: String?
 
     init(_ object: JSONObject = JSONObject()) {

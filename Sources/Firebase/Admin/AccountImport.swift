@@ -60,7 +60,8 @@ private struct AccountImport: Sendable {
     let overwrites: Bool
     let oneAccountPerEmail: Bool
 
-    /// Checks the types of the fields of a user to import. One wrong type fails the whole import.
+    /// Checks the types of a user's times, password hash and salt before an import. One wrong type fails the whole
+    /// import.
     static func checkTypes(_ item: MessageFields) throws(FirebaseError) {
         for name in ["createdAt", "lastLoginAt", "validSince"] { _ = try item.integer(name) }
         for (name, field) in [("passwordHash", "password"), ("salt", "salt")] {
@@ -69,7 +70,9 @@ private struct AccountImport: Sendable {
         }
     }
 
-    /// Checks the list of users to import for duplicate e-mail addresses, identities and user IDs.
+    /// Checks the list of users to import for duplicates. E-mail addresses and identities are compared only if
+    /// `isChecked` is true, user IDs only if `overwrites` is false. Addresses may also occur twice if the project
+    /// allows it.
     ///
     /// - Throws: `DUPLICATE_EMAIL`, `DUPLICATE_RAW_ID` or `DUPLICATE_LOCAL_ID`. Then no user of the list is imported.
     func checkDuplicates(_ list: [MessageFields]) throws(FirebaseError) {
@@ -142,8 +145,8 @@ enum ImportOrigin: Sendable {
     /// An import of users by a request from a client in emulator mode. Users whose password hash has the Firebase
     /// emulator's form can sign in.
     case emulator
-    /// An import of users from files that an emulator exported. The users are accepted unchanged. A user may have a
-    /// second factor without having a verified e-mail address.
+    /// An import of users from files that an emulator exported. A user may have a second factor without having a
+    /// verified e-mail address.
     case export
 }
 

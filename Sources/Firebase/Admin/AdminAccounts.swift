@@ -190,7 +190,7 @@ struct AdminChange: Sendable {
         guard text.utf8.count <= 1000 else {
             throw FirebaseError(
                 "CLAIMS_TOO_LARGE",
-                because: "customAttributes has \(text.utf8.count) characters: at most 1,000 are allowed")
+                because: "customAttributes has \(text.utf8.count) bytes: at most 1,000 are allowed")
         }
         guard !text.isEmpty else { return CustomClaims() }
         guard let claims = CustomClaims(parsing: text) else {
@@ -308,7 +308,8 @@ extension User.Link {
 extension User {
     /// Links an identity at a provider to the user. It replaces the user's identity at the same provider.
     ///
-    /// - Throws: `FEDERATED_USER_ID_ALREADY_LINKED` if the identity is linked to a different user.
+    /// - Throws: `FEDERATED_USER_ID_ALREADY_LINKED` if the identity is linked to a different user; `INVALID_ARGUMENT`
+    ///   if the user would have more than 100 identities.
     mutating func add(_ link: Link, _ tables: borrowing Transaction) throws(FirebaseError) {
         let identity = Identity(pool: pool, providerId: link.providerId, rawId: link.rawId)
         if let owner = tables.user(identity), owner.key != key {
@@ -322,8 +323,9 @@ extension User {
 }
 
 extension User {
-    /// The greatest numbers of identities and of second factors that an administrator or an import may give a user.
-    /// Production documents a limit only for phone numbers as second factors. The Firebase emulator has no limits.
+    /// The greatest numbers of identities and of second factors that requests and imports may give a user. Outside
+    /// emulator mode, an administrator's request has a lower limit for phone numbers as second factors. Production
+    /// documents a limit only for these. The Firebase emulator has no limits.
     static let (linkLimit, factorLimit) = (100, 100)
 }
 

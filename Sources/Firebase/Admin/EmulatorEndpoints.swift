@@ -65,8 +65,8 @@ extension FirebaseProvider {
         }
     }
 
-    /// The list of all paths and methods of the Firebase API in OpenAPI's form, without schemas, as in the Emulator
-    /// Suite's `apiSpec`.
+    /// The list of the Firebase API's paths and methods in OpenAPI's form, like the Emulator Suite's `apiSpec`, but
+    /// without schemas. Endpoints at the projects' own domains are left out.
     private var specification: Response {
         let endpoints = endpoints
         var paths = JSONObject()

@@ -2,10 +2,11 @@ import EmulatorCore
 import HTTPServer
 import JSON
 
-/// Settings of a project or tenant that an administrator writes and reads back. Only `passwordPolicyConfig`,
-/// `client.permissions`, `smsRegionConfig` and `recaptchaConfig` take effect.
+/// Settings of a project, a tenant or an identity provider that are stored as JSON. They come from an administrator's
+/// requests or the seed. Of a project's or tenant's settings, only `passwordPolicyConfig`, `client.permissions`,
+/// `smsRegionConfig`, `recaptchaConfig` and `mobileLinksConfig` take effect.
 ///
-/// Answers leave out members that are false, zero or empty, as in protobuf's JSON:
+/// Answers leave out members that are false, zero, or an empty text or list, as in protobuf's JSON:
 /// `{"allowByDefault": {"disallowedRegions": []}}` comes back as `{"allowByDefault": {}}`. An exception is
 /// `recaptchaConfig`, where false is returned (firebase-admin-node, test/integration/auth.spec.ts,
 /// "updateProjectConfig() should resolve with the updated project config"). Production's answers are recorded as
@@ -82,7 +83,7 @@ struct OtherSettings: Codable, Sendable {
         }
     }
 
-    /// Sets those settings among `fields` that the update mask names. `message` is the type of the request's body, for
+    /// Sets those settings among `fields` that the update mask names. `message` is the name of the request's body in
     /// error texts.
     mutating func change(
         _ call: FirebaseCall, of message: String, _ mask: UpdateMask, fields: [String], now: String
@@ -224,7 +225,7 @@ struct UpdateMask: Sendable {
     /// The greatest number of paths in an update mask. No resource has as many fields.
     private static let limit = 100
 
-    /// Whether the update mask is empty. Then the request sets all fields.
+    /// Whether the update mask is empty. An empty mask names all fields.
     var isFullUpdate: Bool { paths.isEmpty }
 
     /// Whether the update mask sets the field at `path`: the mask is empty, names the field, or names a field that
@@ -233,7 +234,8 @@ struct UpdateMask: Sendable {
         isFullUpdate || paths.contains { $0 == path || path.hasPrefix("\($0).") }
     }
 
-    /// Returns the paths in the update mask that are `field` or one of its subfields.
+    /// Returns the paths to set within `field`: only `field` itself if the update mask names the whole field, and
+    /// otherwise the mask's paths below `field`.
     func paths(below field: String) -> [String] {
         if names(field) { return [field] }
         return paths.filter { $0.hasPrefix("\(field).") }

@@ -16,8 +16,8 @@ extension FirebaseProvider {
         FirebaseAnswer(body: call.isInEmulatorMode ? emulatedConfig(call) : productionConfig(call))
     }
 
-    /// Returns a project's configuration in emulator mode. The configuration of a project outside the seed has only the
-    /// members that a request to the Firebase emulator can change.
+    /// Returns a project's configuration in emulator mode. For a project outside the seed, `signIn` has only
+    /// `allowDuplicateEmails`.
     private func emulatedConfig(_ call: FirebaseCall) -> JSONObject {
         let project = call.project
         var signIn = JSONObject([("allowDuplicateEmails", .bool(!project.oneAccountPerEmail))])
@@ -102,9 +102,9 @@ extension FirebaseProvider {
         ])
     }
 
-    /// Changes a project's configuration. A request without `updateMask` sets the fields in its body, and first resets
-    /// `signIn` and `emailPrivacyConfig`, as in the Firebase emulator. What production does without `updateMask` isn't
-    /// documented.
+    /// Changes a project's configuration. A request without `updateMask` sets the fields in its body. It also resets
+    /// `signIn.allowDuplicateEmails`, `emailPrivacyConfig` and (in emulator mode) `blockingFunctions` if the body lacks
+    /// them, as in the Firebase emulator. What production does without `updateMask` isn't documented.
     func updateConfig(_ call: FirebaseCall) throws -> FirebaseAnswer {
         let settings = try change(call, UpdateMask(call.exchange))
         return try config(
@@ -112,14 +112,14 @@ extension FirebaseProvider {
                 call.exchange, project: settings.apply(to: call.project), isAdmin: true, body: JSONObject()))
     }
 
-    /// The fields of a project's configuration that are stored and returned unchanged.
+    /// The fields of a project's configuration that are stored as JSON.
     private static let otherFields = [
         "autodeleteAnonymousUsers", "quota", "monitoring", "client", "recaptchaConfig", "smsRegionConfig",
         "passwordPolicyConfig", "mobileLinksConfig",
     ]
 
-    /// Sets those fields of a project's configuration that the update mask names. If `mask` is `nil`, it sets all
-    /// fields in the request's body.
+    /// Sets those fields of a project's configuration that the update mask names. If `mask` is `nil`, the function sets
+    /// all fields in the request's body except `blockingFunctions`.
     func change(_ call: FirebaseCall, _ mask: UpdateMask?) throws -> ProjectSettings {
         let signIn = try call.nested("signIn")
         let duplicates = try signIn?.flag("allowDuplicateEmails")
@@ -186,8 +186,9 @@ extension FirebaseProvider {
         return try project.notification.changed(by: given, mask)
     }
 
-    /// Returns the blocking functions that the request sets; `nil` if it doesn't change `blockingFunctions`. In the
-    /// Firebase emulator, an update without `updateMask` removes the functions.
+    /// Returns the blocking functions that the request sets; `nil` if it doesn't change `blockingFunctions`. An update
+    /// without `updateMask` replaces all functions if its body has `blockingFunctions`. If the body lacks them, the
+    /// update removes all functions in emulator mode, and changes none in production.
     private func changedFunctions(
         of project: Project, _ call: FirebaseCall, _ mask: UpdateMask?, at now: Instant
     ) throws(FirebaseError) -> BlockingFunctions? {

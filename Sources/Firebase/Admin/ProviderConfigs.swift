@@ -65,7 +65,8 @@ struct ProviderConfig: PoolRow {
     /// Returns the common prefix of the sort keys of a collection's provider configurations.
     static func place(_ kind: Kind, in pool: UserPool) -> String { "\(pool.keyText)\0\(kind.rawValue)\0" }
 
-    /// The identity provider that the configuration describes; `nil` if Understudy doesn't simulate it.
+    /// The identity provider that the configuration describes; `nil` if Understudy doesn't simulate the provider, or if
+    /// an administrator has deleted the configuration.
     var source: (any KnownSource)? {
         guard kind == .known, !isDeleted, let type = IdentitySources.source(id) else { return nil }
         return ProviderConfig.source(type, settings.members, isEnabled: isEnabled)
@@ -154,8 +155,9 @@ extension Transaction {
 }
 
 extension FirebaseCall {
-    /// The greatest number of provider configurations of one kind in a project or tenant, not counting those in the
-    /// seed. Production's quota isn't documented.
+    /// The greatest number of OpenID providers that can be created in a project or tenant, and also the greatest number
+    /// of other stored provider configurations. OpenID providers of the seed count. Other providers of the seed count
+    /// only if an administrator has changed or deleted them. Production's quota isn't documented.
     fileprivate static let configLimit = 100
 
     /// The number of provider configurations in one page of a list. It is the request's `pageSize`, but at most 100,
@@ -164,8 +166,8 @@ extension FirebaseCall {
         min(100, max(1, exchange.request.queryForm["pageSize"].flatMap { Int($0) } ?? 20))
     }
 
-    /// Returns one page of a list of provider configurations. `configs` are all configurations after the previous page.
-    /// `id` returns the ID of a configuration.
+    /// Returns one page of a list of provider configurations. `configs` are the configurations after the previous page:
+    /// all of them, or at least one more than a page holds. `id` returns the ID of a configuration.
     fileprivate func page<Config>(
         _ configs: [Config], in list: String, id: (Config) -> String, _ document: (Config) throws -> JSONObject
     ) rethrows -> FirebaseAnswer {

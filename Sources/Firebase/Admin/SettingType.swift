@@ -10,9 +10,9 @@ enum SettingType: Sendable {
     case text
     case integer
     case number
-    /// An enumeration with its type name and its values. An empty list of values allows any value. The type names occur
-    /// in production's errors (as in the recording `recaptcha#unknown-state`), but aren't documented. They are derived
-    /// from the name of the enumeration's `…_UNSPECIFIED` value.
+    /// An enumeration with its type name and its values. An empty list of values allows any name, and any number is
+    /// allowed. The type names occur in production's errors (as in the recording `recaptcha#unknown-state`), but aren't
+    /// documented.
     case choice(String, [String] = [])
     case message(String, [String: SettingType])
     indirect case list(SettingType)
@@ -83,7 +83,7 @@ enum SettingType: Sendable {
 }
 
 extension SettingType {
-    /// The types of those settings of a project or tenant that are stored and returned unchanged:
+    /// The types of those settings of a project or tenant that are stored as JSON:
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config>.
     static let settings: [String: SettingType] = [
         "autodeleteAnonymousUsers": .flag,

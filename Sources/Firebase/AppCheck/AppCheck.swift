@@ -35,7 +35,7 @@ struct AppCheck: SchemaObject {
 
     init(_ fields: inout Fields) {
         isEnforced = fields(
-            "enforced", .boolean, default: false, "Whether apps need a token for every call of Identity Toolkit.")
+            "enforced", .boolean, default: false, "Whether apps need a token for POST requests to Identity Toolkit.")
         apps = fields.list("apps", of: App.self, key: "id", "Apps that may get tokens.")
     }
 

@@ -17,7 +17,7 @@ import Worlds
 extension FirebaseCall {
     /// Returns the mail to which a code (`oobCode`) belongs, if the code is still valid and of one of the given kinds.
     ///
-    /// - Throws: `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE`.
+    /// - Throws: `MISSING_OOB_CODE`, `EXPIRED_OOB_CODE` or `INVALID_OOB_CODE`.
     func mail(_ code: String?, _ kinds: [OutOfBandCode.Kind]) throws(FirebaseError) -> OutOfBandCode {
         guard let code else { throw .missing("oobCode") }
         return try read { (tables) throws(FirebaseError) in try tables.mail(code, kinds, in: pool) }

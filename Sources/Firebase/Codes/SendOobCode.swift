@@ -224,7 +224,8 @@ struct MobileLink {
     /// Reads the app's link settings from a request.
     ///
     /// - Throws: `INVALID_HOSTING_LINK_DOMAIN` if `linkDomain` isn't a link domain of the project;
-    ///   `DYNAMIC_LINK_NOT_ACTIVATED` if the project still uses links of Firebase Dynamic Links.
+    ///   `DYNAMIC_LINK_NOT_ACTIVATED` if the request names an app, and the project still uses links of Firebase Dynamic
+    ///   Links.
     init(_ call: FirebaseCall) throws(FirebaseError) {
         opensInApp = try call.flag("canHandleCodeInApp") ?? false
         let apps = [try call.given("iOSBundleId"), try call.given("androidPackageName")]
@@ -247,8 +248,8 @@ struct MobileLink {
     }
 
     /// Returns the continue URL for the link in a mail. Usually, it is `url`. If an app is to open after a web page has
-    /// applied the link's one-time code, it is a URL that opens the app and contains `url`. Like production, this doesn't
-    /// percent-encode `url`.
+    /// applied the link's one-time code, it is a URL that opens the app and contains `url`. Like production, this
+    /// doesn't percent-encode `url`.
     func continueURL(_ url: String) -> String { hasApp && !opensInApp ? "\(opening)?link=\(url)" : url }
 
     /// Returns the link that the mail contains. If the app is to apply the link's one-time code, the link is wrapped

@@ -3,8 +3,9 @@ import HTTPServer
 import JSON
 
 extension AppleSource {
-    /// Sends a mail to an address of Apple's private relay. The relay refuses the mail unless its sender is registered
-    /// with Apple. <https://developer.apple.com/help/account/capabilities/configure-private-email-relay-service>
+    /// Asks Apple's private relay whether it forwards a mail; returns `nil` if the recipient's address isn't one of the
+    /// relay. The relay refuses the mail unless its sender is registered with Apple.
+    /// <https://developer.apple.com/help/account/capabilities/configure-private-email-relay-service>
     static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async -> RelayedMessage? {
         guard recipient.hasSuffix("@privaterelay.appleid.com") else { return nil }
         let query = Form(fields: [

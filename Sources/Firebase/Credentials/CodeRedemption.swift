@@ -8,8 +8,7 @@ struct CodeRedemption: Sendable {
     let host: String
     let path: String
     var headers: [(name: String, value: String)] = []
-    /// Whether the token request has the field `grant_type`. Some token endpoints redeem only codes, and don't accept
-    /// the field.
+    /// Whether the token request has the field `grant_type`. Some token endpoints don't need it to redeem a code.
     var sendsGrantType = true
     /// Whether the client is authenticated by a header (`client_secret_basic`) instead of by fields of the form.
     var authenticatesByHeader = false

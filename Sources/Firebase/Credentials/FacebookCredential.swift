@@ -75,7 +75,8 @@ struct FacebookSource: ClientSource {
                 ?? check.text
             throw FirebaseError.invalidIdP(
                 "Unsuccessful debug_token response from Facebook: \(body)",
-                Diagnosis("Facebook doesn't accept the access token for app \"\(appID)\"\(check.becauseOfDiagnosis)"))
+                Diagnosis(
+                    "Facebook says to app \"\(appID)\" that the access token isn't valid\(check.becauseOfDiagnosis)"))
         }
         let details = ["age_range", "birthday", "gender", "location"]
         let fields = (["id,name,email,first_name,last_name,picture.type(normal)"] + details).joined(separator: ",")

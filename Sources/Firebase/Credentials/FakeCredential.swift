@@ -12,8 +12,9 @@ import Text
 // daemon's own address without a look at its signature, as in the official emulator.
 
 extension FirebaseProvider {
-    /// Reads a credential of the Firebase emulator's "fake" kind: an unsigned token, or claims as JSON. Returns `nil`
-    /// for any other credential.
+    /// Reads a credential of the Firebase emulator's "fake" kind: an unsigned token, or claims as JSON. In emulator
+    /// mode, a signed token counts as fake if the project doesn't have the identity provider. Returns `nil` for any
+    /// other credential, and always if the project accepts no fake credentials.
     func fakeIdentity(
         _ credential: Credential, _ call: FirebaseCall, isConfigured: Bool
     ) throws(FirebaseError) -> FederatedIdentity? {

@@ -3,7 +3,8 @@ import JSON
 import EmulatorCore
 import Text
 
-/// A person's identity at an identity provider, read from a verified credential such as an ID token.
+/// A person's identity at an identity provider, read from a credential such as an ID token. The credential was
+/// verified, unless it is a fake one.
 struct FederatedIdentity: Codable, Sendable {
     let providerId: String
     /// The person's user ID at the identity provider.

@@ -115,7 +115,7 @@ extension FirebaseCall {
     }
 
     /// Checks the nonce of an ID token, after all other checks. If the token has a nonce, the request must contain the
-    /// matching raw nonce, and no earlier request may have presented the nonce.
+    /// matching raw nonce, and no earlier request may have presented the nonce together with a raw nonce.
     func checkNonce(
         of token: JWS, provider id: String, called title: String, subject: String, rawNonce: String?
     ) throws -> String? {
@@ -159,8 +159,8 @@ extension FirebaseCall {
     }
 }
 
-/// A nonce of an ID token that a request has presented, whether its sign-in succeeded or not. The nonce stays used even
-/// if the user is deleted.
+/// A nonce of an ID token that a request has presented together with a raw nonce, whether its sign-in succeeded or not.
+/// The nonce stays used even if the user is deleted.
 struct SpentNonce: PoolRow {
     struct Key: TableKey {
         let pool: UserPool

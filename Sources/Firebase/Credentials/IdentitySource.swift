@@ -25,8 +25,8 @@ protocol KnownSource: IdentitySource, SchemaObject {
     static var about: String { get }
     /// The token issuer to which the identity provider's signing keys belong; `nil` if the provider signs no tokens.
     static var keyOwner: KeyOwner? { get }
-    /// The bundle IDs of the apps in which people sign in natively. If there are any, a sign-in in the browser returns
-    /// only to these apps.
+    /// The bundle IDs of the apps in which people sign in natively. If there are any, a sign-in in the browser that
+    /// returns to an app must name one of them.
     var bundleIDs: [String] { get }
 
     /// Checks that the seed defines the clients, apps and keys to which the identity provider's settings refer.
@@ -36,16 +36,15 @@ protocol KnownSource: IdentitySource, SchemaObject {
     /// Whether Firebase trusts the identity provider to have verified the given e-mail address.
     /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>
     static func isTrusted(email: String?, isVerified: Bool) -> Bool
-    /// Sends a mail through the identity provider's mail relay. Returns `nil` if the recipient's address isn't one of
-    /// the relay.
+    /// Asks the identity provider's mail relay whether it forwards a mail. Returns `nil` if the recipient's address
+    /// isn't one of the relay.
     static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async throws -> RelayedMessage?
     /// The settings of the identity provider in the form of Google's resource `defaultSupportedIdpConfigs`, without
     /// `enabled`.
     var config: JSONObject { get }
     /// Returns the settings of a resource `defaultSupportedIdpConfigs` in the form that they have in the seed.
     static func seed(of config: JSONObject) -> JSONObject
-    /// Returns the request that begins a sign-in in the browser. Its endpoint is the identity provider's authorization
-    /// endpoint. All projects use the same endpoint.
+    /// Returns the request to the identity provider's authorization endpoint that begins a sign-in in the browser.
     func authorization(scopes: [String], _ seed: Seed) -> WebAuthorization
 }
 
@@ -110,7 +109,7 @@ protocol RevokingSource: KnownSource {
     func revoke(_ token: String, type: String, in call: FirebaseCall) async throws
 }
 
-/// The result of sending a mail through an identity provider's mail relay.
+/// The decision of an identity provider's mail relay about a mail.
 struct RelayedMessage: Sendable {
     /// The person's own address, to which the relay forwarded the mail; `nil` if the relay refused the mail.
     let forwardedTo: String?

@@ -145,7 +145,8 @@ struct OpenIDSource: IdentitySource {
     ]
 
     /// Checks the nonce of an ID token, and returns it. In a sign-in in the browser, it must be the nonce that Firebase
-    /// sent to the issuer. In any other sign-in, it must be the hash of the raw nonce that the client sends.
+    /// sent to the issuer. In any other sign-in, the token may lack a nonce; otherwise, it must be the hash of the raw
+    /// nonce that the client sends.
     private func nonce(
         of token: JWS, _ credential: Credential, _ subject: String, _ call: FirebaseCall
     ) throws -> String? {

@@ -39,7 +39,7 @@ extension FirebaseCall {
 
     /// Runs the transaction `body`, which decides which user signs in, and calls the project's blocking functions about
     /// that user. If the project has blocking functions, `body` runs twice. The first run finds the user for the
-    /// functions, and its changes aren't kept. The second run gets the functions' answer.
+    /// functions, and its changes aren't kept. The second run gets the answer of `beforeCreate`.
     ///
     /// - Parameters:
     ///   - asksForFactor: Whether a user with a second factor must pass it before the sign-in counts.
@@ -169,6 +169,7 @@ extension FirebaseCall {
 
     /// Returns the error for a blocking function that refused. The error contains the function's answer, because
     /// Firebase's SDKs show it to the app. The SDK for Apple platforms reads `error.message` in the function's answer.
+    /// Outside emulator mode, the error lacks the answer if its status is 429, or 500 or more.
     /// <https://github.com/firebase/firebase-js-sdk/issues/5386>
     private func refusal(_ uri: String, _ answer: OutgoingMessage.Answer) -> FirebaseError {
         // Recorded as `blocking/refusal#create-unavailable`, `#create-resource-exhausted` and `#create-unhandled`.

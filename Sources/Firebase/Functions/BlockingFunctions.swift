@@ -100,9 +100,9 @@ struct BlockingFunctions: SchemaObject, Codable {
 
     // MARK: - At run time
 
-    /// Returns the blocking functions in the form of `getConfig`, without members that aren't set. In production each
-    /// trigger has the time of its last change; for a trigger from the seed, this time is in 1970. The form is from a
-    /// recording of production: `blocking/config#config-blocking` in https://github.com/t-k/fireemu,
+    /// Returns the blocking functions in the form of `getConfig`, without triggers and flags that aren't set. In
+    /// production each trigger has the time of its last change; for a trigger from the seed, this time is in 1970. The
+    /// form is from a recording of production: `blocking/config#config-blocking` in https://github.com/t-k/fireemu,
     /// conformance/auth-tenant-blocking-production.json.
     func document(inEmulatorMode isInEmulatorMode: Bool) -> JSONObject {
         var body = JSONObject()
@@ -262,8 +262,8 @@ struct FunctionChange: Sendable {
 }
 
 extension FirebaseError {
-    /// Returns the error for a blocking function whose answer is wrong. Where production's error text isn't known, the
-    /// text is the Firebase emulator's.
+    /// Returns the error for a blocking function that refuses, fails or gives a wrong answer. Where production's error
+    /// text isn't known, the text is the Firebase emulator's.
     static func function(_ detail: String, _ reason: String, status: Int = 400) -> FirebaseError {
         FirebaseError(
             "BLOCKING_FUNCTION_ERROR_RESPONSE", detail, status: status,

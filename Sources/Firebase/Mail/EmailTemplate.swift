@@ -9,8 +9,8 @@ import EmulatorCore
 /// the mails are our own.
 struct EmailTemplate: Sendable {
     enum Body: Sendable {
-        /// The paragraphs of a template that no administrator has changed, in our own words. The paragraph `%LINK%` is
-        /// just the link.
+        /// The paragraphs of a body that no administrator has changed, in our own words. The paragraph `%LINK%` is just
+        /// the link.
         case paragraphs([String])
         case plainText(String)
         case html(String)

@@ -150,8 +150,8 @@ extension NotificationSettings {
 extension FirebaseCall {
     func template(_ kind: OutOfBandCode.Kind) -> EmailTemplate { project.notification.template(kind) }
 
-    /// The language tag in the links of mails, from the client (`auth.languageCode`) or the project's default. The
-    /// mails' texts are always English.
+    /// The language tag in the links of mails, from the client (`auth.languageCode`) or the project's default; `en` if
+    /// there is no valid tag. The texts of mails don't depend on the tag.
     var locale: String {
         let wanted = exchange.request.header("X-Firebase-Locale") ?? project.notification.defaultLocale ?? "en"
         let isTag =

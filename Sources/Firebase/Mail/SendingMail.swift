@@ -27,8 +27,9 @@ extension FirebaseCall {
         return diagnosis
     }
 
-    /// Sends a mail through the mail relay to which the recipient's address belongs, such as Apple's; returns `nil` for
-    /// other addresses.
+    /// Asks the mail relay to which the recipient's address belongs, such as Apple's, whether it forwards the mail, and
+    /// stores the answer with the code. `diagnosis` is `nil` unless the relay refuses the mail. Both results are `nil`
+    /// for an address that belongs to no relay.
     private func relay(
         _ code: OutOfBandCode, from sender: Mailbox
     ) async throws -> (relay: SentMessage.Relay?, diagnosis: Diagnosis?) {

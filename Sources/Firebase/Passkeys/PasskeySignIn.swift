@@ -74,9 +74,9 @@ extension FirebaseProvider {
     }
 }
 
-/// An authenticator's answer as a request sends it: `id`, and in `response` the members of the browser's
-/// `PublicKeyCredential`. Google's discovery document gives the members other names, which are accepted, too. Bytes are
-/// in base64 or base64url.
+/// An authenticator's answer as a request sends it: `id` and `response`, as in the browser's `PublicKeyCredential`.
+/// Google's discovery document gives the members other names, which are accepted, too. Bytes are in base64 or
+/// base64url.
 struct PasskeyResponse: Sendable {
     let id: String
     private let response: MessageFields?
@@ -96,7 +96,8 @@ struct PasskeyResponse: Sendable {
         response = try fields.nested("response") ?? attestation ?? assertion
     }
 
-    /// Whether the authenticator's answer has an ID and nothing else. The Firebase emulator accepts such fake passkeys.
+    /// Whether the authenticator's answer has an ID but no `response`. The Firebase emulator accepts such fake
+    /// passkeys.
     var isFake: Bool { response == nil }
 
     /// Returns the `clientDataJSON` of an authenticator's answer.
@@ -110,7 +111,7 @@ struct PasskeyResponse: Sendable {
 
     /// Returns the bytes in a field of an authenticator's answer.
     ///
-    /// - Throws: `INVALID_AUTHENTICATOR_RESPONSE` if the field is missing or isn't in base64.
+    /// - Throws: `INVALID_AUTHENTICATOR_RESPONSE` if the field is missing, or isn't in base64 or base64url.
     func bytes(_ name: String, or other: String? = nil) throws(FirebaseError) -> [UInt8] {
         guard let text = try response?.text(name) ?? other else {
             throw .invalidAuthenticator("the field \(name) is missing")
@@ -162,7 +163,7 @@ extension FirebaseCall {
         }
     }
 
-    /// Checks the passkey challenge that an authenticator has signed, and marks it as used.
+    /// Checks the passkey challenge that an authenticator has signed, and deletes it, so that it works once.
     ///
     /// - Throws: `PASSKEY_CHALLENGE_TIMEOUT`, `INVALID_AUTHENTICATOR_RESPONSE`.
     func takeChallenge(_ client: ClientData, for localId: String? = nil) throws -> String {

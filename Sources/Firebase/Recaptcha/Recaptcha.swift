@@ -270,7 +270,7 @@ extension MessageFields {
 
 extension FirebaseProvider {
     /// Returns an API method that first assesses the request's reCAPTCHA token. `action` returns the action that the
-    /// token must be for.
+    /// token must be for; `nil` if the request needs no token.
     func assessed(
         _ action: @escaping @Sendable (FirebaseCall) -> Recaptcha.Action?, _ run: @escaping Method
     ) -> Method {
@@ -286,10 +286,12 @@ extension FirebaseProvider {
 extension FirebaseCall {
     /// Assesses the reCAPTCHA token of a request, if the project or tenant requires one. Administrators need no token.
     ///
-    /// - Returns: In the state `AUDIT`, a note about what the state `ENFORCE` would refuse.
+    /// - Returns: In the state `AUDIT`, a note about what the state `ENFORCE` would refuse; `nil` if there is nothing
+    ///   to refuse.
     /// - Throws: `MISSING_RECAPTCHA_TOKEN`, `MISSING_CLIENT_TYPE`, `MISSING_RECAPTCHA_VERSION`,
     ///   `INVALID_RECAPTCHA_VERSION`, `INVALID_RECAPTCHA_TOKEN`, `INVALID_RECAPTCHA_ACTION`, `INVALID_RECAPTCHA_SCORE`;
-    ///   `INVALID_APP_CREDENTIAL` for a bad token of a request for a text message.
+    ///   `INVALID_APP_CREDENTIAL` for a bad token of a request for a text message. In the state `AUDIT`, only
+    ///   `INVALID_APP_CREDENTIAL` is thrown, and only if the request has no other proof, such as `recaptchaToken`.
     func assess(_ action: Recaptcha.Action, _ given: MessageFields? = nil) throws -> Note? {
         let provider = action.provider
         let recaptcha = project.recaptcha
@@ -319,7 +321,7 @@ extension FirebaseCall {
             throw FirebaseError(
                 "MISSING_RECAPTCHA_TOKEN",
                 because:
-                    "reCAPTCHA is enforced, but \(field) is missing: call initializeRecaptchaConfig, so that the SDK sends a token"
+                    "\(field) is missing: call initializeRecaptchaConfig, so that the SDK sends a reCAPTCHA token"
             )
         }
         let type = try fields.choice("clientType", of: Recaptcha.clientTypes, "ClientType")
@@ -343,7 +345,8 @@ extension FirebaseCall {
             because: "the reCAPTCHA token's score is \(score), which a rule of managedRules blocks")
     }
 
-    /// Returns the score of a reCAPTCHA token. A token works once, except for the tokens of the seed.
+    /// Returns the score of a reCAPTCHA token. A token works once, except for the tokens of the seed, and for the text
+    /// `token`, which the web SDK sends in emulator mode.
     private func score(
         of token: String, _ action: Recaptcha.Action, forClient type: String, by recaptcha: Recaptcha
     ) throws -> Double {

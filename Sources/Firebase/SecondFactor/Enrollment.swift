@@ -263,8 +263,8 @@ struct FactorRequest: Sendable {
 
     /// Whether an administrator's request chooses the enrolment IDs of a user's second factors.
     enum IDs {
-        /// New enrolment IDs are made, whatever IDs the request has. This is for new users, who have no second factors
-        /// yet.
+        /// New enrolment IDs are made, whatever IDs the request has. This is for the field `mfaInfo`, by which new
+        /// users get second factors.
         case made
         /// The user's second factors get the enrolment IDs that the request contains. For a second factor without an
         /// ID, a new one is made; in emulator mode it is an error.
@@ -318,7 +318,7 @@ struct FactorRequest: Sendable {
     }
 
     /// Makes the second factor that the request describes. `known` are the user's present second factors by enrolment
-    /// ID. A factor that the user already has keeps the time of its enrolment.
+    /// ID. A factor that the user already has keeps the time of its enrolment, unless the request has `enrolledAt`.
     func factor(
         among known: [String: SecondFactor], _ tables: inout Transaction
     ) throws(FirebaseError) -> SecondFactor {

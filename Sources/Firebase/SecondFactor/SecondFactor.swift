@@ -21,7 +21,8 @@ struct SecondFactor: Codable, Sendable {
     var usedStep: Int64?
 
     /// Whether a code of an authenticator app for this time step can still be used, because neither that code nor a
-    /// later one was used. A use that lies in the future doesn't count, because a test may set the clock back.
+    /// later one was used. A used code of a step more than ten steps in the future doesn't count, because a test may
+    /// set the clock back.
     func takes(_ step: Int64, at now: Instant) -> Bool {
         guard let usedStep, usedStep <= TOTP.steps(around: now, give: TOTP.largestIntervals).upperBound else {
             return true
@@ -62,7 +63,7 @@ struct SecondFactorUse: Codable, Sendable {
 }
 
 /// A sign-in that has passed the first factor and waits for the second one. As in production, it can be completed
-/// several times until it expires, each time with a new code.
+/// several times until it expires.
 struct PendingSecondFactor: TokenRow {
     static let table = Table<PendingSecondFactor>(
         "firebase.pendingSecondFactor", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires + .hours(1) })
@@ -153,7 +154,8 @@ enum Base32 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes Base32; returns `nil` if the text has a character that isn't in the alphabet.
+    /// Decodes Base32 in upper or lower case, with or without padding; returns `nil` if the text has any other
+    /// character.
     static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var (buffer, bits) = (0, 0)

@@ -19,8 +19,8 @@ struct Tenant: Row {
     /// Whether the tenant is disabled: nobody may sign in, and administrators may not manage its users.
     var isDisabled = false
     var mfa = MFAConfig()
-    /// Whether answers hide which e-mail addresses exist in the tenant (email enumeration protection); `nil` if the
-    /// project's setting applies.
+    /// Whether answers hide which e-mail addresses exist in the tenant (email enumeration protection); `nil` if nobody
+    /// has set it. In emulator mode, `nil` means the project's setting. In production, `nil` means `false`.
     var hidesEmails: Bool?
     /// The fixed one-time code of each phone number that is for tests only. In a tenant such numbers can be second
     /// factors.

@@ -48,7 +48,8 @@ extension FirebaseProvider {
         return answer(made, call)
     }
 
-    /// Makes the ID of a new tenant: its display name, a hyphen and five random characters, as in production.
+    /// Makes the ID of a new tenant: its display name, a hyphen and five random characters, as in production. Only
+    /// ASCII letters, digits and hyphens of the name are taken.
     private func newTenantID(_ call: FirebaseCall, named name: String) throws -> String {
         let stem = name.prefix(40).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
         return try call.update { tables in
@@ -107,12 +108,13 @@ extension FirebaseProvider {
 }
 
 extension Tenant {
-    /// The fields of a tenant that are stored and returned unchanged.
+    /// The fields of a tenant that are stored as JSON.
     private static let otherFields = [
         "inheritance", "recaptchaConfig", "smsRegionConfig", "monitoring", "passwordPolicyConfig", "client",
         "mobileLinksConfig",
     ]
-    /// The names of all fields of a tenant in the API. A request can't set `name`, `hashConfig` and `tenantId`.
+    /// The names of all fields of a tenant in the API. A request can't set `name`, `hashConfig` and `tenantId`. The
+    /// field `autodeleteAnonymousUsers` is accepted and ignored.
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/projects.tenants#Tenant>
     private static let fields =
         otherFields + flags.map(\.name) + [

@@ -135,7 +135,7 @@ extension FirebaseCall {
         guard !allows(method) else { return }
         guard let tenant else {
             throw FirebaseError(
-                code, because: "the project's sign-in provider \"\(method)\" isn't enabled in the seed")
+                code, because: "the project's sign-in provider \"\(method)\" isn't enabled: enable it in the seed")
         }
         let settings = [
             "password": "allowPasswordSignup", "anonymous": "enableAnonymousUser", "emailLink": "enableEmailLinkSignin",

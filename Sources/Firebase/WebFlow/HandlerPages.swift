@@ -151,7 +151,7 @@ extension FirebaseProvider {
         return try failed(exchange, flow, error, form["error_description"])
     }
 
-    /// Returns the sign-in to which `state` belongs, with its project; `nil` if it has ended or expired.
+    /// Returns the sign-in under way to which `state` belongs, with its project; `nil` if there is none.
     func signInUnderWay(_ exchange: Exchange, _ state: String) -> (Project, WebFlow)? {
         let id = String(state.prefix { $0 != "." })
         let project = projects.project(id: id) ?? projects.trustedProject(id: id, at: exchange.address)
@@ -316,8 +316,9 @@ extension FirebaseProvider {
         ]
     }
 
-    /// Returns the HTML elements with which a page tells the app's page that a sign-in was refused. They are for
-    /// emulator mode only, because there the SDK doesn't check which domains are authorized.
+    /// Returns the HTML elements with which a page tells the app's page that a sign-in in a pop-up was refused. They
+    /// are for emulator mode only, because there the SDK doesn't check which domains are authorized. The list is empty
+    /// in all other cases.
     func refusal(_ exchange: Exchange, _ form: Form, _ project: Project, _ message: String) -> [HTML] {
         let pool = UserPool(project: project.id, tenant: form["tid"])
         let flow = WebFlow(
@@ -328,7 +329,7 @@ extension FirebaseProvider {
     }
 
     /// Returns the name under which the handler's page and the SDK's frame store the result of a sign-in. It contains
-    /// the name of the test world, because the pages of all test worlds have the same origin.
+    /// the name of the test world, unless that is `default`, because the pages of all test worlds have the same origin.
     static func storageKey(_ exchange: Exchange, apiKey: String, app: String) -> String {
         let world = exchange.address.world
         return "\(world == "default" ? "" : "~\(world):")\(apiKey):\(app)"

@@ -7,7 +7,8 @@ import Time
 import Worlds
 
 /// A sign-in in the browser that uses Firebase's sign-in handler, or that the API method `createAuthUri` begins. It
-/// ends when the client redeems the result with verifyAssertion.
+/// ends when the client redeems the result with verifyAssertion, when the handler gets an error from the identity
+/// provider, or after an hour.
 struct WebFlow: TokenRow {
     static let table = Table<WebFlow>("firebase.webFlow", limit: 10_000, indexes: [byPool], droppedAt: { $0.expires })
     static let byPool = Index<WebFlow, UserPool>("pool") { $0.pool }
@@ -283,10 +284,10 @@ extension Project {
             + ["\(id).firebaseapp.com", "\(id).web.app"].filter { !authorizedDomains.contains($0) }
     }
 
-    /// Returns `text` as the URL of a web page on one of the project's domains.
+    /// Returns `text` as the URL of a web page on one of the project's domains or on this machine. If `takesSubdomains`
+    /// is true, subdomains of the project's domains are accepted, too.
     ///
-    /// - Throws: `INVALID_CONTINUE_URI` if it isn't an http or https URL, `UNAUTHORIZED_DOMAIN` if the domain isn't one
-    ///   of the project's.
+    /// - Throws: `INVALID_CONTINUE_URI` if it isn't an http or https URL, `UNAUTHORIZED_DOMAIN` for any other domain.
     func checkedReturnURL(
         _ text: String, named name: String = "continueUrl", takesSubdomains: Bool = false
     ) throws(FirebaseError) -> WebAddress {

@@ -9,8 +9,9 @@ struct AuthorizationRequest: CheckedAuthorization {
     var client: GitHubSection.App { app }
     /// The redirect URI of the request, or the app's first registered callback URL if the request has none.
     let redirectURI: String
-    /// The requested scopes; `nil` if the parameter `scope` was missing. A request without it asks for the scopes that
-    /// the person has granted before. For a GitHub App, whose permissions are registered, the scopes are never `nil`.
+    /// The requested scopes; `nil` if the parameter `scope` was missing or empty. Such a request asks for the scopes
+    /// that the person has granted before. For a GitHub App, whose permissions are registered, the scopes are never
+    /// `nil`.
     let scopes: GitHubScopes?
     let wantsRefreshToken: Bool
     let state: Form.Field?

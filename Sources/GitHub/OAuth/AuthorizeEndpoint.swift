@@ -76,7 +76,8 @@ struct GitHubSignIn: AuthorizationFlow {
         return isFresh || !request.selectsAccount && isMeant ? session.account : nil
     }
 
-    /// Returns GitHub's consent page; `nil` if there is nothing new to grant.
+    /// Returns GitHub's consent page; `nil` if the browser isn't signed in, or if there is nothing new to grant and the
+    /// limit of new tokens isn't reached.
     func consentPage(_ request: AuthorizationRequest, for account: Account, _ exchange: Exchange) -> Response? {
         let (grant, isNeeded) = exchange.world.read { tables -> (GitHubGrant?, Bool) in
             guard let grant = tables.grant(account.id, to: request.app) else { return (nil, true) }
@@ -113,7 +114,7 @@ struct GitHubSignIn: AuthorizationFlow {
     }
 
     /// Issues an authorization code for the requested scopes. If `granting` isn't `nil`, it holds the scopes that the
-    /// person has left selected, and the code gets no others.
+    /// person, a test or the seed has chosen, and the code gets no others.
     private func issueCode(
         for request: AuthorizationRequest, by account: String, granting: GitHubScopes? = nil,
         isUnverified: Bool = false,
@@ -161,7 +162,8 @@ struct GitHubSignIn: AuthorizationFlow {
         return callback(exchange, redirectURI, fields).diagnosed(diagnosis).known(by: OAuthError.evidence(of: name))
     }
 
-    /// Returns the redirect to the client's callback URL. Redirects with an error have the parameter `iss`, too.
+    /// Returns the redirect to the client's callback URL. If GitHub sends the parameter `iss`, redirects with an error
+    /// have it, too.
     private func callback(_ exchange: Exchange, _ redirectURI: String, _ fields: [Form.Field]) -> Response {
         var fields = fields
         if github.addsIssuer { fields.append(Form.Field(name: "iss", value: GitHubProvider.issuer)) }

@@ -30,7 +30,8 @@ struct OAuthError: Error, Sendable {
     let diagnosis: Diagnosis
     /// The device's new polling interval, in the error `slow_down`.
     var interval: TimeSpan?
-    /// The `error_description` that a test has requested; `nil` for GitHub's usual description of the error.
+    /// The `error_description` that a test or the seed has requested; `nil` for GitHub's usual description of the
+    /// error.
     var ownDescription: String?
 
     init(_ code: Code, _ diagnosis: Diagnosis, interval: TimeSpan? = nil) {
@@ -67,12 +68,12 @@ struct OAuthError: Error, Sendable {
 
     static func description(of code: Code) -> String { table[code.rawValue]?.description ?? "" }
 
-    /// Returns the public source, such as a page of documentation, from which GitHub's error `name` and its description
-    /// are known. If GitHub documents no such error, the returned text says that a test has requested it.
+    /// Returns the evidence for GitHub's error `name` and its description: a public source, or the reason for a text
+    /// that was chosen without one. If GitHub documents no such error, the returned text says that it was ordered.
     static func evidence(of name: String) -> Evidence {
         let description = Code(rawValue: name).map { OAuthError.description(of: $0) }
         return GitHubProvider.evidence.ofError(name, description)
-            ?? .chosen("GitHub documents no error of this name: a test has ordered it")
+            ?? .chosen("GitHub documents no error of this name: it was ordered")
     }
 
     /// Returns the `error_uri` for an error in the redirect to the callback URL.

@@ -132,11 +132,12 @@ extension GitHubProvider {
         return Diagnosis(received: "code \(Diagnosis.quote(text, limit: 24))", reason)
     }
 
-    /// Returns GitHub's error for a person whose primary email address isn't verified; `nil` if it is verified.
+    /// Returns GitHub's error for a person whose primary email address isn't verified; otherwise `nil`. If
+    /// `isUnverified` is `true`, returns the error for any person.
     func addressFault(of account: Account, isUnverified: Bool) -> OAuthError? {
         if isUnverified {
             return OAuthError(
-                .unverifiedUserEmail, Diagnosis("the sign-in failed with an error that the test requested"))
+                .unverifiedUserEmail, Diagnosis("this error was ordered as the outcome of the sign-in"))
         }
         guard let primary = account.github.primaryEmail, !primary.verified else { return nil }
         return OAuthError(
@@ -194,7 +195,8 @@ struct TokenCall: Sendable {
     var clientID: String { credentials.id ?? "" }
 }
 
-/// The tokens that GitHub issues for a code, a refresh token, an authorized device, or an app's reset of a token.
+/// The tokens that GitHub issues for a code, a refresh token or an authorized device, or when an app resets or scopes a
+/// token.
 struct IssuedTokens: Sendable {
     let access: Token<GitHubGrant>
     let refresh: Token<GitHubGrant>?
@@ -213,7 +215,7 @@ extension GitHubProvider {
             + "https://github.com/aws-samples/sample-collaborative-ai-dlc/issues/462")
 
     /// Issues an access token of a GitHub app, and a refresh token if the app's tokens expire or `withRefreshToken` is
-    /// `true`.
+    /// `true`. There is no refresh token if GitHub doesn't support it on the day that the seed's `asOf` names.
     func issue(
         _ grant: GitHubGrant, _ scopes: GitHubScopes, to app: GitHubSection.App, withRefreshToken: Bool,
         isFromDevice: Bool, in tables: inout Transaction

@@ -150,9 +150,9 @@ struct Session: Row {
     let key: String
     let account: String
     let expires: Instant
-    /// The token that each form of a github.com page carries against cross-site request forgery.
+    /// The token against cross-site request forgery that the github.com forms for a signed-in person carry.
     let authenticityToken: String
-    /// Whether the person has just chosen the account, for the authorization request in progress.
+    /// Whether the person has chosen the account, and no authorization request has used this choice yet.
     var isFresh = true
 
     /// The session's ID in the control API. It isn't the cookie's value, because that is a secret.

@@ -73,8 +73,8 @@ extension GitHubProvider {
         return answer
     }
 
-    /// Returns the value of a field of GraphQL's `User`; `nil` if the field isn't supported. `user` is the response of
-    /// `GET /user`.
+    /// Returns the value of a field of GraphQL's `User`; `nil` if the field isn't supported. `user` is the public
+    /// profile, as in the response of `GET /users/LOGIN`.
     private static func field(_ name: String, of user: JSONObject) -> JSONValue? {
         switch name {
         case "__typename": return "User"

@@ -243,8 +243,8 @@ extension RESTCall {
 
     static let organizationScopes: [GitHubScope] = [.adminOrg, .readOrg, .repo, .user, .writeOrg]
 
-    /// Returns the error if the GitHub organization hasn't approved the app, or requires single sign-on for which the
-    /// token isn't authorized; otherwise `nil`.
+    /// Returns the error if the GitHub organization restricts OAuth apps and hasn't approved this one, or if it
+    /// requires single sign-on; otherwise `nil`.
     func restriction(by organization: GitHubSection.Organization) -> RESTAnswer? {
         guard case .person(_, let app, _) = viewer else { return nil }
         if organization.hides(from: app) {
@@ -269,8 +269,8 @@ extension RESTCall {
         return answer
     }
 
-    /// Returns the caller's GitHub organizations that are visible with this token, and those that are hidden until the
-    /// token is authorized for single sign-on.
+    /// Returns the caller's GitHub organizations that are visible with this token, and those that are hidden because
+    /// they require single sign-on.
     func visibleOrganizations() -> (shown: [GitHubSection.Organization], keptBack: [GitHubSection.Organization]) {
         guard case .person(let account, let app, _) = viewer else { return ([], []) }
         let mine = directory.organizations(of: account).filter { organization in

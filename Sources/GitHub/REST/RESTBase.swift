@@ -7,10 +7,10 @@ import Time
 /// The base URLs in responses of GitHub's REST API. They lead to this daemon, at the address by which the client has
 /// reached it.
 struct RESTBase: Sendable {
-    /// The base of API URLs: `https://api.github.com`, or `…/github.com/api/v3` for clients that use GitHub
-    /// Enterprise's layout.
+    /// The base of API URLs, such as `http://localhost:9099/api.github.com`, or `…/github.com/api/v3` for clients that
+    /// use GitHub Enterprise's layout.
     let api: String
-    /// The base of URLs of GitHub's pages: `https://github.com`.
+    /// The base of URLs of GitHub's pages, such as `http://localhost:9099/github.com`.
     let html: String
     private let avatars: String
 
@@ -86,7 +86,7 @@ struct UserDocument: Sendable {
         ]
     }
 
-    /// The user's primary email address, if it is public.
+    /// The user's primary email address, if it is public and verified.
     private var publicEmail: String? {
         profile.primaryEmail.flatMap { $0.visibility == "public" && $0.verified ? $0.email : nil }
     }
@@ -164,7 +164,7 @@ struct OrganizationDocument: Sendable {
             ])
     }
 
-    /// Returns a team as GitHub's REST API represents it in lists.
+    /// Returns the short form of a team in GitHub's REST API, as in the list of an organization's teams.
     func team(_ team: GitHubSection.Team) -> JSONObject {
         let url = "\(base.api)/organizations/\(organization.id)/team/\(team.id)"
         return JSONObject([
@@ -179,7 +179,7 @@ struct OrganizationDocument: Sendable {
         ])
     }
 
-    /// Returns a team as GitHub's REST API represents it on its own: with the number of members and the organization.
+    /// Returns the long form of a team in GitHub's REST API, with the number of members and the organization.
     func fullTeam(_ team: GitHubSection.Team) -> JSONObject {
         let members = team.people.count
         return JSONObject(

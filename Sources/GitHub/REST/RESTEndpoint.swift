@@ -29,16 +29,17 @@ struct RESTEndpoint: Sendable {
     let path: String
     /// The path of the operation's documentation, below https://docs.github.com/rest/.
     let documentation: String
-    /// The public source from which the operation is known, if that isn't GitHub's REST documentation.
+    /// The evidence for an operation that GitHub's REST documentation doesn't describe: a public source, or the reason
+    /// for a behaviour that was chosen without one.
     let source: Evidence?
     let access: Access
     /// The value of the response header `X-Accepted-OAuth-Scopes`.
     let accepted: String
     /// The value of the response header `X-Accepted-GitHub-Permissions`.
     let acceptedPermissions: String
-    /// Whether the operation's response has no body.
+    /// Whether the operation's response has no body if the operation succeeds.
     let isEmpty: Bool
-    /// The purpose of the API call, in a few words; `nil` for calls that aren't part of a sign-in.
+    /// The purpose of the API call, in a few words; `nil` for most API calls.
     let title: String?
     let step: Step?
     /// Returns sentences that explain a recorded response that may surprise an app's developer.
@@ -116,7 +117,7 @@ struct RESTCall: Sendable {
         exchange.world.read { $0.account(gitHubLogin: login) }
     }
 
-    /// Returns the GitHub profile of an account. It is cached, and made again only if the account changes.
+    /// Returns the GitHub profile of an account. It is cached, and made again if the account changes.
     func profile(of account: Account, isPrivate: Bool) -> RESTAnswer {
         let key = ProfileCache.Key(account: account.id, isPrivate: isPrivate, api: base.api)
         let body = exchange.world.caches[ProfileCache.self].body(key, of: account) {

@@ -146,7 +146,9 @@ extension GitHubProvider {
 
     private func exceeded(_ viewer: Viewer, _ exchange: Exchange) -> RESTAnswer {
         RESTAnswer.error(403, RateStatus.message(for: viewer, exchange), RateStatus.documentation)
-            .because("wait until X-RateLimit-Reset, advance the clock by an hour, or seed a higher github.rateLimit")
+            .because(
+                "wait until X-RateLimit-Reset, advance the clock by an hour, or seed a higher github.rateLimit "
+                    + "(github.anonymousRateLimit for requests without a token)")
     }
 }
 
@@ -360,7 +362,7 @@ extension RateStatus {
         + "(https://docs.github.com/en/site-policy/github-terms/github-terms-of-service)"
 }
 
-/// The number of API requests by one person or app in the current hour.
+/// The number of API requests in the current hour by one person, by one app, or by all callers without credentials.
 struct RequestCount: Row {
     static let table = Table<RequestCount>("github.requestCount", limit: 100_000) { $0.resetsAt }
 
@@ -396,8 +398,8 @@ extension GitHubProvider {
         }
     }
 
-    /// Returns the caller's count of API requests in the current hour: `known`, or a new count if the hour of `known`
-    /// is over.
+    /// Returns the caller's count of API requests in the current hour: `known`, or a new count if `known` is `nil` or
+    /// its hour is over.
     private func requests(of viewer: Viewer, _ known: RequestCount?, at now: Instant) -> RequestCount {
         if let known, known.resetsAt > now { return known }
         return RequestCount(key: rateKey(viewer), resetsAt: now + RateStatus.period)

@@ -87,8 +87,8 @@ extension GitHubProvider {
             ?? call.notFound(because: "the token was revoked in the meantime")
     }
 
-    /// Returns an access token with fewer permissions. This server has no repositories, so a restriction to
-    /// repositories is only repeated in the response.
+    /// Issues a further access token for a GitHub App. The requested target and permissions are checked, but the new
+    /// token isn't restricted to them.
     private func scopedToken(_ call: RESTCall) throws -> RESTAnswer {
         try withToken(call) { token in
             guard let app = call.viewer.app, let details = app.details else {
@@ -188,7 +188,7 @@ extension GitHubProvider {
 private enum Credentials {
     case known(Viewer)
     case token(String)
-    /// The required credentials are missing or of the wrong kind.
+    /// The credentials aren't those that the operation accepts.
     case refused(RESTAnswer)
 }
 

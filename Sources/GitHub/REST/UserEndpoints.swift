@@ -132,7 +132,8 @@ final class ProfileCache: WorldCache {
 
     private let profiles = Mutex<[Key: (account: Account, body: RESTBody)]>([:])
 
-    /// Returns the cached profile of an account. If the account has changed, `make` makes the profile again.
+    /// Returns the cached profile of an account. If the profile isn't cached or the account has changed, `make` makes
+    /// the profile.
     func body(_ key: Key, of account: Account, make: () -> RESTBody) -> RESTBody {
         let known = profiles.withLock { $0[key] }
         if let known, known.account == account { return known.body }

@@ -78,7 +78,7 @@ struct Comparison {
         var different: [Row] { rows.filter { !$0.isSame } }
     }
 
-    /// The greatest number of values that a comparison of two recorded requests shows under one heading, such as
+    /// The greatest number of values of each of the two recorded requests that are compared under one heading, such as
     /// "Response headers".
     private static let limit = 300
 
@@ -151,8 +151,7 @@ struct Comparison {
         ]
     }
 
-    /// The daemon's own response headers, which aren't shown when two recorded requests are compared: they differ in
-    /// every response, or the page shows their content in another section.
+    /// The daemon's own response headers, which are left out when two recorded requests are compared.
     private static let said = [
         Diagnosis.headerName, Note.headerName, Evidence.headerName, "Understudy-Request",
     ]

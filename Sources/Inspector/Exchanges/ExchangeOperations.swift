@@ -10,21 +10,20 @@ struct FoundExchange: Sendable {
     let known: KnownExchange
     /// The recorded requests of one sign-in, the oldest first. The request that the page shows is one of them.
     let flow: [KnownExchange]
-    /// The recorded request because of which the daemon itself sent the request that the page shows; `nil` if a client
-    /// sent the shown request.
+    /// The recorded request because of which the daemon itself sent the request that the page shows; `nil` if there is
+    /// none, or if it isn't recorded any more.
     let parent: KnownExchange?
     let children: [KnownExchange]
-    /// The other recorded requests at the endpoint of the request that the page shows, the latest first.
+    /// Other recorded requests with the method, host and path of the request that the page shows, the latest first.
     let similar: [KnownExchange]
     let tokens: [(place: String, token: ReadToken)]
     /// The number of the request's and response's JSON Web Tokens that the page leaves out.
     let moreTokens: Int
     let advice: [FlowAdvice]
 
-    /// The greatest number of earlier requests that the page offers for a comparison.
+    /// The greatest number of other requests that the page offers for a comparison.
     static let similarLimit = 20
-    /// The greatest number of JSON Web Tokens that the page shows. A request and its response in a sign-in never have
-    /// more.
+    /// The greatest number of JSON Web Tokens that the page shows.
     static let tokenLimit = 8
 }
 

@@ -209,7 +209,8 @@ struct SchemaForm: Sendable {
         return ""
     }
 
-    /// Returns a text as browsers send it, for comparisons. Carriage returns are removed, and NUL becomes U+FFFD.
+    /// Returns a text for comparisons with what browsers send: without carriage returns, and with U+FFFD in place of
+    /// NUL.
     private static func normalized(_ text: String) -> String {
         var output = ""
         for scalar in text.unicodeScalars where scalar != "\r" {

@@ -101,7 +101,7 @@ struct FoundSection: Sendable {
     let page, title: String
     /// The section's heading; `nil` for the text between the page's title and the first heading.
     let heading: String?
-    /// The paragraph or table row of the section that contains the most of the searched words.
+    /// The paragraph, list item or table row of the section that contains the most of the searched words.
     let excerpt: String
     fileprivate let score: Int
 }

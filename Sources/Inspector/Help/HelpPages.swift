@@ -12,7 +12,7 @@ package enum Documents {
             (name(of: file.path), Lazy { Document(parsing: "\(file.text)") })
         })
 
-    /// The documentation's `README.md`, whose last section lists the pages in groups.
+    /// The project's `README.md`, whose last section lists the pages of the documentation in groups.
     package static let readme = Lazy {
         Document(parsing: EmbeddedDocuments.all.first { $0.path == "README.md" }.map { "\($0.text)" } ?? "")
     }
@@ -38,8 +38,8 @@ extension Inspector {
         ]
     }
 
-    /// Answers a request for the documentation. The response lists all pages, grouped as in the documentation's
-    /// `README.md`, or the sections that a search has found.
+    /// Answers a request for the documentation. The response lists all pages, grouped as in the project's `README.md`,
+    /// or the sections that a search has found.
     private func helpIndex(_ exchange: Exchange) -> Response {
         let wanted = exchange.request.queryForm["q"] ?? ""
         let search = search(
@@ -107,8 +107,9 @@ extension Inspector {
         return page(exchange, .help, title: document.title, [.of("div.help", .group(content))])
     }
 
-    /// Returns the inspector's URL for a link in a documentation page of the folder `folder`. Returns `nil` if the link
-    /// leads to a file that isn't built into the daemon.
+    /// Returns the path, below the inspector's address, for a link in a documentation page of the folder `folder`. Web
+    /// addresses and links within the page are returned unchanged. Returns `nil` if the link leads to a file that isn't
+    /// built into the daemon.
     static func address(of link: String, in folder: String) -> String? {
         if link.hasPrefix("https://") || link.hasPrefix("http://") || link.hasPrefix("#") { return link }
         var parts = ["docs"]

@@ -14,7 +14,7 @@ struct RefusalHelp: Sendable, Equatable {
 
 extension Inspector {
     /// Returns the place in the documentation that explains why a recorded request was refused; `nil` if it wasn't
-    /// refused or the refusal isn't documented.
+    /// refused, or if the documentation has no page about the provider's errors.
     func help(for exchange: RecordedExchange) -> RefusalHelp? {
         guard exchange.diagnosis != nil, let owner = provider(of: exchange),
             let document = Documents.all["errors/\(owner.name)"]?.value

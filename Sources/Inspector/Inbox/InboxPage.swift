@@ -131,7 +131,7 @@ extension Inspector {
 struct InboxQuery: Sendable {
     static let pageSize = 50
 
-    /// The text that must occur in a message's addresses or subject, exactly as the user typed it.
+    /// The text that must occur in a message's addresses or subject, in upper or lower case.
     let search: String
     let kind: SentMessage.Kind?
     /// The number of a message. The page lists only older messages, which have smaller numbers. The value is `nil` for

@@ -247,7 +247,7 @@ extension Inspector {
                 return await page(
                     exchange, row, replying: text,
                     refusal: wasTaken
-                        ? "The mail server accepted your reply, and then lost it because a test requested this fault."
+                        ? "The mail server accepted your reply, and then lost it because of a requested fault."
                         : refusal)
             }
             return changed(exchange, show: "inbox/\(id)")

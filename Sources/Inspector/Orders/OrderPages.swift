@@ -17,7 +17,7 @@ extension Inspector {
         case token = "tokens"
 
         var path: String { "orders/\(rawValue)" }
-        /// The path of the control API's call that the form makes, and the title and first sentence of the form's page.
+        /// The path of the control API's call that the form makes, and the title and introduction of the form's page.
         var words: (call: String, title: String, about: String) {
             switch self {
             case .signIn:
@@ -343,7 +343,7 @@ extension Inspector {
     }
 
     /// Answers the search that a script makes while somebody types an account's name, such as
-    /// `orders/people?search=ad`, with the ID and name of each account found.
+    /// `orders/people?search=ad`, with the ID, the name and the e-mail address of each account found.
     func foundPeople(_ exchange: Exchange) -> Response {
         let found = personOptions(exchange, search: exchange.request.queryForm["search"] ?? "", limit: 20)
         let people = found.map {

@@ -10,10 +10,11 @@ extension Inspector {
     /// The state of a scenario (a ready-made test situation) in a test world.
     private enum State {
         case off
-        /// The scenario is active: some of the faults or sign-in results that it requested haven't been used, or it has
+        /// The scenario is active: some of the faults or sign-in results that it requested are still waiting, or it has
         /// moved the clock.
         case on
-        /// The scenario is over: all of the faults and sign-in results that it requested have been used.
+        /// The scenario is over: all of the faults and sign-in results that it requested have been used or withdrawn,
+        /// and it hasn't moved the clock.
         case over
 
         var badge: HTML? {

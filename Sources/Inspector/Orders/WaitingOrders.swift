@@ -42,8 +42,7 @@ extension Inspector {
         }
     }
 
-    /// The page lists at most this many sign-in results that tests have requested in advance, and at most this many
-    /// requested faults.
+    /// The page lists at most this many requested sign-in results, and at most this many requested faults.
     private static let shownOrders = 200
 
     private func waitingOrders(_ exchange: Exchange, refusal: CallRefusal? = nil) throws -> Response {

@@ -184,7 +184,7 @@ extension Inspector {
 // What lists of people, users and worlds share.
 
 extension Inspector {
-    /// The number of accounts or users on one page of a list.
+    /// The greatest number of accounts, users, user directories or test worlds on one page of a list.
     static let linesShown = 50
 
     /// Returns a search form whose results are shown by the page at `path`.

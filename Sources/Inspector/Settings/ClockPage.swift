@@ -79,7 +79,7 @@ extension Inspector {
         .card(title, form(to: "clock", exchange, [:], .hidden("do", order), field, .of("p", .button(button))))
     }
 
-    /// Returns a clock face as HTML. A script makes it tick. Screen readers don't read it aloud.
+    /// Returns a clock face as HTML. A script makes it tick.
     private func face(_ label: String, _ time: Instant, isRunning: Bool, _ kind: String) -> HTML {
         let text = time.text
         return .card(

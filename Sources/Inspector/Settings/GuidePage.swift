@@ -133,7 +133,7 @@ extension Inspector {
         return SetUpPlace(base: base, authority: authority, seed: exchange.world.seed)
     }
 
-    /// Returns the port on which the daemon listens for the protocol `name`: `http`, `https` or `proxy`.
+    /// Returns the port on which the daemon listens for the protocol `name`: `http`, `https`, `proxy` or `smtp`.
     func listeningPort(_ name: String) -> UInt16? { control.gauges.listening.first { $0.name == name }?.port }
 
     private func generalGuides(_ exchange: Exchange, _ place: SetUpPlace) -> [SetUpGuide] {

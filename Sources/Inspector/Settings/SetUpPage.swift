@@ -147,7 +147,7 @@ extension Inspector {
         return .group([
             .of(
                 "p",
-                "Tests can do by the control API what these pages do: each page that changes something shows its API call."
+                "Tests can do by the control API most of what these pages do. The pages under Orders show their API calls."
             ), code("\(exchange.address.ownBase)\(ControlAPI.root)/", "control-root"),
             .of(
                 "details", .of("summary", "Its \(names.count) calls"),

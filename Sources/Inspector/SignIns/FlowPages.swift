@@ -6,7 +6,7 @@ import HTTPServer
 // exchange that is shown, if there are more than fit a page.
 
 extension Inspector {
-    /// The number of requests that one page about a sign-in shows.
+    /// The greatest number of requests that one page about a sign-in shows.
     private static let shownSteps = 40
 
     func flow(_ exchange: Exchange) async throws -> Response {
@@ -29,7 +29,7 @@ extension Inspector {
         .button("Live", "quiet.small.needs-script.live#live", ["type": "button", "aria-pressed": "true"])
     }
 
-    /// Returns the part of a sign-in's page that is updated until the sign-in ends.
+    /// Returns the part of a sign-in's page that a script updates while the page is open.
     private func content(_ exchange: Exchange, _ flow: Flow, _ reader: FlowReader, from: Int?) -> [HTML] {
         let count = flow.steps.count
         // Without a number, the page shows the latest steps.

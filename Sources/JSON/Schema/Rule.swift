@@ -7,7 +7,8 @@ package protocol Rule<Value>: Sendable {
     var schema: Schema { get }
     /// A sample value, which stands in for real values while a schema is made.
     var sample: Value { get }
-    /// Reads a value from JSON by this rule. Returns `nil` if the JSON violates the rule.
+    /// Reads a value from JSON that was validated by the rule's schema. Returns `nil` if the JSON has another type.
+    /// Limits and patterns aren't checked again.
     func read(_ json: JSONValue) -> Value?
 }
 

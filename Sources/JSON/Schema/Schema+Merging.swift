@@ -80,7 +80,8 @@ extension Schema {
         return LocatedJSON(.array(items), at: location)
     }
 
-    /// Returns `value` with the defaults of all missing members added, at every depth.
+    /// Returns `value` with the defaults of all missing members added, at every depth except within alternatives
+    /// (`either`).
     package func completed(_ value: JSONValue) -> JSONValue {
         switch (self, value) {
         case (.nullable(let schema), _): value.isNull ? value : schema.completed(value)

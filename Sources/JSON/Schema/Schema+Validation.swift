@@ -49,8 +49,8 @@ private struct Validation {
         add(json, "found \(json.found), expected \(schema.expectation)")
     }
 
-    /// Returns a hint with the name that was probably meant by a misspelled word; `nil` if enough hints have been given
-    /// already.
+    /// Returns a hint with the name that was probably meant by a misspelled word; an empty text if no name is similar,
+    /// and `nil` if enough hints have been given already.
     private mutating func hint(_ word: String, among names: [String]) -> String? {
         guard hints > 0 else { return nil }
         hints -= 1

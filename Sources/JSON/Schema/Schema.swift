@@ -16,7 +16,7 @@ package indirect enum Schema: Sendable {
     case nullable(Schema)
     case any
     case number(ClosedRange<Double>)
-    /// A value that matches one of two schemas, which are distinguished by the kind of value.
+    /// A value that matches the first or the second of two schemas.
     case either(Schema, Schema)
     /// A JSON list. Lists from several files are concatenated.
     case sequence(of: Schema)
@@ -78,7 +78,7 @@ package indirect enum Schema: Sendable {
         var listed: [Field] { fields + (family.map { [$0.field] } ?? []) }
     }
 
-    /// A copy of this object schema in which all members are optional.
+    /// A copy of this object schema in which all members are optional and have no defaults.
     var withoutRequirements: Schema {
         guard case .object(let members) = self else { return self }
         let fields = members.fields.map { Field.optional($0.name, $0.schema, $0.about) }
@@ -166,8 +166,8 @@ extension Schema.Field {
 }
 
 extension Schema {
-    /// Converts the fields of a URL's query into the JSON object that this schema describes. Texts become numbers or
-    /// Booleans where the schema has these. If several fields have the same name, the first one counts.
+    /// Converts the fields of a URL's query into the JSON object that this schema describes. Texts become whole numbers
+    /// or Booleans where the schema has these. If several fields have the same name, the first one counts.
     package func object(ofQuery fields: [(name: String, value: String)]) -> JSONValue {
         guard case .object(let known) = self else { return [:] }
         return .object(

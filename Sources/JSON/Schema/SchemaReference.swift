@@ -5,7 +5,7 @@ package struct SchemaReference {
     /// table isn't written twice.
     private var known: [String: String] = [:]
     private var sections: [String] = []
-    /// The JSON objects that still have to be documented.
+    /// The JSON objects to document, including those that are documented already.
     private var waiting: [(title: String, members: Schema.Members)] = []
 
     /// Returns the documentation of a schema in Markdown. `root` is the title of the outermost object.

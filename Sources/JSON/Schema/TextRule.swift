@@ -89,12 +89,12 @@ package struct TextRule: Sendable {
             }
     }
     package static let base32 = TextRule(
-        about: "a secret in base32: upper-case letters and 2 to 7", pattern: "^[A-Z2-7]{16,}$"
+        about: "a secret in base32: at least 16 upper-case letters and digits 2 to 7", pattern: "^[A-Z2-7]{16,}$"
     ) { text in
         text.utf8.count >= 16 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) || (0x32...0x37).contains($0) }
     }
     package static let phoneNumber = TextRule(
-        about: "a phone number in E.164: \"+\" and up to 15 digits", pattern: "^\\+[0-9]{4,15}$"
+        about: "a phone number in E.164: \"+\" and 4 to 15 digits", pattern: "^\\+[0-9]{4,15}$"
     ) { text in
         text.hasPrefix("+") && (5...16).contains(text.utf8.count)
             && text.utf8.dropFirst().allSatisfy { (0x30...0x39).contains($0) }

@@ -3,7 +3,7 @@ import Recordings
 import SMTPServer
 
 /// An SMTP command, with the mail's sender and the recipients that the command concerns. These data decide whether a
-/// fault that a test has requested applies to the command.
+/// requested fault applies to the command.
 struct Asked {
     let step: SMTPStep
     private(set) var sender: String?

@@ -1,8 +1,8 @@
 import EmulatorCore
 
 extension MailService: MailSubmission {
-    /// Submits a mail by a call of the control API instead of SMTP. A fault that a test has requested for the end of an
-    /// SMTP message applies to the call, too. If the fault would close the connection, the mail is refused.
+    /// Submits a mail by a call of the control API instead of SMTP. A fault that is requested for the end of an SMTP
+    /// message applies to the call, too. If the fault would close the connection, the mail is refused.
     package func submit(
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> SubmittedMail {

@@ -22,8 +22,8 @@ extension MailService {
         var relayed: String?
     }
 
-    /// Applies the fault that a test has requested for a received mail, or delivers the mail if there is no fault. If
-    /// the mail can't be stored, the reply is a temporary error, after which clients may send the mail again.
+    /// Applies a requested fault to a received mail, or delivers the mail if there is no fault. If the mail can't be
+    /// stored, the reply is a temporary error, after which clients may send the mail again.
     func take(_ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String) -> Taken {
         do { return try tried(content, envelope, in: world, request: request) } catch {
             return Taken(

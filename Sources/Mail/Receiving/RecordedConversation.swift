@@ -4,8 +4,8 @@ import SMTPServer
 import Text
 import Time
 
-/// The conversation with an SMTP client. It finds the test world for whose inbox a mail is meant, applies the faults
-/// that tests have requested, and records mails and refusals.
+/// The conversation with an SMTP client. It finds the test world for whose inbox a mail is meant, applies the requested
+/// faults, and records mails and refusals.
 final class RecordedConversation: MailConversation {
     private let service: MailService
     /// The name of the test world to which the SMTP port belongs; `nil` for the port that serves all test worlds.
@@ -15,7 +15,7 @@ final class RecordedConversation: MailConversation {
     private var transcript = Transcript()
     /// The ID of the mail that is being received, and the time when its reception began.
     private var message: (id: String, began: Int64)?
-    /// The record of a command or a mail, which is stored as soon as the reply has been sent.
+    /// The record of a command or a mail, which is stored together with the server's reply.
     private var pending: (exchange: MailExchange, world: World, isWhole: Bool)?
     /// The requested faults that only delayed the server's replies to the mail's commands, each described in words.
     private var delays: [String] = []

@@ -2,7 +2,7 @@ import JSON
 import Platform
 import Synchronization
 
-/// Reads lines from a file descriptor. At most `limit` bytes of a line are kept in memory.
+/// Reads lines from a file descriptor. A line of more than `limit` bytes is discarded.
 package struct LineReader {
     package enum Line: Equatable, Sendable {
         case text([UInt8])

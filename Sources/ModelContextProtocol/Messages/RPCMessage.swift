@@ -101,10 +101,10 @@ struct RPCError: Error, Sendable {
         return .object(object)
     }
 
-    /// Returns the error for a message that isn't JSON, or that exceeds a limit.
+    /// Returns the error for a message that can't be parsed as JSON.
     static func parse(_ reason: String) -> RPCError { RPCError(code: -32700, message: "Parse error: \(reason)") }
 
-    /// Returns the error for JSON that isn't a JSON-RPC message.
+    /// Returns the error for a message that the server can't accept, such as JSON that isn't a JSON-RPC message.
     static func invalidRequest(_ reason: String) -> RPCError {
         RPCError(code: -32600, message: "Invalid request: \(reason)")
     }
@@ -129,7 +129,8 @@ struct RPCError: Error, Sendable {
 
     static func busy(_ reason: String) -> RPCError { RPCError(code: -32603, message: reason) }
 
-    /// Returns the error for a revision of the Model Context Protocol that this server doesn't know:
+    /// Returns the error for a revision of the Model Context Protocol that this server doesn't know, or that can't be
+    /// named in this way:
     /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation>
     static func unsupportedRevision(_ requested: String) -> RPCError {
         RPCError(

@@ -47,7 +47,7 @@ package final class ModelContextServer: Sendable {
     }
 
     /// Serves the messages that `reader` reads. Returns at the end of the input, when all tool calls have been
-    /// answered.
+    /// answered, or after 30 more seconds.
     package func serve(_ reader: consuming LineReader) {
         while let line = reader.next() { receive(line) }
         finish()
@@ -70,7 +70,8 @@ package final class ModelContextServer: Sendable {
         }
     }
 
-    /// Makes waiting tool calls answer with the results that they have so far, and returns when all calls have ended.
+    /// Makes waiting tool calls answer with the results that they have so far, and returns when all calls have ended,
+    /// at the latest after 30 seconds.
     package func finish() {
         for call in state.withLock({ Array($0.calls.values) }) { call.end() }
         queue.finish(within: ModelContextServer.patience)

@@ -1,7 +1,7 @@
 import JSON
 
-/// A message of the Model Context Protocol that was posted by HTTP. The HTTP response contains one JSON object, the
-/// answer to this message, because this server sends no messages unasked.
+/// A message of the Model Context Protocol that was posted by HTTP. The HTTP response contains nothing but the answer
+/// to this message, if it has one, because this server sends no messages unasked.
 /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http>
 ///
 /// This server stores no sessions. Clients of older protocol revisions may still begin one with `initialize`: their
@@ -75,7 +75,8 @@ package struct PostedMessage: Sendable {
     }
 
     /// Returns the protocol revision that a request names in its parameters or in an HTTP header. For `initialize`, it
-    /// is the revision that the client asks for.
+    /// is the revision that the client asks for, or else the newest one that has `initialize`. If a request names no
+    /// revision, it is 2025-03-26.
     private func revision(of request: RPCRequest) throws(RPCError) -> Revision {
         if let declared = declaredRevision(request) {
             guard let text = declared.string else {

@@ -121,7 +121,7 @@ package struct Tool: Sendable {
     }
 
     /// Returns a JSON Schema without the parts that a language model needn't read, because each word costs tokens. The
-    /// removed parts are patterns, trivial defaults, and null where it means that a member is left out.
+    /// removed parts are, for example, patterns, trivial defaults, and null where it means that a member is left out.
     package static func brief(_ schema: JSONValue) -> JSONValue {
         guard let object = schema.object else { return schema }
         var brief = JSONObject()

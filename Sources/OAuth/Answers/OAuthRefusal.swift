@@ -97,10 +97,10 @@ package struct OAuthRefusal: AnswerableError {
 
     package static let evidence = EvidenceTable(Texts.evidence)
 
-    /// The public source from which this error response is known. An error with a name that a test has made up has no
-    /// public source.
+    /// The public source from which this error response is known. An error with a name that a test or the seed has made
+    /// up has no public source.
     package var evidence: Evidence? {
         OAuthRefusal.known[name] == nil
-            ? .chosen("a test has ordered an error of this name") : OAuthRefusal.evidence.ofError(name, description)
+            ? .chosen("an error of this name was ordered") : OAuthRefusal.evidence.ofError(name, description)
     }
 }

@@ -16,8 +16,7 @@ package protocol CheckedAuthorization: Sendable {
     associatedtype Client: SignInClient
 
     var client: Client { get }
-    /// The unchanged parameters of the authorization request. The sign-in page sends them again with the person's
-    /// answer.
+    /// The parameters of the authorization request. The sign-in page sends them again with the person's answer.
     var form: Form { get }
     /// Whether the authorization request forbids the provider to show a page, as `prompt=none` does.
     var isSilent: Bool { get }
@@ -40,8 +39,8 @@ package struct RefusedAuthorization: Error {
 /// The way in which a valid authorization request ends without an approval.
 package enum AuthorizationEnd: Sendable {
     case cancelled(isOrdered: Bool)
-    /// The sign-in ends with an error that a test has requested. The account is that of the person who would have
-    /// signed in.
+    /// The sign-in ends with an error that a test or the seed has requested. The account is that of the person who
+    /// would have signed in.
     case error(String, Account?)
     /// The request forbids the provider to show a page, but nobody is signed in with this browser.
     case nobodySignedIn
@@ -62,7 +61,7 @@ package enum AuthorizationEnd: Sendable {
 
 /// The way in which an authorization request was approved.
 package enum SignInApproval: Sendable {
-    /// No page was shown, because a test has requested the approval, or the client's `interaction` in the seed says so.
+    /// No page was shown, because a test has requested the approval, or `interaction` in the seed says so.
     case ordered(Outcome?)
     /// The approval follows from an existing session with this browser and an earlier consent.
     case remembered
@@ -201,7 +200,7 @@ extension AuthorizationFlow {
 /// A provider's authorization endpoint that shows the common sign-in pages, `PersonPages`.
 package protocol PersonPagesFlow: AuthorizationFlow {
     func pages(_ exchange: Exchange) -> PersonPages
-    /// Returns the account ID, email address or name of the person whom the account chooser suggests first.
+    /// Returns the account ID or email address of the person whom the account chooser suggests first.
     func hint(_ request: SignInRequest, _ exchange: Exchange) -> String?
     /// Returns a function that tells whether the account chooser lists a person before the other people; `nil` if it
     /// prefers nobody.

@@ -119,7 +119,7 @@ extension [String] {
     }
 }
 
-/// The parts of an absolute http or https URL, for the rules on redirect URIs.
+/// The parts of an absolute URL with `://`, such as an https URL, for the rules on redirect URIs.
 package struct WebAddress: Sendable, Equatable {
     package let scheme: String
     /// The URL's host in lower case, without the brackets of an IPv6 address.
@@ -129,8 +129,8 @@ package struct WebAddress: Sendable, Equatable {
     package let rest: String
     package let hasFragment: Bool
 
-    /// Reads an absolute URL. Returns `nil` if the URL isn't absolute, has no host, contains spaces or control
-    /// characters, or names a user.
+    /// Reads an absolute URL. Returns `nil` if the URL isn't absolute, has no host, has an invalid port, contains
+    /// spaces or control characters, or names a user.
     package init?(_ text: String) {
         guard let mark = text.firstRange(of: "://"), !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
             return nil

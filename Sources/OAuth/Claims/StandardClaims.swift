@@ -22,7 +22,7 @@ package enum StandardClaims {
         return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
     }()
 
-    /// Returns the scope that grants a standard claim; `nil` if the claim isn't standard.
+    /// Returns the standard scope that grants a claim; `nil` if none does.
     package static func scope(of claim: String) -> String? { scopes[claim] }
 
     /// The claims about the token itself, such as its issuer. A person's claims in the seed can't replace them.

@@ -11,7 +11,7 @@ package struct DeviceAuthorization: Row {
     package enum Decision: Codable, Sendable {
         case approved(account: String, scopes: [String])
         case denied
-        /// The person's sign-in on the device ends with an error that a test has requested.
+        /// The person's sign-in on the device ends with an error that a test or the seed has requested.
         case failed(error: String, account: String?)
     }
 
@@ -28,7 +28,7 @@ package struct DeviceAuthorization: Row {
         /// No person has decided yet. The device may poll again after this interval.
         case pending(TimeSpan)
         case denied
-        /// The sign-in ends with this error, because a test has requested it.
+        /// The sign-in ends with this error, because a test or the seed has requested it.
         case failed(String)
         /// The provider doesn't let this person sign in to the client.
         case notAdmitted(Account)
@@ -72,7 +72,7 @@ package struct DeviceAuthorization: Row {
                     "wait \(next.seconds) seconds before each poll")
             case .pending: Diagnosis("nobody has entered the user code yet")
             case .denied: Diagnosis("the user cancelled the sign-in: request a new device code")
-            case .failed: Diagnosis("the sign-in failed with an error that a test requested")
+            case .failed: Diagnosis("the sign-in failed with an error that a test or the seed requested")
             case .notAdmitted(let account):
                 Diagnosis("the user \(Diagnosis.quote(account.id)) isn't allowed to sign in to this client")
             case .noAccount: Diagnosis("the user's account was deleted")
@@ -89,7 +89,7 @@ package struct DeviceAuthorization: Row {
         droppedAt: { $0.expires + .minutes(15) }, size: { $0.scopes.reduce(0) { $0 + $1.utf8.count } })
     static let byUserCode = Index<DeviceAuthorization, String>("userCode") { DeviceAuthorization.letters($0.userCode) }
     /// The index of device authorizations by account. It has those that the account's user has approved, and those that
-    /// ended with an error that a test has requested for the account.
+    /// ended with an error that was requested for the account.
     static let byAccount = Index<DeviceAuthorization, String>("account") { device in
         switch device.decision {
         case .approved(let account, _): account
@@ -150,12 +150,13 @@ extension Transaction {
     }
 
     /// Handles a device's poll of a provider's token endpoint. An approved device authorization is marked as used, and
-    /// its person and scopes are returned. If no person has decided yet, the result that a test has requested applies.
-    /// A failure is returned and not thrown, because the transaction must record the poll.
+    /// its person and scopes are returned. If no person has decided yet, the result that a test has requested applies,
+    /// or else `interaction`. A failure is returned and not thrown, because the transaction must record the poll.
     ///
     /// - Parameters:
-    ///   - errors: Names of errors. If a test has requested one of these, the device's later polls end with it, too.
-    ///   - granted: Returns the scopes that an approval by a test grants, or `nil` to deny access.
+    ///   - errors: Names of errors. If one of these was requested for an account, the device's later polls end with it,
+    ///     too.
+    ///   - granted: Returns the scopes that an approval without a page grants, or `nil` to deny access.
     package mutating func poll(
         _ code: String, by client: some SignInClient, _ interaction: Interaction?, at issuer: String,
         of provider: String, _ exchange: Exchange, tolerance: TimeSpan = .zero, keeping errors: [String] = [],
@@ -204,7 +205,8 @@ extension Transaction {
         return .early(after: now - before, interval: interval, next: device.interval)
     }
 
-    /// Denies the device authorizations that a person has approved, if the devices haven't polled since.
+    /// Denies the device authorizations of an account: those that the person has approved, and those that ended with an
+    /// error for this account. Tokens that a device has already got stay valid.
     package mutating func denyDevices(of account: String) {
         for device in rows(DeviceAuthorization.byAccount, account) {
             change(DeviceAuthorization.self, device.key) { $0.decision = .denied }

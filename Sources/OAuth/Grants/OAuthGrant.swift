@@ -2,13 +2,13 @@ import EmulatorCore
 import Time
 import Worlds
 
-/// A person's grant to a client, which a provider remembers until it is revoked. Each provider declares its own type of
-/// grants, and the additional data of their codes and tokens.
+/// A grant to a client by a person, or by the client to itself. A provider remembers it until it is revoked or its time
+/// is over. Each provider declares its own type of grants, and the additional data of their codes and tokens.
 package protocol OAuthGrant: Row where Key == String {
     associatedtype CodeDetails: Codable & Sendable
     associatedtype TokenDetails: Codable & Sendable
 
-    /// The account of the person who gave the grant.
+    /// The account of the person who gave the grant; empty if the client acts for itself.
     var account: String { get }
     /// The client to which the grant was given.
     var client: String { get }
@@ -41,9 +41,9 @@ package struct GrantTables<Grant: OAuthGrant>: Sendable {
     let tokensByGrant: Index<Token<Grant>, String>
     let ended: Table<EndedCredential<Grant>>
 
-    /// Makes the database tables of a provider's grants, codes and tokens. Expired codes and tokens are kept for some
-    /// time, so that an error message can say that they have expired. Grants are kept until they are revoked, or until
-    /// the time that `grantsEnd` returns.
+    /// Makes the database tables of a provider's grants, codes and tokens. Expired codes are kept for `codeMemory`, and
+    /// expired tokens for `tokenMemory`, so that an error message can say that they have expired. Grants are kept until
+    /// they are revoked, or until the time that `grantsEnd` returns.
     package init(
         _ provider: String, rememberingCodes codeMemory: TimeSpan = .minutes(10),
         rememberingTokens tokenMemory: TimeSpan = .zero, indexes: [AnyIndex<Grant>] = [],
@@ -261,8 +261,8 @@ extension World {
         read { $0.find(EndedCredential<Grant>.self, text) }.map { EndedValue(reason: $0.reason, account: $0.account) }
     }
 
-    /// Describes a code or a token of a provider; `nil` if it was never issued or is forgotten. `client` returns the
-    /// client of a grant, for codes and tokens that don't name their client.
+    /// Describes a code or a token of a provider; `nil` if it was never issued or is forgotten. The client ID is the
+    /// one that `client` returns for the grant, or else the one stored with the code or token.
     package func issued<Grant: OAuthGrant>(
         _ text: String, _ type: Grant.Type, client: @Sendable (Grant) -> String? = { _ in nil }
     ) -> IssuedValue? {

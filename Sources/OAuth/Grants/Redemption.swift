@@ -35,7 +35,7 @@ package struct Redemption: Sendable {
         case expired(TimeSpan)
         /// The redirect URI differs from `expected`, the redirect URI of the authorization request.
         case redirectURIMismatch(expected: String?)
-        /// The code verifier is wrong. The associated sentence says why.
+        /// The code verifier is wrong, missing or unexpected. The associated sentence says why.
         case codeVerifier(String)
         /// The account for which the authorization code was issued doesn't exist any more.
         case noAccount
@@ -138,7 +138,7 @@ package struct Redemption: Sendable {
 /// A provider's additional data about a token. They record whether a refresh token has been used, so that it can be
 /// limited to a single use: <https://datatracker.ietf.org/doc/html/rfc9700#section-4.14.2>.
 package protocol RotatingDetails: Codable, Sendable {
-    /// The ID of the HTTP request that has used the refresh token; `nil` if the token is unused.
+    /// The ID of the HTTP request that has used up the refresh token; `nil` for a token that isn't used up.
     var usedBy: String? { get set }
 }
 

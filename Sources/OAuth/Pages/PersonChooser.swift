@@ -10,8 +10,8 @@ import Worlds
 package struct PersonChooser: Sendable {
     package static let pageSize = 20
 
-    /// A search for people in the account chooser: the beginning of a name or an email address, and the person after
-    /// whom the list continues.
+    /// A search for people in the account chooser: the beginning of a name, an email address or an account ID, and the
+    /// person after whom the list continues.
     package struct Search: Sendable {
         let text: String
         let after: String?
@@ -176,7 +176,8 @@ package struct NewPerson: Sendable {
             ]), email: email, in: exchange)
     }
 
-    /// Returns the local part of an email address, without the characters that an account ID can't contain.
+    /// Returns the local part of an email address, at most 40 characters, without those that an account ID can't
+    /// contain; `person` if the rest is no valid ID.
     private static func id(from email: String) -> String {
         let local = email.lowercased().prefix { $0 != "@" }.prefix(40)
         let id = String(local.filter { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })

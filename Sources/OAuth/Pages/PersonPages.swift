@@ -3,7 +3,7 @@ import HTTPServer
 import JOSE
 import Text
 
-/// The two sign-in pages on which a person chooses an account and consents, for providers whose pages have no
+/// The sign-in pages on which a person chooses or creates an account and consents, for providers whose pages have no
 /// peculiarities. The pages work without scripts and by keyboard. They need no session, because the form carries the
 /// authorization request.
 package struct PersonPages: Sendable {
@@ -14,7 +14,7 @@ package struct PersonPages: Sendable {
         case searched(PersonChooser.Search)
         /// The page on which the person creates a new account must be shown next.
         case page(Response)
-        /// The person has chosen this account, and must still be asked for consent.
+        /// The person has chosen this account, and hasn't been asked for consent yet.
         case chosen(String)
         case approved(String)
     }

@@ -22,16 +22,15 @@ package struct BrowserSession: Row {
     package let account: String
     package let authenticatedAt: Instant
     package let expires: Instant
-    /// The clients that have got an ID token in this session, sorted by the time of their first ID token.
+    /// The clients to which the person has signed in during this session, sorted by the time of the first sign-in.
     package var clients: [Visit]
     /// The greatest number of clients that are notified when a session ends. If the session has more clients, those
-    /// that got their first ID token earliest aren't notified.
+    /// with the earliest first sign-in aren't notified.
     static let clientLimit = 1_000
 
     package struct Visit: Codable, Sendable {
         package let id: String
-        /// The `iss` of the last ID token that the client got in the session. The client's logout token must have the
-        /// same `iss`.
+        /// The `iss` that the client last got in the session. The client's logout token must have the same `iss`.
         package var issuer: String
     }
 }
@@ -94,8 +93,8 @@ extension Transaction {
         return session
     }
 
-    /// Records that a client gets an ID token in the session with this `sid`, if the session still exists. `iss` is the
-    /// token's issuer.
+    /// Records that the person signs in to a client in the session with this `sid`, if the session still exists. `iss`
+    /// is the issuer that the client is told.
     package mutating func note(_ client: String, told iss: String, inSession id: String?, at issuer: String) {
         guard let id, var known = session(withID: id, at: issuer) else { return }
         if let place = known.clients.firstIndex(where: { $0.id == client }) {

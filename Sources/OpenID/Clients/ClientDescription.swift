@@ -74,8 +74,8 @@ struct ClientDescription: Sendable {
 // MARK: - Members
 
 extension ClientDescription {
-    /// The grant types that every OpenID issuer of this server knows. A registering client's other grant types are
-    /// dropped, as RFC 7591 section 2 allows.
+    /// The grant types that are kept of a client's metadata. Other grant types are dropped, as RFC 7591 section 2
+    /// allows.
     private static let knownGrants = [
         "authorization_code", "implicit", "refresh_token", "client_credentials", DeviceAuthorization.grantType,
         TokenExchange.grantType, IdentityAssertion.grantType,
@@ -115,9 +115,9 @@ extension ClientDescription {
         return .array(asked.map { .string($0) })
     }
 
-    /// Returns a client's authentication method from its metadata. If the server doesn't support a registering client's
-    /// method, it chooses one that it supports, as RFC 7591 section 3.2.1 allows. In a client metadata document, an
-    /// unsupported method is an error.
+    /// Returns a client's authentication method, and adds its `jwks` to `metadata`. If the issuer doesn't offer the
+    /// method for which a registering client asks, another is chosen, as RFC 7591 section 3.2.1 allows. In a client
+    /// metadata document, such a method is an error.
     private static func method(
         _ object: JSONObject, _ isDocument: Bool, among served: [ClientAuthenticationMethod],
         _ metadata: inout JSONObject
@@ -283,7 +283,7 @@ extension ClientDescription {
     }
 
     /// Returns the client that the metadata describes. The client's access tokens are JSON Web Tokens, which any
-    /// resource server can check. People are asked for consent, because the client isn't configured in a seed.
+    /// resource server can check. People are asked for consent.
     ///
     /// The scopes in the metadata don't limit the client's requests, because clients learn about further scopes later.
     func client(_ id: String, secret: String?) -> ClientMetadata {

@@ -103,8 +103,9 @@ extension Issuer {
         try exchange.world.update { tables in tables.put(row) }
     }
 
-    /// Refuses to fetch a client metadata document from a host that is neither this machine nor named in the seed.
-    /// Otherwise a client could make this server send a request to any host.
+    /// Refuses to fetch a client metadata document from a host that is neither this machine nor named in the seed. A
+    /// document on this machine is fetched only if the requesting client may choose addresses to which the daemon sends
+    /// requests. Otherwise, a client could make this server send a request to any host.
     private func checkHost(of id: String, _ exchange: Exchange) throws(OAuthRefusal) {
         guard let address = WebAddress(id) else { return }
         if address.isLoopback {
@@ -137,7 +138,7 @@ struct FetchFailure: Error {
     let reason: String
 }
 
-/// The fetches of client metadata documents by this daemon. For each URL, only one fetch runs at a time, and at most
+/// The fetches of client metadata documents in one test world. For each URL, only one fetch runs at a time, and at most
 /// one begins in ten seconds, even if it fails.
 final class ClientDocumentFetches: WorldCache {
     typealias Outcome = Result<FetchedDocument, FetchFailure>

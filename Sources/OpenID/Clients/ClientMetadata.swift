@@ -10,7 +10,8 @@ enum PKCEPolicy: String, CaseIterable, Sendable {
     case optional
 }
 
-/// A client as the seed (the test data) registers it:
+/// A client of an OpenID issuer: one in the seed (the test data), one that has registered itself or published its
+/// metadata, or any client at an issuer that accepts all:
 /// <https://openid.net/specs/openid-connect-registration-1_0.html#ClientMetadata>.
 struct ClientMetadata: SchemaObject, SignInClient {
     enum Subject: String, CaseIterable, Sendable {
@@ -45,7 +46,7 @@ struct ClientMetadata: SchemaObject, SignInClient {
     let backchannelLogoutURI: String?
     let claims: JSONObject
     let interaction: Interaction?
-    /// Whether the client is accepted without being registered in the seed. Such a client may use any secret and any
+    /// Whether the client is accepted because its issuer accepts any client. Such a client may use any secret and any
     /// redirect URI.
     private(set) var isTakenOnTrust = false
 

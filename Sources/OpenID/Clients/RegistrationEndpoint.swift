@@ -194,10 +194,10 @@ struct DynamicClient: Row {
     var description: ClientDescription { ClientDescription(kept: metadata) }
 }
 
-/// A cache of clients whose metadata and keys have been parsed. A client's metadata and keys are parsed again only if
-/// the stored metadata has changed.
+/// A cache of clients whose metadata and keys have been parsed. A client whose stored metadata has changed is parsed
+/// again.
 final class DescribedClients: WorldCache {
-    /// The greatest number of clients in the cache. Most tests have fewer.
+    /// The greatest number of clients in the cache. When it is reached, the cache is emptied.
     private static let limit = 256
     private let clients = Mutex<[String: (metadata: JSONValue, client: ClientMetadata)]>([:])
 
@@ -219,8 +219,8 @@ final class DescribedClients: WorldCache {
 }
 
 extension Issuer {
-    /// Returns the client with this ID: a client in the seed, a client that has registered itself, or a client that
-    /// publishes a metadata document.
+    /// Returns the client with this ID: a client in the seed, a client that has registered itself, or a client whose
+    /// metadata document is in the seed or has been fetched. If the issuer accepts any client, one is made.
     func client(_ id: String, in world: World) -> ClientMetadata? {
         if let seeded = client(id) { return seeded }
         let key = DynamicClient.key(id, at: realm)

@@ -94,7 +94,7 @@ extension Issuer {
         }
     }
 
-    /// Returns the browser session that the person's approval continues; `nil` if the approval begins a new session.
+    /// Returns the browser session that the person's approval continues; `nil` if there is none to continue.
     func session(
         for request: RequestedAuthorization, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
     ) -> BrowserSession? {
@@ -172,10 +172,11 @@ struct RequestedAuthorization: CheckedAuthorization {
     let client: ClientMetadata
     let redirectURI: String
     let parameters: AuthorizationParameters
-    /// The client's request parameters, which come from the query, a request object, or a pushed authorization request.
+    /// The client's request parameters, which come from the query, a posted form, a request object, or a pushed
+    /// authorization request.
     let fields: Form
-    /// The unchanged parameters of the authorization request. The sign-in page sends them to the server, together with
-    /// the person's answer.
+    /// The parameters of the authorization request as they were sent, without empty ones. The sign-in page sends them
+    /// to the server, together with the person's answer.
     let form: Form
     /// Whether a sign-in page has sent this authorization request, together with the person's answer.
     let isAnswer: Bool
@@ -194,7 +195,8 @@ extension Issuer {
         let token: Token<OpenIDGrant>?
     }
 
-    /// Continues the browser session or begins a new one, and returns the authorization response.
+    /// Stores the person's consent and a grant, continues the browser session or begins a new one, and returns the
+    /// authorization response.
     func approve(
         _ request: RequestedAuthorization, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
     ) throws -> Response? {

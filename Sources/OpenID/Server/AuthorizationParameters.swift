@@ -24,7 +24,8 @@ struct AuthorizationParameters: Sendable {
     /// The greatest lengths of the request parameters `resource` and `acr_values`, in bytes.
     private static let (longestResource, longestACR) = (2_048, 1_024)
 
-    /// The names of the request parameters that the specifications define. Other parameters are dropped.
+    /// The names of the request parameters that the specifications define. Other parameters of a pushed request are
+    /// dropped.
     static let names: Set<String> = [
         "acr_values", "claims", "claims_locales", "client_id", "code_challenge", "code_challenge_method", "display",
         "dpop_jkt", "id_token_hint", "login_hint", "max_age", "nonce", "prompt", "redirect_uri", "registration",

@@ -33,8 +33,8 @@ extension Issuer {
     }
 
     /// Handles a logout request that a client sends directly, with a refresh token and without a browser. As in
-    /// Keycloak, it ends the browser session of the refresh token, and the status is 204. A refresh token for offline
-    /// access belongs to no browser session, so only its grant ends.
+    /// Keycloak, it ends the browser session of the refresh token, and the status is 204. With a refresh token for
+    /// offline access, only its grant ends.
     private func endSignIn(_ exchange: Exchange) async throws -> Response {
         let form = try exchange.request.parameters()
         let owner = key(of: try authenticate(exchange, form))
@@ -160,8 +160,8 @@ struct LogoutRequest: Sendable {
     let session: BrowserSession?
     /// The redirect after the logout, to the `post_logout_redirect_uri`; `nil` if the request names none.
     let target: AuthorizationResponse?
-    /// Whether the person must be asked before signing out. That is so for a request without an ID token of the
-    /// browser's session, because any web page could send it.
+    /// Whether the person must be asked before signing out. That is so if the browser has a session and the request has
+    /// no ID token of that session, because any web page could send such a request.
     let needsQuestion: Bool
 
     /// Checks a logout request. `claims` reads an ID token that this issuer has signed, even if the token has expired.

@@ -34,8 +34,9 @@ extension Issuer {
         Spelling.hint(clientID, among: clients.map(\.clientID).sorted())
     }
 
-    /// Authenticates the client that sends a form. The `aud` of a client assertion may be the issuer, the token
-    /// endpoint, or the endpoint to which the form is sent.
+    /// Authenticates the client that sends a form, unless the issuer accepts any client. The `aud` of a client
+    /// assertion may be the issuer, or the endpoint for tokens, pushed requests, introspection, revocation or device
+    /// authorization.
     func authenticate(_ exchange: Exchange, _ form: Form) throws -> ClientMetadata {
         let authentication = try ClientAuthentication(exchange.request, form)
         guard let client = client(authentication.clientID, in: exchange.world) else {
@@ -106,7 +107,7 @@ extension Issuer {
     }
 
     /// Returns the issuer's metadata as an OAuth server (<https://datatracker.ietf.org/doc/html/rfc8414>), together
-    /// with the members about authorization requests that OpenID Connect adds
+    /// with some members that OpenID Connect adds
     /// (<https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata>). An issuer may have several
     /// paths; `place` is the one for which the metadata was requested.
     func metadata(_ exchange: Exchange, below place: String) -> JSONObject {
@@ -169,9 +170,10 @@ extension Issuer {
 }
 
 extension SeedReferences {
-    /// Checks the addresses of the authorization servers in a seed: each host must be this machine or one that this
-    /// daemon serves, and no two servers may have the same address. A server's URL is its member `urlMember`, or else
-    /// what `defaultURL` returns for its ID. `short` is the beginning of the servers' short paths, such as `/oidc`.
+    /// Checks the addresses of the authorization servers in a seed: no host may belong to another provider or be
+    /// reserved for the daemon, and no two servers may have the same address. A server's URL is its member `urlMember`,
+    /// or else what `defaultURL` returns for its ID. `short` is the beginning of the servers' short paths, such as
+    /// `/oidc`.
     mutating func checkServers(
         _ servers: [LocatedJSON], urlMember: String, default defaultURL: (String) -> String, short: String
     ) {

@@ -40,8 +40,8 @@ struct ServerPolicy: SchemaObject {
     /// from its redirect URIs.
     let defaultsToWeb: Bool
     let clientMetadataDocuments: Bool
-    /// The hosts from which client metadata documents may be fetched: the names in lower case, with the port unless it
-    /// is 443.
+    /// The hosts, in addition to this machine, from which client metadata documents may be fetched: the names in lower
+    /// case, with a port unless it is 443.
     let clientMetadataHosts: Set<String>
     let clientDocuments: [String: JSONValue]
     let dpop: DPoPPolicy

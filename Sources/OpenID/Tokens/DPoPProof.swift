@@ -18,8 +18,8 @@ struct DPoPProof: Sendable {
     /// proof.
     private static let tolerance = (ahead: TimeSpan.minutes(1), age: TimeSpan.minutes(5))
 
-    /// Reads and checks the DPoP proof of a request, in the order of RFC 9449 section 4.3. Returns `nil` if the request
-    /// has none.
+    /// Reads and checks the DPoP proof of a request, as RFC 9449 section 4.3 demands. Returns `nil` if the request has
+    /// none.
     ///
     /// - Parameters:
     ///   - url: The address of the request.
@@ -191,7 +191,7 @@ extension Issuer {
 }
 
 extension OAuthRefusal {
-    /// The response headers that scripts of other origins may read, at endpoints that issue or take access tokens:
+    /// The response headers that scripts of other origins may read, at endpoints that read DPoP proofs:
     /// <https://datatracker.ietf.org/doc/html/rfc9449#section-8>.
     static let exposedHeaders = "WWW-Authenticate, DPoP-Nonce"
 

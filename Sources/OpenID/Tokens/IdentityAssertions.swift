@@ -102,7 +102,7 @@ extension Issuer {
     }
 
     /// Returns those of the requested scopes that the seed allows at the issuer to which the identity assertion will be
-    /// sent. If the request names no scopes, all scopes that the seed allows there are returned.
+    /// sent. If the request names no scopes, the scopes that the seed lists there are returned.
     private func granted(
         _ wanted: TokenExchange, _ access: CrossAppAccess, to account: Account
     ) throws(OAuthRefusal) -> [String] {
@@ -142,9 +142,10 @@ extension Issuer {
 // MARK: - The vendor
 
 extension Issuer {
-    /// Issues an access token for an identity assertion (ID-JAG) from a trusted issuer:
+    /// Issues an access token for an identity assertion (ID-JAG) from a trusted issuer, or for a token that a platform
+    /// such as Kubernetes gives to a program:
     /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant-04#section-4.4>. There is
-    /// no refresh token, because the assertion can be used again until it expires.
+    /// no refresh token, because an assertion can be used again until it expires.
     func redeemAssertion(
         _ exchange: Exchange, _ form: Form, _ client: ClientMetadata, _ thumbprint: String?
     ) throws -> Issued {
@@ -214,7 +215,7 @@ extension Issuer {
         return claims
     }
 
-    /// Checks the audience, the client and the times of an identity assertion:
+    /// Checks the audience, the client, the times and the DPoP key of an identity assertion:
     /// <https://datatracker.ietf.org/doc/html/rfc7523#section-3>, and section 4.4.1 of the draft on identity assertions
     /// (ID-JAG).
     private func check(

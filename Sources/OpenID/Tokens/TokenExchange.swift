@@ -77,8 +77,8 @@ extension Issuer {
             authenticatedAt: grant.authenticatedAt, acr: grant.acr)
     }
 
-    /// Returns the person whom an ID token represents. The person is found by the token's `sub`, or by its browser
-    /// session if `sub` is pairwise.
+    /// Returns the person whom an ID token represents. The person is found by the token's browser session or, if that
+    /// has ended, by `sub`, which must be public then.
     private func person(ofIDToken text: String, _ exchange: Exchange) -> Party? {
         guard let claims = claims(ofIDToken: text, in: exchange), let sub = claims["sub"]?.string,
             let expires = claims["exp"]?.numericDate,
@@ -160,7 +160,7 @@ struct TokenExchange: Sendable {
         return scopes
     }
 
-    /// The greatest number of actors that are nested in the claim `act` of a token.
+    /// The greatest number of actors in the claim `act` of a token, including the outermost.
     private static let actorLimit = 10
 
     /// Returns the claim `act` of an exchanged token, with the earlier actors nested in it:

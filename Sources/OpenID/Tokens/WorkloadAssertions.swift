@@ -48,7 +48,8 @@ extension Issuer {
     private static let platformTolerance = TimeSpan.minutes(1)
 
     /// Returns the client of a request in which a program (a workload) sends a token of its platform, such as
-    /// Kubernetes, instead of a client ID. The token is checked. Returns `nil` for any other request.
+    /// Kubernetes, instead of a client ID. The token is checked. Returns `nil` for any other request, and for an
+    /// unknown or confidential client.
     func workload(_ exchange: Exchange, _ form: Form) throws(OAuthRefusal) -> ClientMetadata? {
         guard form["grant_type"] == IdentityAssertion.grantType, form["client_id"] == nil,
             form["client_assertion"] == nil, exchange.request.header("Authorization") == nil,
@@ -88,7 +89,7 @@ extension Issuer {
     }
 
     /// Checks a token that a platform, such as Kubernetes, has given to a program (a workload). Returns the program's
-    /// client ID. The checks have the order of <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
+    /// client ID. The rules are those of <https://datatracker.ietf.org/doc/html/rfc7523#section-3>.
     private func client(ofWorkload assertion: String, _ exchange: Exchange) throws(OAuthRefusal) -> String {
         let token: JWS
         do { token = try JWS(parsing: assertion) } catch { throw refusal("it can't be read: \(error.description)") }

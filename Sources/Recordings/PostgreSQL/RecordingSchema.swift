@@ -3,8 +3,9 @@ import PostgreSQL
 /// The tables and SQL statements with which recorded requests and their answers (exchanges) are kept in a PostgreSQL
 /// database.
 ///
-/// Each change first locks the only row of `understudy_recording`. Therefore the exchanges' numbers are in the sequence
-/// of the commits, a reader who sees an exchange sees all with lower numbers, and there are no deadlocks.
+/// Each change, except `forgetGone`, first locks the only row of `understudy_recording`. Therefore the exchanges'
+/// numbers are in the sequence of the commits, a reader who sees an exchange sees all with lower numbers, and there are
+/// no deadlocks.
 enum RecordingSchema {
     static let tables = [
         // Totals of all exchanges: the last number, the number of bytes, and the number of exchanges dropped because of

@@ -11,7 +11,8 @@ package struct Difference: Sendable, Equatable {
         /// The two answers differ in form: in the content type, in whether the body can be read, in the target of a
         /// redirect, in the type of a value, or in whether a token is a JWT.
         case form
-        /// Only one of the two answers has this JSON member or parameter.
+        /// Only one of the two answers has this JSON member, parameter or header, or the schemes of `WWW-Authenticate`
+        /// differ.
         case member
         /// The two answers are errors with different words or values.
         case error

@@ -186,8 +186,8 @@ package struct Comparison {
         }
     }
 
-    /// Returns the result of the sign-in that a recorded request began; `nil` if the recording doesn't contain a
-    /// result.
+    /// Returns the result of the sign-in that a recorded request began. Without a recorded result, returns an empty
+    /// result if the request was answered with an error status, and `nil` otherwise.
     private func ending(of entry: HARFile.Entry, from index: Int) -> Ending? {
         let state = Comparison.fields(of: entry.request)["state"]
         for ending in endings[index...].joined() where ending.fields["state"] == state { return ending }

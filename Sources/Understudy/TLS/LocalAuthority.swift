@@ -82,8 +82,8 @@ public struct LocalAuthority: Sendable {
     package func certificate() throws -> String { try kept?.certificate ?? File.text(at: certificatePath) }
 
     /// Makes a new local certificate authority with a P-256 key, valid for ten years. It can issue certificates only
-    /// for this machine, for the providers' hosts that the daemon stands in for, and for hosts that `seeds` name, such
-    /// as an OpenID issuer's.
+    /// for this machine, for the providers' hosts that the daemon stands in for, and for hosts that the built-in seed
+    /// and `seeds` name, such as an OpenID issuer's.
     ///
     /// - Throws: ``Failure`` if an authority exists and must not be replaced, or if the new one can't be written;
     ///   ``StartError`` if a seed can't be used.
@@ -131,8 +131,8 @@ public struct LocalAuthority: Sendable {
         return try !vouches(for: seeds) && vouches(for: [.json("{}")])
     }
 
-    /// Issues a server's TLS certificate for `hosts` and for this machine's addresses, including `address` if that is a
-    /// loopback address.
+    /// Issues a server's TLS certificate for `hosts`, for `127.0.0.1` and `::1`, and for `address` if it begins with
+    /// `127.`.
     func certificate(for hosts: [String], at address: String, lifetime: TimeSpan) throws -> ServerCertificate {
         let (certificate, key) = try material()
         do {

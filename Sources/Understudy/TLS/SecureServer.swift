@@ -63,7 +63,8 @@ final class SecureServer: Sendable {
     /// The server's present certificate; `nil` while it is being renewed or the server stops.
     var certificate: Server.TLS? { state.withLockIfAvailable { $0.certificate.tls } }
 
-    /// The counters of the HTTPS server's connections; `nil` while the server stops.
+    /// The counters of the HTTPS server's connections; `nil` while its certificate is being renewed or the server
+    /// stops.
     var counters: ServerCounters? {
         state.withLockIfAvailable { state in
             state.retired.map { state.server.counters + $0.counters } ?? state.server.counters

@@ -136,7 +136,7 @@ public struct AppleAuthorizationError: Error, Sendable, Hashable {
 
     /// The error code that says why the sign-in with Apple failed.
     public let code: Code
-    /// The reason why the sign-in failed, in words, if the daemon or the operating system gave one.
+    /// The reason why the sign-in failed, in words; `nil` if none is known.
     public let reason: String?
 
     /// Makes the error of a failed sign-in with Apple, with a code and perhaps the reason in words.

@@ -114,16 +114,16 @@ extension World {
                 "POST", "apple/notifications", ["type": event.rawValue, "account": account, "client": client])
         }
 
-        /// Removes an app from a user's Apple account, as the user can do in the account's settings. All tokens that
-        /// Apple gave to this app for this user stop working.
+        /// Removes an app and the other apps of its group from a user's Apple account, as the user can do in the
+        /// account's settings. All codes and tokens that Apple gave to these apps for this user stop working.
         ///
         /// - Throws: ``UnderstudyError``.
         public func revoke(account: String, client: String) async throws {
             try await world.revoke(.apple, account: account, client: client)
         }
 
-        /// Makes Apple sign tokens with a new key from now on. The new key is published, and the oldest key is
-        /// withdrawn.
+        /// Makes Apple sign tokens with a new key from now on. The new key is published. If there are now more than
+        /// three keys, the oldest is withdrawn.
         ///
         /// - Throws: ``UnderstudyError``.
         public func rotateKeys() async throws { try await world.send("POST", "apple/keys/rotate") }
@@ -134,10 +134,10 @@ extension World {
             public let isForwarded: Bool
             /// The address to which Apple's private relay would forward the mail.
             public let to: String?
-            /// The sender's address that the recipient of a mail would see after Apple's private relay has forwarded
-            /// it.
+            /// The sender in the SMTP envelope of the mail that Apple's private relay would forward.
             public let sender: String?
-            /// The reason why Apple's private relay would refuse the mail.
+            /// The name of the reason why Apple's private relay wouldn't forward the mail, such as `lost`; `nil` if it
+            /// would.
             public let reason: String?
             /// The SMTP reply with which Apple's private relay would refuse the mail.
             public let smtp: String?

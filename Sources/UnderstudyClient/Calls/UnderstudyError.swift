@@ -1,13 +1,16 @@
 import Foundation
 
-/// A failed call of Understudy's control API: the daemon refused the call, or couldn't be reached.
+/// A failed call of Understudy's control API: the daemon refused the call, couldn't be reached, or gave an unusable
+/// answer.
 public struct UnderstudyError: Error, Sendable, Hashable, LocalizedError, CustomStringConvertible {
     /// The failed call of the control API, as a method and a path, such as `POST outcomes`.
     public let call: String
-    /// The HTTP status of the daemon's answer; `nil` if there was no answer.
+    /// The HTTP status of the answer that refused the call; `nil` for an error that this client found, such as an
+    /// unreachable daemon.
     public let status: Int?
     /// The name of the error, such as `noSuchAccount`. The names `unreachable`, `notADaemon`, `invalidURL`,
-    /// `invalidWorldName` and `unexpectedAnswer` come from this client, not from the daemon.
+    /// `invalidWorldName` and `unexpectedAnswer` come from this client, not from the daemon. For an answer without a
+    /// name, it is `status` and the HTTP status, such as `status502`.
     public let code: String
     /// The reason why the call of the control API failed, in words.
     public let message: String

@@ -42,11 +42,11 @@ extension World {
             public let title: String
             /// The recipient's own e-mail address, to which the relay forwarded the mail.
             public let forwardedTo: String?
-            /// The sender's address that the recipient of a relayed mail sees.
+            /// The sender in the SMTP envelope of the mail that the relay forwarded.
             public let sender: String?
             /// The SMTP reply with which the relay refused the mail; `nil` if the relay accepted the mail.
             public let refusal: String?
-            /// The reason why the relay refused the mail.
+            /// The reason why the relay forwarded the mail to nobody; `nil` if the relay forwarded it.
             public let reason: String?
         }
 
@@ -56,7 +56,7 @@ extension World {
         public let kind: Kind
         /// The address of a mail's sender, or the phone number of a text message's sender.
         public let from: String
-        /// The address of a mail's recipient, or the phone number of a text message's recipient.
+        /// The address of a mail's first recipient, or the phone number of a text message's recipient.
         public let to: String
         /// The sender and the recipients in a mail's SMTP envelope.
         public let envelope: Envelope
@@ -64,9 +64,11 @@ extension World {
         public let cc: [String]?
         /// The subject of a mail.
         public let subject: String?
-        /// The content of a mail or a text message, as plain text.
+        /// The content of a mail or a text message, as plain text. In a list of messages, long content is cut:
+        /// ``World/message(_:)`` returns it whole.
         public let text: String?
-        /// The content of a mail, as HTML.
+        /// The content of a mail, as HTML. In a list of messages, long content is cut: ``World/message(_:)`` returns it
+        /// whole.
         public let html: String?
         /// The URLs of web pages that the mail or text message contains.
         public let links: [String]

@@ -22,7 +22,7 @@ extension World {
     ///   - id: the ID of a message; only later ones are returned.
     ///   - wait: the time to wait for a matching message, a minute at most.
     /// - Throws: ``UnderstudyError``. If `wait` is given and no matching message comes in that time, the code is
-    ///   `noMail`, and the error lists the messages in the inbox.
+    ///   `noMail`, and the error lists the last 20 messages in the inbox.
     public func mail(
         to recipient: String? = nil, from sender: String? = nil, subject: String? = nil, text: String? = nil,
         kind: MailMessage.Kind? = nil, after id: String? = nil, wait: Duration? = nil

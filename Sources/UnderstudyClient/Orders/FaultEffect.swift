@@ -106,7 +106,7 @@ extension World {
             return FaultEffect(["token": .object(token)])
         }
 
-        /// Changes members of an endpoint's JSON answer.
+        /// Changes members of an endpoint's next successful answer, which is JSON or a form.
         ///
         /// - Parameter members: the members' new values; `null` removes a member.
         public static func response(_ members: [String: JSONValue]) -> FaultEffect {

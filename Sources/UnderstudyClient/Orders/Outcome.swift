@@ -34,7 +34,7 @@ extension World {
         public static func error(_ name: String) -> Outcome { Outcome(name: "error", error: name) }
 
         /// Makes Apple's native sign-in end with the error `code`, such as `notHandled`. If this library has no
-        /// constant for `code`, the error is `failed`.
+        /// constant for `code`, the daemon refuses the result.
         public static func error(_ code: AppleAuthorizationError.Code) -> Outcome { .error(code.name) }
     }
 }
@@ -56,7 +56,8 @@ extension World {
 }
 
 extension World {
-    /// A sign-in result that a test has set in advance, and that still applies to further sign-ins.
+    /// A sign-in result that a test, a scenario or the seed has set in advance, and that still applies to further
+    /// sign-ins.
     public struct OrderedOutcome: Sendable, Hashable, Decodable, Identifiable {
         /// The ID of a preset sign-in result, by which the result can be removed.
         public let id: String
@@ -137,7 +138,7 @@ extension World {
                 scopes: outcome.scopes, times: times))
     }
 
-    /// Lists the sign-in results that tests have set in advance and that still apply to further sign-ins.
+    /// Lists the preset sign-in results that still apply to further sign-ins, also those of the seed and of scenarios.
     ///
     /// - Throws: ``UnderstudyError``.
     public func outcomes() async throws -> [OrderedOutcome] {
@@ -145,14 +146,14 @@ extension World {
         return try await (call("GET", "outcomes") as Answer).outcomes
     }
 
-    /// Removes all sign-in results that tests have set in advance.
+    /// Removes all preset sign-in results, also those of the seed and of scenarios.
     ///
     /// - Throws: ``UnderstudyError``.
     public func removeOutcomes() async throws { try await send("DELETE", "outcomes") }
 
-    /// Removes a sign-in result that a test has set in advance.
+    /// Removes a preset sign-in result.
     ///
-    /// - Throws: ``UnderstudyError``, with the code `noSuchOutcome` if the result has been used up.
+    /// - Throws: ``UnderstudyError``, with the code `noSuchOutcome` if the result has been used up or removed.
     public func remove(_ outcome: OrderedOutcome) async throws {
         try await send("DELETE", "outcomes/\(Address.segment(outcome.id))")
     }

@@ -1,5 +1,6 @@
 extension World {
-    /// A fault, such as an error or a delay, that a test has injected, and that still waits for matching requests.
+    /// An injected fault, such as an error or a delay, that still waits for matching requests. A test, a scenario or
+    /// the seed has injected it.
     public struct OrderedFault: Sendable, Hashable, Decodable, Identifiable {
         /// The ID of the injected fault, by which it can be removed.
         public let id: String
@@ -10,7 +11,8 @@ extension World {
         /// The number of requests that meet the conditions of the injected fault, but are answered as usual before the
         /// fault happens.
         public let after: Int?
-        /// The number of requests to which the injected fault still applies; `nil` is unlimited.
+        /// The number of requests to which the injected fault applies in all, including earlier ones; `nil` is
+        /// unlimited.
         public let times: Int?
         /// The number of requests that have met the conditions of the injected fault so far.
         public let seen: Int?
@@ -24,8 +26,8 @@ extension World {
         public let host: String?
         /// The HTTP method of the endpoint, such as `GET`; `nil` for a step of an SMTP conversation.
         public let method: String?
-        /// The path of the endpoint, in which a segment that begins with `:` matches anything; `nil` for a step of an
-        /// SMTP conversation.
+        /// The path of the endpoint, with `*` in place of each path parameter; `nil` for a step of an SMTP
+        /// conversation.
         public let path: String?
         /// The step of an SMTP conversation, such as `RCPT`; `nil` for HTTP endpoints.
         public let smtp: String?
@@ -130,7 +132,7 @@ extension World {
 
     /// Removes an injected fault.
     ///
-    /// - Throws: ``UnderstudyError``, with the code `noSuchFault` if the fault has been used up.
+    /// - Throws: ``UnderstudyError``, with the code `noSuchFault` if the fault has been used up or removed.
     public func remove(_ fault: OrderedFault) async throws {
         try await send("DELETE", "faults/\(Address.segment(fault.id))")
     }

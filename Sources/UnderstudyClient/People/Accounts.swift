@@ -1,7 +1,7 @@
 extension World {
     /// A test user who can sign in at all providers that the daemon stands in for.
     public struct Account: Sendable, Hashable, Codable, Identifiable {
-        /// The account's data as JSON, as it is written in the seed (the daemon's test data).
+        /// The account's data as JSON, in the form that a seed (the daemon's test data) has, with default values.
         public let document: JSONValue
 
         /// The ID by which the seed and tests name the account, such as `ada`.

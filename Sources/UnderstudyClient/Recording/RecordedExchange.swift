@@ -1,7 +1,7 @@
 import Foundation
 
 extension World {
-    /// A recorded request to a provider that the daemon stands in for, with its answer. Mails that were sent, and
+    /// A recorded request to a provider that the daemon stands in for, with its answer. Mails that came by SMTP, and
     /// requests that the daemon itself sent, are recorded in the same form.
     public struct RecordedExchange: Sendable, Hashable, Decodable, Identifiable {
         /// A header field of a recorded request or answer.
@@ -95,7 +95,7 @@ extension World {
         /// The source that shows that the real provider gives the recorded answer; `nil` for answers that aren't a
         /// provider's.
         public let evidence: Evidence?
-        /// The fault, injected by a test, that changed the answer.
+        /// The injected fault that changed the answer; `nil` if there is none.
         public let fault: String?
         /// The recorded request, without its answer.
         public let request: Message
@@ -114,7 +114,7 @@ extension World.RecordedExchange: CustomStringConvertible {
     }
 }
 
-/// Reads the recording of requests page by page. One page has 2 MiB of bodies at most.
+/// Reads the recording of requests page by page. A page ends with the request by which its bodies reach 2 MiB.
 enum RequestPages {
     private struct Page: Decodable {
         let requests: [World.RecordedExchange]

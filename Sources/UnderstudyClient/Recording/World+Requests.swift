@@ -66,7 +66,8 @@ extension World {
     }
 
     /// Returns this test world's recorded requests and answers as an HTTP archive (HAR 1.2), which a browser's network
-    /// panel can open.
+    /// panel can open. If the bodies have more than 2 MiB, only the first requests are returned: the archive's
+    /// `comment` says that more follow.
     ///
     /// - Throws: ``UnderstudyError``.
     public func har() async throws -> Data { try await send("GET", "requests", query: [("format", "har")]) }

@@ -9,9 +9,9 @@ extension World {
             case signedIn
             /// The sign-in failed because the provider refused a request.
             case refused
-            /// The user cancelled the sign-in, or a test decided in advance that the user cancels it.
+            /// The user cancelled the sign-in, or a preset sign-in result cancelled it.
             case cancelled
-            /// The sign-in failed because of a fault that a test had injected.
+            /// The sign-in failed because of an injected fault.
             case faulted
             /// The sign-in isn't finished: a further request is still to come.
             case unfinished
@@ -54,7 +54,7 @@ extension World {
             public let answer: String
             /// The reason why the request was refused; `nil` if it wasn't.
             public let diagnosis: String?
-            /// The fault, injected by a test, that changed the answer.
+            /// The injected fault that changed the answer; `nil` if there is none.
             public let fault: String?
         }
 
@@ -72,7 +72,7 @@ extension World {
         public let hint: String?
         /// The providers that took part in the sign-in, by their names in the seed (the daemon's test data).
         public let providers: [String]
-        /// The `client_id`, at the provider, of the client for which the user signed in.
+        /// The `client_id`, at the provider, of the client for which the user signed in; at Firebase, the project's ID.
         public let client: String?
         /// The user who signed in, if known.
         public let person: Person?
@@ -81,7 +81,7 @@ extension World {
     }
 
     /// Returns the recorded sign-ins that meet all conditions, sorted by their last activity: the sign-in with the most
-    /// recent request comes last.
+    /// recent request comes last. Requests that only fetch key sets or discovery documents aren't included.
     ///
     ///     let refused = try await world.signIns(isRefused: true, waitingAtMost: .seconds(5))
     ///

@@ -37,7 +37,8 @@ public struct VerificationError: Error, Sendable, Hashable, CustomStringConverti
 
     /// The expectation about recorded requests, and the number of requests that met it.
     public let message: String
-    /// The recorded requests that nearly met the conditions of the expectation.
+    /// The recorded requests that nearly met the conditions of the expectation, three at most; empty if too many
+    /// requests met the conditions.
     public let near: [Near]
     /// The last twenty recorded requests with their answers, a line each.
     public let recorded: [String]
@@ -90,8 +91,9 @@ extension World {
     ///     wasn't refused.
     ///   - flow: the ID of the first exchange of a sign-in.
     ///   - fields: values that fields of the query, form or JSON body must have.
-    /// - Throws: ``VerificationError`` if the number isn't the expected one, with the exchanges that nearly met the
-    ///   conditions; ``UnderstudyError`` if the daemon can't be asked.
+    /// - Throws: ``VerificationError`` if the number isn't the expected one. If it is too small, the error has the
+    ///   exchanges that nearly met the conditions. ``UnderstudyError`` if the daemon can't be reached or refuses the
+    ///   call.
     public func verify(
         _ count: ExpectedCount = .atLeast(1), host: String? = nil, path: String? = nil, method: String? = nil,
         client: String? = nil, status: StatusFilter? = nil, isRefused: Bool? = nil, flow: String? = nil,

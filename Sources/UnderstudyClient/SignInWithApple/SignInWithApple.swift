@@ -10,14 +10,14 @@ import Foundation
 /// world at that address answers (``SignInWithAppleStandIn``). Otherwise, the system answers
 /// (`SignInWithAppleController`). A release build always uses the system.
 public enum SignInWithApple {
-    /// The object that signs users in with Apple: Understudy's stand-in if the environment names a daemon, and
-    /// otherwise Apple's.
+    /// The object that signs users in with Apple: Understudy's stand-in if the environment names a daemon and this is a
+    /// debug build, and otherwise the system's.
     public static let authorizer: any SignInWithAppleAuthorizing = authorizer(for: ProcessInfo.processInfo.environment)
 
     /// Asks the user to sign in with Apple.
     ///
     /// - Throws: ``AppleAuthorizationError`` if the sign-in fails, such as `canceled`; ``UnderstudyError`` if the
-    ///   daemon can't be asked.
+    ///   daemon can't be reached or refuses the call.
     @MainActor
     public static func authorize(_ request: AppleIDRequest = AppleIDRequest()) async throws -> AppleIDCredential {
         try await authorizer.authorize(request)
@@ -26,7 +26,7 @@ public enum SignInWithApple {
     /// Returns the state of a user's sign-in with Apple, such as authorized or revoked.
     ///
     /// - Parameter user: the user's ID at Apple: the credential's ``AppleIDCredential/user``.
-    /// - Throws: The system's error; ``UnderstudyError`` if the daemon can't be asked.
+    /// - Throws: The system's error; ``UnderstudyError`` if the daemon can't be reached or refuses the call.
     public static func credentialState(forUserID user: String) async throws -> AppleIDCredential.State {
         try await authorizer.credentialState(forUserID: user)
     }
@@ -40,8 +40,9 @@ public enum SignInWithApple {
         #endif
     }
 
-    /// Returns the object that signs users in with Apple: Understudy's stand-in if `environment` names a daemon, and
-    /// otherwise the system's sheet.
+    /// Returns the object that signs users in with Apple: Understudy's stand-in if `environment` names a daemon and
+    /// `mayStandIn` is true, and otherwise the system's sheet. On a system without Sign in with Apple, an object that
+    /// refuses every sign-in takes the place of the sheet.
     static func authorizer(
         for environment: [String: String], bundleID: String? = Bundle.main.bundleIdentifier,
         mayStandIn: Bool = isDebugBuild
@@ -86,7 +87,7 @@ public struct AppleIDRequest: Sendable, Hashable {
 public protocol SignInWithAppleAuthorizing: Sendable {
     /// Asks the user to sign in with Apple.
     ///
-    /// - Throws: ``AppleAuthorizationError``.
+    /// - Throws: ``AppleAuthorizationError``. Understudy's stand-in also throws ``UnderstudyError``.
     @MainActor
     func authorize(_ request: AppleIDRequest) async throws -> AppleIDCredential
 
@@ -95,7 +96,7 @@ public protocol SignInWithAppleAuthorizing: Sendable {
 }
 
 /// Lets a test world of Understudy's daemon answer a sign-in with Apple, instead of the operating system. No person is
-/// asked: the test decides in advance who signs in and how the sign-in ends.
+/// asked: the test or the seed (the world's test data) decides in advance who signs in and how the sign-in ends.
 public struct SignInWithAppleStandIn: SignInWithAppleAuthorizing, Hashable {
     /// The test world that answers the sign-in with Apple in place of the operating system.
     public let world: World

@@ -163,8 +163,9 @@ package final class PostgreSQLArchive: Archive {
         }
     }
 
-    /// Records in the database that this daemon is alive, and reads the list of the other daemons. The daemon with the
-    /// lowest number also removes old changes of test worlds.
+    /// Records in the database that this daemon is alive, and reads the list of the daemons. If another daemon may have
+    /// this daemon's number, this daemon gets a new one. The daemon with the lowest number also removes old changes of
+    /// test worlds.
     func upkeep() throws(StoreFailure) {
         let (number, writer) = (replica, writer)
         let results = try pool.use { connection throws(PostgreSQLError) in

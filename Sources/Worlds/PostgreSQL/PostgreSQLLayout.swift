@@ -70,8 +70,8 @@ struct PostgreSQLLayout {
         return nil
     }
 
-    /// Returns the first schema in a PostgreSQL search path. The schema's name may be in quotation marks:
-    /// <https://www.postgresql.org/docs/current/ddl-schemas.html>
+    /// Returns the first schema in a PostgreSQL search path, apart from `$user`. The schema's name may be in quotation
+    /// marks: <https://www.postgresql.org/docs/current/ddl-schemas.html>
     static func firstSchema(_ path: String) -> String? {
         for part in path.split(separator: ",") {
             let name = part.filter { $0 != "\"" && $0 != " " }

@@ -62,8 +62,8 @@ package final class PostgreSQLPool: Sendable {
     /// Records that the database server has space for changes again.
     func noteRoom() { state.withLock { $0.full = nil } }
 
-    /// Runs `body` with a database connection. If the connection turns out to have ended before anything was changed,
-    /// `body` runs once more with another connection.
+    /// Runs `body` with a database connection. If the connection ends, `body` runs once more with another connection,
+    /// although the first run may have changed something.
     package func use<Value>(
         _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
     ) throws(StoreFailure) -> Value {

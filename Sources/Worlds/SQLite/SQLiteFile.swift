@@ -127,8 +127,8 @@ final class SQLiteFile {
         }
     }
 
-    /// Closes the SQLite file, so that other programs can use it. First, the write-ahead log beside the file is written
-    /// into the file, so that a copy of the file alone is complete.
+    /// Releases the lock of the SQLite file, so that another daemon can use the file. First, the write-ahead log beside
+    /// the file is written into the file, so that a copy of the file alone is complete.
     func close() {
         // If another program reads the file now, SQLite writes the log into it later.
         database.wait(milliseconds: 500)

@@ -514,8 +514,8 @@ extension MemoryTable {
         return slots[Int(slot)].seeded >= 0 ? .replacing : .own
     }
 
-    /// Puts a row from a file or database into the table. Rows must be put in the sequence in which they were added to
-    /// the test world.
+    /// Puts a row from a file or database into the table, or removes the row that the file or database marks as
+    /// removed. Rows must be put in the sequence in which they were added to the test world.
     func apply(_ archived: ArchivedRow, _ coder: StoredCoder) throws(StoreFailure) {
         guard let kind = archived.kind, kind != .removed else {
             _ = remove(archived.key)

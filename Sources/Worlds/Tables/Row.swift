@@ -17,11 +17,11 @@ package struct Table<R: Row>: Sendable {
     /// The table's unique name: the provider and the kind of row, such as `github.token`. A file or database stores the
     /// rows under this name.
     package let name: String
-    /// The greatest number of rows in the table. When there are more, the oldest are removed. The default is enough for
-    /// a million sign-ins.
+    /// The greatest number of rows in the table, not counting unchanged rows of the seed. When there are more, the
+    /// oldest are removed. The default is enough for a million sign-ins.
     package let limit: Int
-    /// The greatest number of bytes of all rows together, as `size` counts them. When there are more, the oldest rows
-    /// are removed.
+    /// The greatest number of bytes of all rows together, as `size` counts them, without unchanged rows of the seed.
+    /// When there are more, the oldest rows are removed.
     let byteLimit: Int
     let indexes: [AnyIndex<R>]
     let order: SortedIndex<R>?
@@ -72,7 +72,7 @@ package final class Index<R: Row, Value: TableKey>: AnyIndex<R>, @unchecked Send
 
 /// An index of rows sorted by a text. The rows can be read page by page, or searched by the beginning of the text.
 package final class SortedIndex<R: Row>: Sendable {
-    /// The name of the sorted index, such as `email`, which is used in messages. The name isn't stored.
+    /// The name of the sorted index, such as `order`. The name isn't stored.
     package let name: String
     package let texts: @Sendable (R) -> [String]
 
@@ -116,7 +116,7 @@ package protocol WorldOrigin: Sendable {
 class StoredRow {
     let key: String
     /// The row's number in the sequence in which the rows of a test world were added; negative until the row is in a
-    /// table. A row that replaces an earlier row gets the earlier row's number.
+    /// table. A row that replaces one of the test world's own rows gets that row's number.
     var place: Int64 = -1
 
     init(key: String) { self.key = key }

@@ -144,7 +144,8 @@ package struct RandomSource: WorldValue {
 
     package init(seed: String?) { generator = Randomness(seed: seed) }
 
-    /// Returns whether this value and `other` are both the system's random generator, which has no state to store.
+    /// Returns whether this value and `other` are both the system's random generator, and are both used or both unused.
+    /// Nothing else of this generator is stored.
     package func isWritten(as other: RandomSource) -> Bool {
         generator.isSystem && other.generator.isSystem && generator.isUsed == other.generator.isUsed
     }

@@ -12,8 +12,8 @@ struct PreparedWorld: WorldValue {
     var isDone = false
     /// The ID of the daemon that runs the test world's start scenarios; `nil` before a daemon has begun to run them.
     fileprivate var replica: Int?
-    /// The heartbeat of the daemon that runs a test world's start scenarios: a counter that goes up as long as the
-    /// daemon runs.
+    /// The heartbeat of the daemon that runs a test world's start scenarios: a counter that goes up while the daemon
+    /// runs them.
     fileprivate var beat = 0
 
     init() {}
@@ -46,8 +46,8 @@ struct SharedPreparation {
 
     private let world: World
     private let replica: Int
-    /// The last heartbeat that was seen of another daemon, with the time when it was seen, in seconds of the machine's
-    /// monotonic clock.
+    /// The last heartbeat that was seen of another daemon, with the time when it was first seen, in seconds of the
+    /// machine's monotonic clock.
     private var seen: (replica: Int, beat: Int, at: Int)?
 
     init(_ world: World, by replica: Int) {

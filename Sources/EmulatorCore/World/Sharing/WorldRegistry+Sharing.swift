@@ -69,7 +69,7 @@ extension WorldRegistry {
     }
 
     /// Loads a shared test world that this daemon doesn't hold in memory. A world that no daemon has made yet is made
-    /// if `makes` is true; otherwise, this returns `nil`.
+    /// if `makes` is true and there aren't too many worlds; otherwise, this returns `nil`.
     private func takeUp(_ name: String, makes: Bool) throws(StoreFailure) -> World? {
         try turn(of: name) { () throws(StoreFailure) -> World? in
             if let world = held(name) { return world }

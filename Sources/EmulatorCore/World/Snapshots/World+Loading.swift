@@ -7,11 +7,12 @@ import Worlds
 #endif
 
 extension World {
-    /// Replaces everything in the test world by the content of a snapshot, in one change. The world must already have
-    /// the snapshot's seed (initial data). The world's lock is held for a time that grows with the sizes of the world
-    /// and the snapshot.
+    /// Replaces the test world's tables and signing keys by those of a snapshot, and deletes its recorded requests. The
+    /// world must already have the snapshot's seed (initial data). The world's lock is held for a time that grows with
+    /// the sizes of the world and the snapshot.
     ///
-    /// - Throws: The reason why the store didn't commit the change. In this case, nothing has changed.
+    /// - Throws: The reason why the store didn't commit the change, so that nothing has changed; or the reason why the
+    ///   recorded requests can't be deleted after the change.
     package func load(_ snapshot: WorldSnapshot) throws(StoreFailure) {
         let types = seed.format.stored
         let (lasts, isShared) = (state.store.lasts, state.isShared)

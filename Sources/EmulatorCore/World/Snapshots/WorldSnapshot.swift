@@ -21,8 +21,9 @@ package struct WorldSnapshot: Sendable {
     /// The largest number that a snapshot may contain. Counters continue from the numbers in a snapshot, and must not
     /// overflow 64 bits.
     static let numberLimit = 9_007_199_254_740_992.0
-    /// The names of values that only tell how a test world is stored. Snapshots don't contain these values, and a world
-    /// that loads a snapshot keeps its own values.
+    /// The names of values that snapshots don't contain: the stored form of the seed (initial data), and the progress
+    /// of the start scenarios. The test world that loads a snapshot keeps its stored seed, and its start scenarios
+    /// count as run.
     static let keptOut: Set<String> = [StoredSeed.name, PreparedWorld.name]
 
     /// The test world's whole seed (initial data), as the text of a single seed file.
