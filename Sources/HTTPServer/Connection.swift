@@ -71,12 +71,16 @@ struct ConnectionList {
 /// Reads the IP address of a connection's client.
 package enum ClientAddress {
     /// Returns whether the client of a connected socket is on this machine.
-    package static func isLoopback(_ descriptor: Int32) -> Bool {
+    package static func isLoopback(_ descriptor: Int32) -> Bool { key(ofPeer: descriptor)?.isEmpty ?? false }
+
+    /// Returns the bytes of the IP address of a connected socket's client, which are none for loopback; `nil` if the
+    /// client has disconnected.
+    package static func key(ofPeer descriptor: Int32) -> [UInt8]? {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         return withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                getpeername(descriptor, address, &length) == 0 && key(of: address) == nil
+                getpeername(descriptor, address, &length) == 0 ? key(of: address) ?? [] : nil
             }
         }
     }

@@ -42,6 +42,8 @@ package final class ProxyServer: Sendable {
         package var passesThrough = false
         /// The most connections (tunnels) through the proxy; fewer if the limit of open files is low.
         package var tunnelLimit = 512
+        /// The most connections through the proxy from one client address; loopback has no such limit.
+        package var tunnelLimitPerAddress = 64
         /// The seconds in which the header of a request to the proxy must arrive.
         package var headerSeconds = 30
         /// The seconds after which an idle connection through the proxy is closed.
@@ -75,6 +77,7 @@ final class ProxyState: Sendable {
     private let limit: Int
     /// The clients' connections to the proxy that haven't sent a whole request yet, the oldest first.
     private let awaitingRequest = Mutex<[Int32]>([])
+    private let byAddress = Mutex<[[UInt8]: Int]>([:])
     private let refused: RefusedConnections
     private let refusedCount = Atomic<UInt64>(0)
 
@@ -129,16 +132,42 @@ final class ProxyState: Sendable {
                 refuse(descriptor, "all \(limit) tunnels of the proxy are in use")
                 continue
             }
+            let address = ClientAddress.key(ofPeer: descriptor) ?? []
+            guard reserve(address) else {
+                count.subtract(1, ordering: .relaxed)
+                refuse(descriptor, "\(options.tunnelLimitPerAddress) tunnels from this address are in use")
+                continue
+            }
             awaitingRequest.withLock { $0.append(descriptor) }
             let isStarted = WorkThread.start { [self] in
                 Tunnel(descriptor, self).run()
+                release(address)
                 finish(descriptor, of: count)
             }
             if !isStarted {
+                release(address)
                 removeAwaitingRequest(descriptor)
                 count.subtract(1, ordering: .relaxed)
                 refuse(descriptor, "the system allows no more threads")
             }
+        }
+    }
+
+    /// Counts a connection from an address, whose bytes are none for loopback. Returns `false` if the address has as
+    /// many connections as it may have.
+    private func reserve(_ address: [UInt8]) -> Bool {
+        byAddress.withLock { counts in
+            guard !address.isEmpty else { return true }
+            guard counts[address, default: 0] < options.tunnelLimitPerAddress else { return false }
+            counts[address, default: 0] += 1
+            return true
+        }
+    }
+
+    private func release(_ address: [UInt8]) {
+        byAddress.withLock { counts in
+            guard let count = counts[address] else { return }
+            counts[address] = count > 1 ? count - 1 : nil
         }
     }
 

@@ -1,6 +1,6 @@
 extension String {
     /// The greatest length, in bytes, of texts that aren't searched for long runs of combining marks.
-    package static let shortLength = 256
+    package static let shortLength = 64
 
     /// Whether the text has a very long run of combining marks. Swift compares and hashes texts in their canonical
     /// form, which takes quadratic time for such a run. Unicode expects 30 marks at most

@@ -38,6 +38,28 @@ struct ProxyTests {
         #expect(!control.output.contains("\"worlds\""), "\(control)")
     }
 
+    @Test(
+        "a client of another machine may not choose addresses through the proxy, either",
+        .enabled(if: ownAddress != nil))
+    func remoteClient() throws {
+        let server = try start { $0.host = "0.0.0.0" }
+        defer { server.stop() }
+        let port = try #require(server.proxyURL.flatMap { URL(string: $0)?.port })
+        let body = #"{"blockingFunctions":{"triggers":{"beforeCreate":{"functionUri":"http://localhost:1/"}}}}"#
+        func patch(from host: String) throws -> Answer {
+            let wire = try Wire(port: port, host: host)
+            wire.send(
+                "PATCH http://identitytoolkit.googleapis.com/v2/projects/demo-app/config?updateMask=blockingFunctions "
+                    + "HTTP/1.1\r\nHost: identitytoolkit.googleapis.com\r\nAuthorization: Bearer owner\r\n"
+                    + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            return try wire.receive()
+        }
+        let own = try #require(ownAddress)
+        let refused = try patch(from: own)
+        #expect(refused.status == 403 && refused.text.contains("PERMISSION_DENIED"), "\(refused)")
+        #expect(try patch(from: "127.0.0.1").status == 200)
+    }
+
     @Test("real names over HTTPS, by CONNECT; and over HTTP, in absolute form")
     func played() throws {
         let server = try start()

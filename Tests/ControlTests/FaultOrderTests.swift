@@ -140,7 +140,7 @@ struct FaultOrderTests {
     @Test(
         "what doesn't fit is refused with its place, and told what would",
         arguments: [
-            (#"{"effect":{}}"#, "$.effect", "give one of status, delay"),
+            (#"{"effect":{}}"#, "$.effect", "give it one of status, delay"),
             (#"{}"#, "$", "effect"),
             (#"{"effect":{"stauts":500}}"#, "$.effect.stauts", "\"status\""),
             (#"{"effect":{"status":99}}"#, "$.effect.status", "from 200 to 599"),

@@ -66,7 +66,7 @@ import Testing
         let callback = try fixture.gitHubCallback()
         let other = callback.replacingOccurrences(of: "/callback?", with: "/elsewhere?")
         #expect(
-            try fixture.explain(other).findings.contains { $0.hasPrefix("WRONG the code was issued for redirect_uri") })
+            try fixture.explain(other).findings.contains { $0.hasPrefix("WRONG the code came to another address") })
         _ = try fixture.call("clock", ["advance": "11m"])
         #expect(try fixture.explain(callback).findings.contains { $0.hasPrefix("WRONG") && $0.contains("expired") })
     }

@@ -35,12 +35,12 @@ struct FederatedIdentity: Codable, Sendable {
     /// signature.
     var isFake = false
 
-    /// The total size, in bytes, of texts that the identity provider sent: the person's profile, the access token, the
-    /// ID token and the nonce.
+    /// The total size, in bytes, of texts that the identity provider sent: the person's profile and claims, the tokens
+    /// and the nonce.
     var size: Int {
         [
             rawId, email, displayName, firstName, lastName, photoUrl, screenName, rawUserInfo, accessToken, idToken,
-            nonce,
+            refreshToken, nonce, attributes.text,
         ]
         .reduce(0) { $0 + ($1?.utf8.count ?? 0) }
     }

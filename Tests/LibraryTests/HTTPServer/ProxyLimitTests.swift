@@ -51,6 +51,32 @@ struct ProxyLimitTests {
         #expect(refusal.header("Understudy-Diagnosis")?.hasPrefix("the client sent no request") ?? false)
     }
 
+    @Test("an address of another machine may have fewer connections; loopback may not", .enabled(if: ownAddress != nil))
+    func address() throws {
+        let own = try #require(ownAddress)
+        var options = ProxyServer.Options()
+        options.host = "0.0.0.0"
+        options.tunnelLimitPerAddress = 2
+        let proxy = try ProxyServer(options)
+        defer { proxy.stop() }
+        var kept = try (0..<2).map { _ in try Wire(port: Int(proxy.port), host: own) }
+        let refused = try Wire(port: Int(proxy.port), host: own).receive()
+        #expect(refused.status == 503)
+        #expect(refused.header("Understudy-Diagnosis")?.contains("2 tunnels from this address are in use") ?? false)
+        let local = try (0..<3).map { _ in try Wire(port: Int(proxy.port)) }
+        for wire in local {
+            wire.send("CONNECT example.com:443 HTTP/1.1\r\n\r\n")
+            #expect(try wire.receive().status == 403)
+        }
+        kept.removeAll()
+        #expect(
+            try eventually {
+                let wire = try Wire(port: Int(proxy.port), host: own)
+                wire.send("CONNECT example.com:443 HTTP/1.1\r\n\r\n")
+                return try wire.receive().status == 403
+            })
+    }
+
     /// Returns the first answer that isn't a refusal for too many tunnels. Closed connections may still count for a
     /// moment.
     private func answered(by proxy: ProxyServer) throws -> Answer {
