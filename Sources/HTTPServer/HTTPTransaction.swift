@@ -97,8 +97,8 @@ final class HTTPTransaction: @unchecked Sendable {
         suspensions.resume(pointer)
     }
 
-    /// Resumes the connection of a client that has disconnected, so that it is closed, and cancels the work on the
-    /// answer.
+    /// Cancels the work on the answer to a client that has disconnected, and lets libmicrohttpd, which waits for the
+    /// answer, close the connection.
     private func abandon() {
         guard let completion else { return }
         hasGone.store(true, ordering: .relaxed)

@@ -52,16 +52,20 @@ struct Interception {
         // If a host has several lines, the first one counts.
         try File.write(lines.utf8 + known, to: file, mode: 0o644)
         guard understudy_bind(file, "/etc/hosts") == 0 else {
-            throw Failure("can't replace /etc/hosts for the command: \(String(cString: strerror(errno)))")
+            throw Failure(
+                "can't put another file over /etc/hosts for the program that exec runs: \(String(cString: strerror(errno)))"
+            )
         }
         if let store, understudy_bind(store.path, store.place) != 0 {
             throw Failure(
-                "can't replace the browsers' certificate store for the command: \(String(cString: strerror(errno)))")
+                "can't put another certificate store over the browsers' one for the program that exec runs: "
+                    + String(cString: strerror(errno)))
         }
         for path in TrustBundle.systemPaths where access(path, F_OK) == 0 {
             guard understudy_bind(bundle, path) == 0 else {
                 throw Failure(
-                    "can't replace the trusted certificates in \(path) for the command: \(String(cString: strerror(errno)))"
+                    "can't put other trusted certificates over \(path) for the program that exec runs: "
+                        + String(cString: strerror(errno))
                 )
             }
         }

@@ -128,7 +128,7 @@ package struct EvidenceTable: Sendable {
     private let errors: [String: [Int]]
 
     /// Reads the table of public sources for a provider's behaviour from `text`, the content of a file `evidence.tsv`.
-    /// The table begins with the rows of the table `other`.
+    /// The new table consists of the rows of the table `other` and the rows in `text`.
     package init(_ text: StaticString, beside other: EvidenceTable? = nil) {
         rows = (other?.rows ?? []) + TextTable.rows(text).compactMap { Row($0) }
         errors = Dictionary(grouping: rows.indices.filter { [rows] in rows[$0].subject == .error }) { [rows] in

@@ -275,8 +275,8 @@ extension Seed {
         return String(Hex.encode(Array(Digest.sha256(whole))).prefix(16))
     }
 
-    /// Returns a copy of the seed with `data`, which providers' tools have exported. Test worlds with this seed begin
-    /// with the data, too.
+    /// Returns a copy of the seed to which `data` is added, such as users that the Firebase emulator has exported. Test
+    /// worlds that begin from the copy also contain the data.
     package func beginning(with data: [any ExportedData]) -> Seed {
         var seed = self
         seed.exports = data

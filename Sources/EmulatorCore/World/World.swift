@@ -38,8 +38,8 @@ package final class World: Sendable {
         if store.isKept { resume() }
     }
 
-    /// Makes a copy of the test world. The copy's seed (initial data) is `own`, which the world got in an earlier
-    /// process or from another daemon. If `own` is `nil`, the copy has the daemon's seed, `seed`.
+    /// Makes a copy of `world` with another seed (initial data): `own`, which a client gave this test world through
+    /// another daemon or in an earlier process. If `own` is `nil`, the copy has `seed`, the daemon's seed.
     init(_ world: World, resuming own: OwnSeed?, or seed: Seed, generator: KeyGenerator) {
         name = world.name
         budget = world.budget

@@ -9,7 +9,7 @@ import JSON
 package struct PostedMessage: Sendable {
     package struct Answer: Error, Sendable {
         package let status: Int
-        /// The body of the HTTP response; `nil` if the message gets no response.
+        /// The JSON-RPC response, which is the body of the HTTP response; `nil` for an HTTP response without a body.
         package let body: JSONValue?
     }
 
