@@ -76,8 +76,8 @@ private struct OneWay {
 
     var isOver: Bool { hasEnded && rest.isEmpty }
 
-    /// Returns the `poll` events to wait for at a socket. No bytes are read until everything read before has been
-    /// written.
+    /// Returns the `poll` events to wait for at a socket. While bytes that were read from `from` still have to be written
+    /// to `to`, no further bytes are read.
     func events(at end: Int32) -> Int16 {
         if end == from, rest.isEmpty, !hasEnded { return Int16(POLLIN) }
         return end == to && !rest.isEmpty ? Int16(POLLOUT) : 0

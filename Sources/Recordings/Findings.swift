@@ -55,8 +55,8 @@ extension RecordedExchange {
         return request.contentType == "application/x-www-form-urlencoded" && !request.body.holdsJSON
     }
 
-    /// The named values of a recorded answer: those in its JSON, form or XML, in the parameters of a redirect, and in
-    /// the form and the pop-up's message of an HTML page.
+    /// The named values of a recorded answer: those in its JSON, form or XML, and in the parameters of a redirect. In an
+    /// HTML page, they are the fields of a form, and the members of the message that the page sends to its opener.
     package var responseFindings: [Finding] { responseFindings(Finder()) }
 
     /// Returns the fields of a recorded answer that have one of these names, and the fields whose values are themselves

@@ -53,18 +53,18 @@ struct Interception {
         try File.write(lines.utf8 + known, to: file, mode: 0o644)
         guard understudy_bind(file, "/etc/hosts") == 0 else {
             throw Failure(
-                "can't put another file over /etc/hosts for the program that exec runs: \(String(cString: strerror(errno)))"
+                "can't replace /etc/hosts while exec runs its program: \(String(cString: strerror(errno)))"
             )
         }
         if let store, understudy_bind(store.path, store.place) != 0 {
             throw Failure(
-                "can't put another certificate store over the browsers' one for the program that exec runs: "
+                "can't replace the browsers' certificate store while exec runs its program: "
                     + String(cString: strerror(errno)))
         }
         for path in TrustBundle.systemPaths where access(path, F_OK) == 0 {
             guard understudy_bind(bundle, path) == 0 else {
                 throw Failure(
-                    "can't put other trusted certificates over \(path) for the program that exec runs: "
+                    "can't replace the trusted certificates in \(path) while exec runs its program: "
                         + String(cString: strerror(errno))
                 )
             }

@@ -187,11 +187,9 @@ package struct FlowFilter: Sendable {
     }
 }
 
-/// The position of a sign-in in the list of sign-ins: the time of the sign-in's last response, in microseconds since
-/// 1970, and the number of that response's request.
-///
-/// Daemons that share a recording agree on these positions, although their copies of the recording may have the
-/// requests in different orders.
+/// The position of a sign-in in the list of sign-ins. It consists of the time of the sign-in's last response, in
+/// microseconds since 1970, and of the number in that request's ID. A sign-in has the same position at all daemons that
+/// share a test world.
 package struct FlowPlace: Comparable, Sendable {
     private let time: Int64
     private let number: Int

@@ -136,7 +136,10 @@ extension Inspector {
         }
         let ports = control.gauges.listening.map { "\($0.name) at port \($0.port)" }.joined(separator: ", ")
         return .group([
-            .of("p", "In a URL, replace https:// by this world's address and a slash. The daemon serves \(ports)."),
+            .of(
+                "p",
+                "To reach a provider's URL here, put this world's address in place of https:/ at its beginning. Ports of the daemon: \(ports)."
+            ),
             .table("stack.setup-table", ["There", "Here"], rows),
         ])
     }

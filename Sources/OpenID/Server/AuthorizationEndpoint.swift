@@ -94,7 +94,8 @@ extension Issuer {
         }
     }
 
-    /// Returns the browser session that the person's approval continues; `nil` if there is none to continue.
+    /// Returns the browser session in which the person was signed in before this authorization request; `nil` if the
+    /// person begins a new session.
     func session(
         for request: RequestedAuthorization, by account: Account, _ approval: SignInApproval, _ exchange: Exchange
     ) -> BrowserSession? {

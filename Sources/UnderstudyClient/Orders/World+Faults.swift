@@ -11,8 +11,8 @@ extension World {
         /// The number of requests that meet the conditions of the injected fault, but are answered as usual before the
         /// fault happens.
         public let after: Int?
-        /// The number of requests to which the injected fault applies in all, including earlier ones; `nil` is
-        /// unlimited.
+        /// The total number of requests to which the injected fault applies. It doesn't count down as the fault happens.
+        /// `nil` is unlimited.
         public let times: Int?
         /// The number of requests that have met the conditions of the injected fault so far.
         public let seen: Int?
