@@ -137,8 +137,8 @@ enum AppleScope: String, Codable, Sendable, CaseIterable {
 // https://support.apple.com/102571
 
 extension AppleProvider {
-    /// Ends the consents that a test asks to revoke, and notifies the teams' servers in the background. If the test
-    /// names a client, the consents to the client's whole app group end.
+    /// Ends the consents that a test asks to revoke, and notifies the servers of the apps' developer teams in the
+    /// background. If the test names a client, the consents to the client's whole app group end.
     func revokeByOrder(_ exchange: Exchange, _ order: RevocationOrder) throws -> Response {
         try exchange.revoke(
             AppleGrant.self, order,
@@ -200,8 +200,8 @@ extension AppleProvider {
         }
     }
 
-    /// Ends a person's consent, and notifies the team's server in the background. Returns `false` if the consent had
-    /// ended before.
+    /// Ends a person's consent, and notifies the server of the app's developer team in the background. Returns `false`
+    /// if the consent had already ended.
     @discardableResult
     func endGrant(_ grant: AppleGrant, in exchange: Exchange, by client: String, because reason: String) throws -> Bool
     {

@@ -103,8 +103,8 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
         ]
     }
 
-    /// Always returns `nil`, because this function finds only clients that a request names otherwise than by a
-    /// parameter. A request to Apple names its client by a parameter, such as `client_id`.
+    /// Always returns `nil`: a request to Apple names its client by a parameter, such as `client_id`, and the caller of
+    /// this function reads such parameters itself.
     package func client(of exchange: Exchange) -> String? { nil }
 
     /// Refuses a request that is too large with `invalid_request`. Apple doesn't document an error for such requests.

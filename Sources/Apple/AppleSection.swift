@@ -169,7 +169,8 @@ extension AppleSection {
         }
     }
 
-    /// The senders that an Apple developer team has registered, which may send mail to the team's relay addresses.
+    /// The senders that may write to the relay addresses of an Apple developer team, because the team has registered
+    /// them.
     struct Relay: SchemaObject {
         let senders: [String]
         let domains: [String]

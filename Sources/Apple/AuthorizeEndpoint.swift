@@ -184,8 +184,8 @@ struct Approval: Sendable {
     let name: Account.Name
     let scopes: Set<AppleScope>
 
-    /// Makes a person's consent. Settings in `outcome`, which a test or the seed has ordered, replace the person's own
-    /// settings in the seed.
+    /// Makes a person's consent. `outcome` is the result that a test or the seed prescribes for the sign-in. Its
+    /// settings replace those of the person in the seed.
     init(account: Account, asked scopes: Set<AppleScope>, outcome: Outcome? = nil) {
         self.account = account
         sharesEmail = outcome?.shareEmail ?? account.apple.shareEmail

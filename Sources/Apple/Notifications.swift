@@ -12,7 +12,7 @@ import Worlds
 // Quirks: `events` is a JSON text inside the JSON; `is_private_email` in it is the text "true"; `event_time` is in
 // milliseconds. All app groups of a team share one endpoint; `aud` names the client of an event.
 
-/// An event in a person's Apple Account, of which Apple notifies the developer team's server.
+/// An event in a person's Apple Account. Apple notifies the server of the app's developer team of such events.
 struct AppleEvent: Sendable {
     enum Kind: String, Sendable, CaseIterable {
         case emailDisabled = "email-disabled"
@@ -28,8 +28,8 @@ struct AppleEvent: Sendable {
 }
 
 extension AppleProvider {
-    /// Notifies the developer team's server of an event in the background, if the seed has a notification URL for the
-    /// team. A failure is logged.
+    /// Sends the notification of an event, in the background, to the server of the app's developer team, if the seed
+    /// has a notification URL for the team. A failure is logged.
     func tell(of event: AppleEvent, in exchange: Exchange) throws {
         do {
             if let notification = try notification(event, in: exchange) {

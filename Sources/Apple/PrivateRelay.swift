@@ -15,7 +15,7 @@ import Worlds
 // envelope counts as passed, and signatures are ignored. An unknown address is refused at RCPT. At which command an
 // unregistered sender is refused isn't documented: here, also at RCPT.
 
-/// The decision of Apple's private email relay about a mail.
+/// The decision of Apple's private email relay whether it forwards a mail.
 enum RelayDecision: Sendable {
     /// The relay accepts the mail's envelope. The decision about the mail itself follows later.
     case accepted
@@ -90,9 +90,9 @@ extension AppleProvider {
     }
 }
 
-/// The registered senders that may write to a team's relay addresses.
+/// The registered senders that may write to the relay addresses of an Apple developer team.
 struct RegisteredSources: Sendable {
-    /// The email addresses that may write to the team's relay addresses, in lower case.
+    /// The email addresses, in lower case, that may write to the relay addresses of an Apple developer team.
     let addresses: Set<String>
     let domains: Set<String>
 

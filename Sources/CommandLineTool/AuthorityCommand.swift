@@ -113,11 +113,13 @@ struct TrustHint: Sendable {
             ["export SSL_CERT_FILE=\($0)"]
         },
         TrustHint("Python, requests and httpx") { ["export REQUESTS_CA_BUNDLE=\($0)", "export SSL_CERT_FILE=\($0)"] },
-        TrustHint("Node.js", "Node.js then trusts the authority besides the built-in certificates") {
+        TrustHint("Node.js", "this setting makes Node.js trust the authority besides the built-in certificates") {
             ["export NODE_EXTRA_CA_CERTS=\($0)"]
         },
         TrustHint("git") { ["export GIT_SSL_CAINFO=\($0)"] },
-        TrustHint("Java", "Java then reads a new truststore, with the password \"changeit\", instead of its own") {
+        TrustHint(
+            "Java", "these commands make Java read a new truststore (password \"changeit\") instead of its own"
+        ) {
             [
                 "keytool -importcert -noprompt -alias understudy -file \($0) -keystore understudy.p12 -storetype PKCS12 -storepass changeit",
                 "export JAVA_TOOL_OPTIONS=\"-Djavax.net.ssl.trustStore=understudy.p12 -Djavax.net.ssl.trustStorePassword=changeit\"",
@@ -126,7 +128,7 @@ struct TrustHint: Sendable {
         TrustHint(".NET on Linux reads this file instead of the system's certificate file") {
             ["export SSL_CERT_FILE=\($0)"]
         },
-        TrustHint("Debian, Ubuntu", "the whole machine then trusts the authority") {
+        TrustHint("Debian, Ubuntu", "these commands make the whole machine trust the authority") {
             [
                 "sudo install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt",
                 "sudo update-ca-certificates",
@@ -134,7 +136,7 @@ struct TrustHint: Sendable {
         },
         TrustHint(
             "Alpine",
-            "run these commands as root, with the package ca-certificates: the whole machine then trusts the authority"
+            "these commands make the whole machine trust the authority; they need root and the package ca-certificates"
         ) {
             ["install -m 644 \($0) /usr/local/share/ca-certificates/understudy.crt", "update-ca-certificates"]
         },

@@ -187,12 +187,14 @@ struct Signals {
         return signal
     }
 
-    /// Returns whether `signal` arrives within this time. If it does, it is consumed.
+    /// Waits for `signal` at most this number of milliseconds, and returns whether it has arrived. A signal that has
+    /// arrived is consumed.
     static func comes(_ signal: Int32, withinMilliseconds milliseconds: Int) -> Bool {
         understudy_take_signal(signal, Int32(milliseconds)) == 1
     }
 
-    /// Lets `signal`, which is blocked otherwise, have its default effect on `target`: this process or its group.
+    /// Sends `signal` to `target`: this process or its group. This process blocks the signal at other times, but not
+    /// during this call, so that the signal has its default effect.
     static func take(_ signal: Int32, to target: pid_t) {
         var (only, before) = (sigset_t(), sigset_t())
         sigemptyset(&only)
@@ -216,8 +218,9 @@ struct ControllingTerminal {
     }
 
     /// The terminal's descriptor if the command is to begin in the terminal's foreground. It is `nil` if this process
-    /// is in the background, and in a pipeline, where another process, such as a pager, may need the foreground. In a
-    /// pipeline, the command gets the foreground only when it tries to use the terminal.
+    /// is in the background. It is also `nil` if this process is part of a pipeline, because another process of the
+    /// pipeline, such as a pager, may need the foreground. The command then gets the foreground only when it tries to
+    /// use the terminal.
     var offeredDescriptor: Int32? {
         isOurs && (STDIN_FILENO...STDERR_FILENO).allSatisfy { isatty($0) == 1 } ? descriptor : nil
     }

@@ -156,8 +156,9 @@ struct DaemonOptions: ParsableArguments {
         "member-order", "rotated-keys", "slow", "unavailable", "unknown-claims", "unknown-members",
     ]
 
-    /// Returns the names of the scenarios for the option `--rehearse`: none without the option, `rehearsal` for all
-    /// surprises, or one scenario for each chosen surprise.
+    /// Returns the names of the scenarios that make responses unusual, as the option `--rehearse` asks. If the option
+    /// names variations, such as `slow`, there is one scenario for each. If it names none, the scenario `rehearsal` has
+    /// all variations. Without the option, there is no scenario.
     private func rehearsals() throws -> [String] {
         guard let wanted = rehearse ?? Environment.value("REHEARSE"), wanted != "false" else { return [] }
         if wanted == "true" { return ["rehearsal"] }
@@ -405,7 +406,8 @@ extension DaemonOptions {
         }
     }
 
-    /// Returns the directory to which the Firebase users are exported at the end, or `nil` if they aren't.
+    /// Returns the directory to which the Firebase users are exported when the daemon ends, or `nil` if they aren't
+    /// exported.
     func exportDirectory() throws -> String? {
         guard let wanted = exportOnExit ?? Environment.value("EXPORT_ON_EXIT"), wanted != "false" else { return nil }
         guard wanted == "true" else { return wanted }
@@ -417,9 +419,9 @@ extension DaemonOptions {
 
     private var namedImport: String? { importDirectory ?? Environment.value("IMPORT") }
 
-    /// Refuses an export into the directory of `--import` if the store keeps the users beyond the daemon's end. With
-    /// such a store, the daemon's next start would fail, because the export has changed the data in the directory since
-    /// they were imported.
+    /// Refuses to export users into the directory of `--import` if the store keeps the imported users after the
+    /// daemon's end. Otherwise, the export would change the files from which these users were imported, and because of
+    /// this change the daemon's next start would fail.
     func expectLastingImport() throws {
         let store = store ?? Environment.value("STORE") ?? "memory"
         guard let directory = namedImport, try exportDirectory() == directory,

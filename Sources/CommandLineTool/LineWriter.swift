@@ -4,9 +4,9 @@ import Synchronization
 
 /// Writes lines to a descriptor, on one thread and in order.
 ///
-/// Adding a line doesn't block, even if nobody reads from the descriptor's other end, unless no thread can be started.
-/// Lines that don't fit into the queue or can't be written are dropped. As soon as possible, the number of dropped
-/// lines is written in their place.
+/// Adding a line doesn't block, even if nobody reads from the descriptor's other end. Only when no thread can be
+/// started, the caller writes the line itself, which may block. Lines that don't fit into the queue or can't be written
+/// are dropped. As soon as possible, the number of dropped lines is written in their place.
 final class LineWriter: Sendable {
     /// The writer for standard error, used for the daemon's log and for messages to the user, so that both stay in
     /// order.
@@ -19,7 +19,7 @@ final class LineWriter: Sendable {
 
     private struct State {
         var waiting: [UInt8] = []
-        /// The number of dropped lines that haven't been reported yet.
+        /// The number of lines that were dropped since the output last told the number of dropped lines.
         var unreported = 0
         var dropped = 0
         var isWriting = false

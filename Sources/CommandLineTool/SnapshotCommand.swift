@@ -14,8 +14,9 @@ struct SnapshotCommand: ParsableCommand {
     /// The options with which a snapshot command chooses a test world, and either a running daemon or a store.
     struct Place: ParsableArguments {
         @Option(
-            help: ArgumentHelp("The test world. (default: the world of requests that name no world)", valueName: "name")
-        )
+            help: ArgumentHelp(
+                "The test world. (default: the default world, which answers requests that name no world)",
+                valueName: "name"))
         var world: String?
 
         @Option(help: "The daemon's address. (default: UNDERSTUDY_URL, or \(DaemonClient.defaultURL))")
@@ -38,7 +39,8 @@ struct SnapshotCommand: ParsableCommand {
         @Option(
             name: .customLong("import"),
             help: ArgumentHelp(
-                "With --store: the directory given to serve's --import, if any.", valueName: "path"),
+                "With --store: the directory of exported Firebase users, if the daemon was started with --import.",
+                valueName: "path"),
             completion: .file())
         var importDirectory: String?
 

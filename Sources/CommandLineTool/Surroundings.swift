@@ -86,8 +86,8 @@ struct Surroundings {
         // `LineWriter` would start a thread, and a process must enter namespaces with a single one.
         Terminal.complain(
             "understudy: the certificate authority in \(options.authority.directory) can't certify all hosts of the "
-                + "seed: the command gets a temporary authority (\"understudy ca init --force --seed\" creates one for "
-                + "all hosts)")
+                + "seed. The program that understudy starts trusts a temporary authority instead. To create an "
+                + "authority for all hosts, run: understudy ca init --force --seed PATH")
         return try .inMemory(seeds: options.inputs)
     }
 
@@ -130,7 +130,7 @@ struct Surroundings {
     }
 
     /// Returns the environment variables that name a proxy, in upper and lower case, because programs differ. Node.js
-    /// reads them from 22.21 and 24 on if `NODE_USE_ENV_PROXY` is set:
+    /// uses these variables since the versions 22.21 and 24, but only if `NODE_USE_ENV_PROXY` is set:
     /// <https://nodejs.org/api/cli.html#node_use_env_proxy1>
     private static func proxy(_ url: String) -> [(name: String, value: String)] {
         ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"].map { (name: $0, value: url) }

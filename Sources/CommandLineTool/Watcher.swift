@@ -1,8 +1,8 @@
 import Platform
 import EmulatorCore
 
-/// A second process that waits for the end of `understudy exec`. If `exec` is ended without notice, as by SIGKILL, the
-/// second process ends the command and removes temporary files.
+/// A second process that waits for the end of `understudy exec`. If `exec` is killed, as by SIGKILL, the second process
+/// ends the command that `exec` runs, and removes temporary files.
 struct Watcher {
     /// The milliseconds that a command is given to end by itself. After this time, SIGKILL ends the command.
     private static let grace = 2000
@@ -16,8 +16,8 @@ struct Watcher {
 
     let descriptor: Int32
 
-    /// Forks this process, `understudy exec`, to start a second one that waits for its end. Call it while this process
-    /// has only one thread, because locks of other threads would stay locked in the fork.
+    /// Forks `understudy exec`. The fork waits until `exec` ends. Call this initializer while `exec` has only one
+    /// thread, because locks of other threads would stay locked in the fork.
     init?() {
         var pair: [Int32] = [0, 0]
         guard understudy_channel(&pair) == 0 else { return nil }
@@ -34,8 +34,8 @@ struct Watcher {
         descriptor = pair[0]
     }
 
-    /// Makes the process that waits for the end of `understudy exec` remove a temporary file or directory if `exec` is
-    /// ended without notice.
+    /// Tells a second process, which waits for the end of `understudy exec`, to remove a temporary file or directory if
+    /// `exec` is killed.
     func watch(file: String) { send(.file, file) }
 
     /// Ends the process that waits for the end of `understudy exec`, because nothing is left to wait for.

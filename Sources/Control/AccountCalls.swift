@@ -16,7 +16,7 @@ extension ControlAPI {
             after = fields.optional("after", .text(.nonEmpty), "List accounts after the one with this ID.")
             limit = fields(
                 "limit", .integer(1...ControlAPI.accountsShown), default: ControlAPI.accountsShown,
-                "The maximum number of users.")
+                "The most users to list.")
         }
     }
 

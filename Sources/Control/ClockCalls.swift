@@ -45,7 +45,7 @@ extension ControlAPI {
         }
 
         private static let signedDuration = TextRule(
-            about: "a duration such as \"6m\", or \"-6m\" to go back", pattern: "^-?[0-9]+(ms|s|m|h|d)$"
+            about: "a duration: \"6m\" moves time on, \"-6m\" back", pattern: "^-?[0-9]+(ms|s|m|h|d)$"
         ) { TimeSpan($0) != nil }
     }
 

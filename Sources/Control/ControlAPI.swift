@@ -70,8 +70,8 @@ package struct ControlAPI: Sendable {
             + tokenCalls + explainCalls + accountCalls + mailCalls
     }
 
-    /// All calls of the control API, including the providers' own, in the order in which `GET /_understudy/v1/` lists
-    /// them.
+    /// All calls of the control API, in the order in which `GET /_understudy/v1/` lists them. Some of the calls belong
+    /// to a single identity provider, such as Apple.
     package var calls: [Endpoint] {
         (endpoints + providers.flatMap { $0.endpoints.filter(\.isControl) }).filter { $0.call != nil }
     }

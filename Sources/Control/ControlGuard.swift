@@ -3,12 +3,13 @@ import HTTPServer
 import EmulatorCore
 
 extension ControlAPI {
-    /// Returns the refusal of a request to the control API or the inspector; `nil` if the request is allowed. A request
-    /// is refused if another site's page may have sent it, if a daemon sent it as a message (such as a webhook), or if
-    /// it lacks the daemon's control token. A health check needs no token.
+    /// Returns the refusal of a request to the control API, to the daemon's web pages, or to a provider's endpoint for
+    /// tests; `nil` if the request is allowed. If the daemon has a control token, a request without this token is
+    /// refused. A health check needs no token.
     ///
-    /// If `isControl` is false, the request is for a provider's endpoint for tests. Pages of any site may call such an
-    /// endpoint.
+    /// If `isControl` is true, a request is also refused if another site's page may have sent it, or if a daemon sent
+    /// it as a message, such as a webhook. `isControl` is false for a provider's endpoint for tests, because pages of
+    /// any site may call such an endpoint.
     package func refusal(of exchange: Exchange, isControl: Bool = true, allowsLinks: Bool = false) -> Response? {
         if isControl, let refusal = refusal(of: exchange.request, allowsLinks: allowsLinks) { return refusal }
         // A balancer that only asks whether the daemon is ready has no token. The answer tells it nothing else.
@@ -34,12 +35,12 @@ extension ControlAPI {
         return token.isShown(by: exchange.request)
     }
 
-    /// Returns the refusal of a request that a page of another site may have sent, or that a daemon sent as a message,
-    /// such as a webhook. Such a page may use a host name of its site that points to this daemon (DNS rebinding). A
-    /// daemon without a control token refuses these requests, too.
+    /// Returns the refusal of a request; `nil` if the request is allowed. A request is refused if a daemon sent it as a
+    /// message, such as a webhook, or if a page of another site may have sent it. The page may use a host name of its
+    /// site that points to this daemon (DNS rebinding). These rules hold even for a daemon without a control token.
     ///
-    /// If `allowsLinks` is true, a browser may follow a link on another site to a page of the daemon. The other site
-    /// can neither read nor frame that page.
+    /// If `allowsLinks` is true, a browser may still follow a link on another site to a page of the daemon, because the
+    /// other site can neither read nor frame the daemon's page.
     package func refusal(of request: Request, allowsLinks: Bool = false) -> Response? {
         let authority = request.header("Host") ?? ""
         let host = Address.hostName(of: authority)

@@ -27,7 +27,7 @@ extension ControlAPI {
                 reads: .json(Fault.schema),
                 answers: [
                     .json(201, "The fault is active.", ControlAPI.faultSchema),
-                    .refusal(409, "tooMany", "Too many faults, or too large altogether."),
+                    .refusal(409, "tooMany", "The faults are too many, or too big."),
                 ]
             ) { try addFault($0, $1) },
             .control(
@@ -100,8 +100,8 @@ extension ControlAPI {
         return Response(status: 204)
     }
 
-    /// Lists the providers' endpoints at which a test can cause faults, with each endpoint's supported effects and its
-    /// errors, and the steps of SMTP.
+    /// Lists the providers' endpoints and the steps of SMTP at which a test can cause faults, each with the effects
+    /// that it supports. An endpoint also has its errors.
     private func endpoints(_ exchange: Exchange) -> Response {
         let entries = catalog.entries.map { entry -> JSONValue in
             var object = JSONObject()

@@ -194,19 +194,19 @@ extension ControlAPI {
             .members([
                 .required("count", .count, "The present number."), .required("limit", .count, "The greatest number."),
                 .required("idle", .count, "The number of worlds that were dropped after an hour without use."),
-                .required("untouched", .count, "Unchanged worlds that were dropped to make room for others."),
-                .required("dropped", .count, "Changed worlds that were dropped to make room for others."),
-                .required("refused", .count, "Worlds that weren't created because there were too many."),
+                .required("untouched", .count, "Number of unchanged worlds dropped to make room for others."),
+                .required("dropped", .count, "Number of changed worlds dropped to make room for others."),
+                .required("refused", .count, "Number of worlds not created, for there were too many."),
             ]), "The worlds."),
-        .required("projects", allowanceSchema, "Firebase projects not in any seed."),
+        .required("projects", allowanceSchema, "Counts: Firebase projects in no seed."),
         .required(
             "streams",
             .members([
                 .required("count", .count, "The number of open event streams and waiting requests."),
                 .required("limit", .count, "The greatest number."),
                 .required("refused", .count, "The number of refusals."),
-                .required("bytes", .count, "Event-stream bytes that aren't read yet."),
-                .required("byteLimit", .count, "The limit of unread stream bytes."),
+                .required("bytes", .count, "Unread bytes of all event streams."),
+                .required("byteLimit", .count, "The limit for all unread bytes."),
                 .required("dropped", .count, "Event streams that were closed because they weren't read."),
             ]), "Event streams."),
     ])
@@ -216,8 +216,9 @@ extension ControlAPI {
 package final class ProcessGauges: Sendable {
     package typealias Connections = @Sendable () -> ServerCounters?
 
-    /// Holds the closure that counts the mail server's connections. Swift would wrap a closure that is itself the value
-    /// of a `Mutex` into one more closure at each access, and its calls would become slower and slower.
+    /// Wraps the closure that counts the mail server's connections, because a closure must not be the value of a
+    /// `Mutex`: Swift would wrap it into one more closure at each access, and calling it would become slower and
+    /// slower.
     private struct MailServer {
         let connections: @Sendable () -> (open: Int, limit: Int)?
     }

@@ -121,6 +121,7 @@ extension ControlAPI {
     /// lies in the current seed, its message is changed to say so.
     private static func placed(_ issue: Issue) -> Issue {
         guard issue.file != bodyName else { return issue }
-        return Issue(file: issue.file, path: issue.path, message: "in the test world's current seed: \(issue.message)")
+        let message = "the error is in the test world's current seed: \(issue.message)"
+        return Issue(file: issue.file, path: issue.path, message: message)
     }
 }

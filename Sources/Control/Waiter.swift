@@ -12,9 +12,11 @@ final class Waiter: Sendable {
     private struct State {
         var isSettled = false
         var done: (@Sendable () -> Void)?
-        /// The number under which the waiter is registered as a listener, needed to stop listening.
+        /// The number with which the waiting call stops listening for new requests or messages; `nil` if it hasn't
+        /// begun to listen.
         var number: Int?
-        /// The waiting call's share of the limit on waiting calls, released when the wait ends.
+        /// Counts the waiting call against the limit on calls that wait at once. It is released when the call stops
+        /// waiting.
         var lease: Allowance.Lease?
     }
 
@@ -28,8 +30,9 @@ final class Waiter: Sendable {
     private let position = Mutex<Int?>(nil)
     private let state: Mutex<State>
 
-    /// Makes a waiter for recorded requests, which stops waiting when `isThere` returns `true`. `isThere` first gets
-    /// the requests that were recorded after the request `id`, and in later calls those recorded since its last call.
+    /// Makes a waiter for recorded requests. The closure `isThere` is called with new requests until it returns `true`,
+    /// which ends the wait. Its first call gets the requests that were recorded after the request `id`. Each later call
+    /// gets the requests that were recorded since the previous call.
     init(
         for world: World, _ lease: Allowance.Lease, after id: String?,
         until isThere: @escaping @Sendable ([KnownExchange]) -> Bool
@@ -48,8 +51,8 @@ final class Waiter: Sendable {
         state = Mutex(State(lease: lease))
     }
 
-    /// Makes a waiter for messages in an inbox, which stops waiting when `isThere` returns `true`. `isThere` gets each
-    /// new message, beginning with the first one after the message `number`.
+    /// Makes a waiter for messages in an inbox. The closure `isThere` is called with each new message until it returns
+    /// `true`, which ends the wait. The first of the new messages is the one after the message `number`.
     init(
         inboxOf world: World, _ lease: Allowance.Lease, after number: Int,
         until isThere: @escaping @Sendable (InboxMessage) -> Bool

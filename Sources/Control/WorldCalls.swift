@@ -43,7 +43,7 @@ extension ControlAPI {
                         "The worlds.",
                         .members([
                             .required("worlds", .sequence(of: ControlAPI.worldSchema), "The list."),
-                            .required("limit", .count, "The maximum number of worlds."),
+                            .required("limit", .count, "The most worlds at once."),
                             .required(
                                 "droppedAfterIdleSeconds", .count, "Seconds without use before a world is deleted."),
                         ]))

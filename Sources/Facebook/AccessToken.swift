@@ -311,7 +311,7 @@ extension FacebookProvider {
             code: 100,
             diagnosis: Diagnosis(
                 received: "the access token of account \(Diagnosis.quote(caller.grant.account))",
-                expected: "the app's access token, APPID|SECRET, or that of one of its developers",
+                expected: "the app's access token (APPID|SECRET), or the user access token of one of its developers",
                 "send APPID|SECRET as access_token, or add the account to the app's \"developers\" in the seed"))
     }
 

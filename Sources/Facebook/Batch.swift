@@ -62,8 +62,8 @@ private struct BatchCall {
 
 extension FacebookProvider {
     private static let largestBatch = 50
-    /// The greatest length of a batch's `access_token`, `appsecret_proof` and `appsecret_time` together, as a
-    /// URL-encoded form, in bytes. It is limited because each call of the batch gets them.
+    /// The greatest length in bytes of a batch's `access_token`, `appsecret_proof` and `appsecret_time` together, as a
+    /// URL-encoded form. It is limited because these parameters may be added to every call of the batch.
     private static let largestCredentials = 4_096
 
     /// Handles a batch of Graph API calls, a POST request to the Graph API's root.

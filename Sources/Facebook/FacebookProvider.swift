@@ -95,8 +95,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
         ]
     }
 
-    /// Returns the endpoints of the Graph API whose paths begin with `version` and end with `slash`. Meta's own samples
-    /// have a slash at the end of paths.
+    /// Returns the endpoints of the Graph API. Their paths begin with `version` (empty, or `/:version`) and end with
+    /// `slash` (empty, or `/`). Meta's own samples have a slash at the end of paths.
     private func graph(below version: String, _ slash: String = "") -> [Endpoint] {
         func call(
             _ method: String, _ path: String, _ page: String, title: String? = nil, step: Step? = nil,

@@ -190,8 +190,8 @@ extension FirebaseProvider {
     }
 
     /// The endpoints for browsers: Firebase's sign-in handler, and the pages to which links in mails lead. They are at
-    /// a project's own domain. All except the page of links that open an app are also at the daemon's own address, as
-    /// in the Emulator Suite.
+    /// a project's own domain and, as in the Emulator Suite, at the daemon's own address. Links that open an app are
+    /// only at the project's domain.
     private var pages: [Endpoint] {
         let domains = ["*.firebaseapp.com"]
         let inSDKs =

@@ -379,7 +379,6 @@ struct UserSearch: Sendable {
         let next: String?
     }
 
-    /// Returns the common prefix of the sort keys of all users whose `field` begins with the searched text.
     private func prefix(_ field: User.Field) -> String {
         let isAddress = field == .email || field == .providerEmail
         return User.place(field, pool, beginningWith: isAddress ? text.lowercased() : text)

@@ -52,8 +52,8 @@ struct FirebaseError: Error, Sendable {
     /// The error code: the part of the message before the detail.
     var code: String { message.firstRange(of: " : ").map { String(message[..<$0.lowerBound]) } ?? message }
 
-    /// The public source for this error answer, or the reason why it was chosen; `nil` if `evidence.tsv` has neither.
-    /// In this file, messages that aren't error codes have the name `message`.
+    /// A public source for this error answer, or the reason why Understudy gives this answer without a source; `nil` if
+    /// `evidence.tsv` has neither. In that file, messages that aren't error codes have the name `message`.
     private var evidence: Evidence? {
         let detail = message.firstRange(of: " : ").map { String(message[$0.upperBound...]) }
         return FirebaseProvider.evidence.ofError(code, detail)
@@ -143,7 +143,8 @@ extension FirebaseError {
             because: "the Authorization header is invalid: administrators send Authorization: Bearer owner")
     }
 
-    /// The error for a request that has only an API key, but names a project, as only administrators may.
+    /// The error for a request that names a project, although it has only an API key. Only administrators may name a
+    /// project.
     static var foreignProject: FirebaseError {
         FirebaseError(
             "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.",

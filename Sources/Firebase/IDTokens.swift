@@ -351,7 +351,7 @@ extension TableReading where Self: ~Copyable {
     }
 }
 
-/// A session that has just begun, and its user with the new time of the last refresh.
+/// A session that has just begun, and its user with the updated `lastRefreshAt`.
 private struct OpenedSession: Sendable {
     let session: Session
     let user: User

@@ -13,8 +13,8 @@ struct IdpRequest: Sendable {
     let createsUsers: Bool
 
     enum Decision: Sendable {
-        /// The sign-in or link is refused with an error. If the client can try again, there is a pending token that
-        /// stands for the credential.
+        /// The request to sign in, or to link an identity to a user, is refused with an error. If the client can try
+        /// again, it gets a pending token, which it can send instead of the credential.
         case refused(FirebaseError, pendingToken: String?)
         /// A different user has the identity's e-mail address, and Firebase doesn't trust the identity provider to have
         /// verified the address. The client must confirm who the user is.
@@ -167,8 +167,8 @@ struct IdpRequest: Sendable {
     }
 }
 
-/// The credential of a sign-in or link for which the client got a pending token. Until the token expires, it stands for
-/// the credential.
+/// The credential with which a client wanted to sign in, or to link an identity to a user. The client got a pending
+/// token, which it can send instead of the credential until the token expires.
 struct PendingCredential: TokenRow {
     static let table = Table<PendingCredential>(
         "firebase.pendingCredential", limit: 100_000, byteLimit: 64 << 20, indexes: [byPool],

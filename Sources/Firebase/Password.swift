@@ -16,8 +16,8 @@ struct Password: Codable, Equatable, Sendable {
     /// Whether the password was imported and its hash is treated as a real one. A hash in the Firebase emulator's
     /// readable form is treated so only if it was imported by a request to Google's host.
     let isForeign: Bool
-    /// The parameters of a real hash; `nil` if they are unknown, or if the password isn't a real hash. Nobody can sign
-    /// in with a real hash of unknown parameters.
+    /// The parameters of the algorithm that made the password's imported hash; `nil` if they are unknown, so that
+    /// nobody can sign in with the password. A password that is stored in readable form has no such parameters either.
     let scheme: ImportedHash?
 
     init(_ text: String, salt: String, now: Instant) {

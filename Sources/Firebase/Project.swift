@@ -481,8 +481,8 @@ package struct SignInMethods: SchemaObject {
     /// Returns the identity provider with this ID, such as `google.com`; `nil` if the project doesn't have it.
     func source(_ id: String) -> (any KnownSource)? { sources.first { type(of: $0).id == id } }
 
-    /// The bundle IDs in the settings of one identity provider, and the ID of this provider, such as `apple.com`. It is
-    /// the first provider that has bundle IDs. Both values are empty if no provider has any.
+    /// The bundle IDs of the first identity provider that has bundle IDs in its settings, and the ID of this provider,
+    /// such as `apple.com`. If no provider has bundle IDs, `ids` and `source` are empty.
     var bundleIDs: (ids: [String], source: String) {
         sources.lazy.filter { !$0.bundleIDs.isEmpty }.map { ($0.bundleIDs, type(of: $0).id) }.first ?? ([], "")
     }

@@ -92,8 +92,9 @@ struct ProjectDirectory: Sendable {
         return project
     }
 
-    /// Whether a request that names an unknown tenant creates it, as in the Firebase emulator. The request's address
-    /// must accept unknown projects. The project must be outside the seed, or have an ID that begins with `demo-`.
+    /// Whether a request to `address` that names an unknown tenant creates the tenant, as in the Firebase emulator. The
+    /// project must be outside the seed, or have an ID that begins with `demo-`. Besides, requests to `address` must be
+    /// allowed to name unknown projects.
     func takesUnknownTenant(_ id: String, of project: Project, at address: Address) -> Bool {
         let isOpen = !project.isSeeded || ProjectDirectory.isDemo(project.id)
         return isOpen && takesUnknown(at: address) && ProjectDirectory.isID(id)
@@ -125,8 +126,8 @@ struct ProjectDirectory: Sendable {
 /// A notice that an API key, a project or a tenant was accepted though the seed doesn't have it.
 struct TakenOnTrust: Row {
     static let table = Table<TakenOnTrust>("firebase.takenOnTrust")
-    /// The greatest number of notices in one test world about API keys, projects and tenants that were accepted though
-    /// the seed doesn't have them.
+    /// The greatest number of notices in one test world. Each notice names an API key, a project or a tenant that was
+    /// accepted though the seed doesn't have it.
     static let limit = 50
 
     /// The text of the notice. It says which API key, project or tenant was accepted.
@@ -277,8 +278,8 @@ private struct SeededContents: Sendable {
         }
     }
 
-    /// Returns the seeded contents without those of `earlier`, an earlier version of the seed. The OpenID providers of
-    /// a tenant that is in `earlier` are left out, too, even new ones.
+    /// Returns the seeded tenants, users and OpenID providers that `earlier`, an earlier version of the seed, doesn't
+    /// have. OpenID providers of a tenant that `earlier` has are left out even if they are new.
     func without(_ earlier: SeededContents?) -> SeededContents {
         guard let earlier else { return self }
         let (pools, userKeys) = (Set(earlier.tenants.map(\.key)), Set(earlier.users.map(\.key)))
@@ -378,7 +379,8 @@ extension Transaction {
         return false
     }
 
-    /// Whether the project's settings were changed, or the tenant was set up by an administrator.
+    /// Returns `true` if the project's settings have been changed. For a tenant, returns `true` also if an
+    /// administrator has made or changed the tenant.
     private func isSetUp(_ pool: UserPool) -> Bool {
         if find(ProjectSettings.self, pool.project) != nil { return true }
         return pool.tenant != nil && !(find(Tenant.self, pool)?.isImplicit ?? true)

@@ -307,13 +307,13 @@ extension User: PoolRow {
         case provider
     }
 
-    /// Returns the prefix of users' sort keys for a field with the value `value`. If `value` is `nil`, it is the prefix
-    /// for all values of the field.
+    /// Returns the text with which a user's sort key for a field begins if the field has the value `value`. If `value`
+    /// is `nil`, the field may have any value.
     static func place(_ field: Field, _ pool: UserPool, _ value: String? = nil) -> String {
         value.map { "\(place(field, pool, beginningWith: $0))\0\u{1}" } ?? place(field, pool, beginningWith: "")
     }
 
-    /// Returns the prefix of users' sort keys for a field whose value begins with `value`.
+    /// Returns the text with which a user's sort key for a field begins if the field's value begins with `value`.
     static func place(_ field: Field, _ pool: UserPool, beginningWith value: String) -> String {
         // A zero within the value must not be taken for its end.
         let escaped = value.utf8.contains(0) ? value.replacing("\0", with: "\0\u{2}") : value

@@ -32,7 +32,6 @@ struct GitHubGrant: GrantToClient {
 
     /// The access tokens of one grant with equal scopes. GitHub limits the number of tokens in such a set.
     struct TokenSet: TableKey {
-        /// The key of the grant to which the tokens belong.
         let grant: String
         let scopes: GitHubScopes
 

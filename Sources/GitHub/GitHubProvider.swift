@@ -181,7 +181,8 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         }
     }
 
-    /// The operation that stands for all unknown URLs of the REST API when the caller of one is identified.
+    /// A placeholder for the endpoint in a request to an unknown URL of the REST API. It is used when the caller of
+    /// such a URL is identified.
     private static let nowhere = RESTEndpoint("GET", "", "") { .notServed($0.exchange) }
 
     /// Refuses a request that is too large, in the form that the requested address uses for errors: JSON of the REST

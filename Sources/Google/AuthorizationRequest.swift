@@ -112,8 +112,9 @@ struct AuthorizationRequest: CheckedAuthorization {
         throw GoogleError(
             "invalid_request", "Invalid parameter value for prompt: Invalid prompt: \(text)",
             Diagnosis(
-                received: "prompt \(Diagnosis.quote(text))", expected: "none, or consent and select_account",
-                "send one of these, or several separated by spaces"))
+                received: "prompt \(Diagnosis.quote(text))",
+                expected: "\"none\", \"consent\", \"select_account\" or \"consent select_account\"",
+                "send one of these four values"))
     }
 
     private static func refusal(of fault: CodeChallenge.Fault) -> GoogleError {

@@ -28,8 +28,8 @@ struct GoogleGrant: GrantToClient {
         /// the claim.
         var authTime: Instant?
         var methods: [String]?
-        /// Whether the sign-in gives offline access: with `access_type=offline`, in an installed app or on a device, or
-        /// by a code for an app's backend.
+        /// Whether the sign-in gives offline access. It does in each of these cases: the authorization request has
+        /// `access_type=offline`; the client is an installed app or a device; an app requests a code for its backend.
         let isOffline: Bool
     }
 
@@ -37,8 +37,9 @@ struct GoogleGrant: GrantToClient {
     static let refreshTokens = Index<Token<GoogleGrant>, String>("refresh") { $0.kind == .refresh ? $0.grant : nil }
     /// The greatest number of refresh tokens of a Google grant. One token more revokes the oldest.
     static let refreshTokenLimit = 100
-    /// The lifetime of a grant to an app in testing: seven days from the consent. Google writes 604799 seconds for it.
-    /// A grant with only the scopes of sign-in doesn't expire.
+    /// The lifetime of a grant to an app in testing: seven days from the consent. In Google's answers,
+    /// `refresh_token_expires_in` is 604799 seconds, one less than seven days. A grant with only the scopes for sign-in
+    /// doesn't expire.
     static let testingLifetime = TimeSpan.seconds(604_799)
     /// The greatest number of scopes in a person's grant. If there are more, only those of the latest consent are kept.
     static let scopeLimit = 500
@@ -54,7 +55,7 @@ struct GoogleGrant: GrantToClient {
     /// The time of the person's first consent.
     let since: Instant
     var scopes: Set<String>
-    /// The time at which the grant to an app in testing ends; `nil` if it doesn't end by itself.
+    /// The time at which the grant to an app in testing expires; `nil` for a grant that doesn't expire.
     var expires: Instant?
 
     func hasEnded(at now: Instant) -> Bool { expires.map { $0 <= now } ?? false }
@@ -109,7 +110,8 @@ extension Transaction {
             put(
                 EndedCredential<GoogleGrant>(
                     oldest.key, of: grant.account,
-                    because: "the user has \(limit) newer refresh tokens for this client, which is the limit"))
+                    because: "the client got \(limit) newer refresh tokens for the user after this token, and Google "
+                        + "keeps only \(limit)"))
         }
         var details = details
         details.nonce = nil
@@ -182,14 +184,14 @@ struct GoogleScopes: Codable, Sendable {
     }
 
     /// Returns those of the requested scopes that a person grants; all if `granted` is `nil`. Google's page lets the
-    /// person deselect each scope except those of sign-in:
+    /// person deselect each scope except `openid`, `email` and `profile`:
     /// <https://developers.google.com/identity/protocols/oauth2/resources/granular-permissions>.
     func granted(_ granted: [String]?) -> GoogleScopes {
         guard let granted = granted.map({ Set(GoogleScopes($0).names) }) else { return self }
         return GoogleScopes(names.filter { GoogleScopes.isOfSignIn($0) || granted.contains($0) })
     }
 
-    /// The scopes of sign-in among these scopes: `openid`, `email` and `profile`. A person can't deselect them on
+    /// The scopes for sign-in among these scopes: `openid`, `email` and `profile`. A person can't deselect them on
     /// Google's consent page.
     var ofSignIn: GoogleScopes { GoogleScopes(names.filter(GoogleScopes.isOfSignIn)) }
 

@@ -23,7 +23,7 @@ extension GoogleProvider {
         return [InspectedSection("Profile", [profile]), apps]
     }
 
-    /// Returns the person's user info as clients with all scopes of sign-in get it from Google.
+    /// Returns the user info that Google gives about the person to clients with the scopes `email` and `profile`.
     private func userInfo(of account: Account) -> JSONValue {
         var body = JSONObject([("sub", .string(account.google.sub))])
         for (name, value) in GoogleScopes(["email", "profile"]).profile(of: account) { body[name] = value }

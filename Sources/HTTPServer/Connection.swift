@@ -125,8 +125,8 @@ package final class LabelledPort: Sendable {
         watch.awaitEnd(of: listeners)
     }
 
-    /// Closes this additional port of the HTTP server. A second call has no effect, because another port may have the
-    /// same descriptors by then.
+    /// Closes this additional port of the HTTP server. A second call has no effect, because the port's descriptors may
+    /// belong to another port by then.
     private func end() {
         if !isClosed.exchange(true, ordering: .relaxed) { watch.endListening(on: listeners) }
     }

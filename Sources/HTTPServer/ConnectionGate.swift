@@ -192,7 +192,8 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Records that a request and its answer are done. Another request may follow on the connection.
+    /// Changes the connection's state after a request and its answer are done. Another request may follow on the
+    /// connection.
     func completed(_ connection: Connection, wasAbandoned: Bool) {
         state.withLock { state in
             if wasAbandoned { state.counters.abandoned += 1 }

@@ -117,13 +117,14 @@ package final class EventStream: Sendable {
     enum Part {
         case bytes([UInt8])
         case end
-        /// The streamed body has no bytes to send yet, so its connection has been suspended.
+        /// The streamed body has no bytes to send at present. Its connection is suspended until there are some, or
+        /// until the stream ends.
         case nothing
     }
 
     /// Removes at most `limit` bytes from the streamed body and returns them for sending. If the body has no bytes at
-    /// present, calls `suspend`, and later `wake`, once, as soon as bytes have been added or the stream has ended. No
-    /// bytes can be added while `suspend` runs.
+    /// present, calls `suspend` at once; no bytes can be added while `suspend` runs. As soon as bytes have been added
+    /// or the stream has ended, `wake` is called once.
     func take(upTo limit: Int, suspend: () -> Void, wake: @escaping @Sendable () -> Void) -> Part {
         let part = state.withLock { state -> Part in
             guard state.waiting.isEmpty else { return .bytes(state.takeFirst(upTo: limit)) }
@@ -186,7 +187,8 @@ package final class StreamBudget: Sendable {
 
     fileprivate func change(by count: Int) { held.wrappingAdd(count, ordering: .relaxed) }
 
-    /// Adds a streamed response to those that `enforce` may end, until the response's connection is closed.
+    /// Adds a streamed response to those that may be ended to free memory. It is removed from them when its connection
+    /// is closed.
     package func add(_ stream: EventStream) {
         let id = ObjectIdentifier(stream)
         streams.withLock { $0[id] = Entry(stream: stream) }

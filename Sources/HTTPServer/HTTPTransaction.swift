@@ -32,8 +32,8 @@ final class HTTPTransaction: @unchecked Sendable {
     var stream: EventStream?
     private let state = Mutex(State.reading)
     private let hasGone = Atomic<Bool>(false)
-    /// Whether the periodic search for suspended connections has found this connection. If the next search finds it
-    /// again, the server begins to watch its client.
+    /// Whether the periodic search for connections that wait for an answer has found this connection. If the next
+    /// search finds it again, the server begins to watch whether the client disconnects.
     let wasSeenWaiting = Atomic<Bool>(false)
     /// Whether the server watches the client, to notice when it disconnects; accessed under the lock of `state` only.
     private var isWatched = false
@@ -68,7 +68,8 @@ final class HTTPTransaction: @unchecked Sendable {
         }
     }
 
-    /// Suspends the connection until the returned completion gets an answer, or the client disconnects.
+    /// Suspends the connection, so that it occupies no thread until the returned completion gets an answer or the
+    /// client disconnects.
     func suspend() -> Completion {
         let completion = Completion { [weak self] in self?.resume(with: $0) }
         state.withLock { $0 = .waiting(completion) }
@@ -76,7 +77,7 @@ final class HTTPTransaction: @unchecked Sendable {
         return completion
     }
 
-    /// Starts watching the client of a suspended connection, to notice when it disconnects.
+    /// Makes the server notice when the client disconnects while it waits for its answer.
     func watchClient() {
         state.withLock { state in
             guard case .waiting = state, !isWatched else { return }
@@ -145,13 +146,14 @@ package final class Completion: Sendable {
     }
 
     /// Returns a new completion, which applies `change` to the answer that it gets, and passes the changed answer to
-    /// this completion. If the client disconnects, the `whenAbandoned` actions of both completions are called.
+    /// this completion. If the client disconnects, the `whenAbandoned` actions of this completion and of the new one
+    /// are called.
     package func through(_ change: @escaping @Sendable (Response) -> Response) -> Completion {
         then { [self] in self(change($0)) }
     }
 
     /// Returns a new completion, which passes the answer that it gets to `deliver`. If the client disconnects, the
-    /// `whenAbandoned` actions of both completions are called.
+    /// `whenAbandoned` actions of this completion and of the new one are called.
     package func then(_ deliver: @escaping @Sendable (Response) -> Void) -> Completion {
         let inner = Completion(deliver)
         whenAbandoned { [weak inner] in inner?.abandon() }
@@ -174,8 +176,8 @@ package final class Completion: Sendable {
 /// once the server is about to stop.
 final class Suspensions: Sendable {
     private struct State {
-        /// The unfinished requests whose connections have been suspended, even if the connections have been resumed
-        /// since.
+        /// The requests whose connections libmicrohttpd has suspended to wait for the answer. A request stays here
+        /// after its connection is resumed, until the request is finished.
         var transactions: [ObjectIdentifier: HTTPTransaction] = [:]
         var suspended = 0
         var isClosed = false

@@ -45,7 +45,8 @@ final class Watch: Sendable {
 
     /// The most milliseconds between two calls of `tick`.
     private static let pause: Int32 = 200
-    /// The largest serial number that a watched connection can get.
+    /// The largest serial number of a client's connection that is watched for its end. The next connection gets the
+    /// number 1.
     private static let lastSerial = UInt32.max >> 1
 
     /// Prepares to accept connections from the listening sockets, and owns their descriptors from now on.
@@ -125,7 +126,7 @@ final class Watch: Sendable {
     // MARK: - Suspended connections
 
     /// Calls `gone` once, on the accepting thread, when the client closes its connection or its sending half. The
-    /// descriptor must stay open until `forget`.
+    /// descriptor must stay open until `forget` is called.
     func watch(_ descriptor: Int32, gone: @escaping @Sendable () -> Void) {
         state.withLock { state in
             state.serial = state.serial == Watch.lastSerial ? 1 : state.serial + 1

@@ -60,7 +60,7 @@ extension Exchange {
 
 /// An area of the inspector's pages, such as the inbox, with an entry in the menu.
 struct Area {
-    /// The path of the area's first page, below the inspector's address.
+    /// The path of the page to which the entry in the inspector's menu leads, relative to the inspector's address.
     let path: String
     let title: String
     /// The pages that an area of the inspector shows as tabs.

@@ -36,8 +36,8 @@ struct JSONOutline {
     private let limits: JSONLimits
     private var depth = 0
     private var values = 0
-    /// The number of members so far, for each object in which the present position of the JSON text lies. For each such
-    /// array, it is -1, because elements aren't counted.
+    /// A number for each nesting level of the JSON text. If the level is an object, it is the number of the object's
+    /// members so far. If the level is an array, it is -1, because elements aren't counted.
     private var members: [Int]
 
     init(_ limits: JSONLimits) {

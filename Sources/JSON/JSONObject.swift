@@ -12,8 +12,8 @@ package struct JSONObject: Sendable {
     private static let searched = 8
 
     private var entries: [Entry] = []
-    /// The positions in `entries` by member name. The dictionary is empty while the object has only a few members. As
-    /// long as it is empty, removing a member removes the entry, too.
+    /// The positions of the members in `entries`, by member name. The dictionary is empty while the object has only a
+    /// few members, which are searched one by one.
     private var places: [String: Int] = [:]
 
     package init(_ members: [(String, JSONValue)] = []) {

@@ -38,8 +38,8 @@ struct MicrosoftScopes: Sendable {
         return ([graph, graphID, "\(graph)/"].contains(api) ? graph : api, String(scope[scope.index(after: slash)...]))
     }
 
-    /// The URIs of the APIs to which the scopes belong, each once. If there are only scopes of the sign-in itself, such
-    /// as `openid`, it is Microsoft Graph, which has the userinfo endpoint.
+    /// The URIs of the APIs to which the scopes belong, each once. If all scopes are for the sign-in itself, such as
+    /// `openid`, the only URI is that of Microsoft Graph, because the userinfo endpoint belongs to Microsoft Graph.
     var apis: [String] {
         let named = names.filter { !MicrosoftScopes.ofSignIn.contains($0) }.map { MicrosoftScopes.split($0).api }
         return named.isEmpty ? [MicrosoftScopes.graph] : MicrosoftScopes(named).names

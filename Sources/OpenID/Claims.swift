@@ -70,8 +70,8 @@ extension Issuer {
         try sign(claims, for: client, type: "JWT", with: client.idTokenAlgorithm, in: exchange)
     }
 
-    /// Returns the text of an access token. It is a signed JWT if the key of the token begins with `jwtPrefix`:
-    /// <https://datatracker.ietf.org/doc/html/rfc9068>. Otherwise, the text is the key itself.
+    /// Returns the access token that the client gets. If the token's database key begins with `jwtPrefix`, this is a
+    /// signed JWT: <https://datatracker.ietf.org/doc/html/rfc9068>. Otherwise, the database key is the access token.
     func text(
         of token: Token<OpenIDGrant>, _ grant: OpenIDGrant, _ account: Account?, for client: ClientMetadata,
         in exchange: Exchange

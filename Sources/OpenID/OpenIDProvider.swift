@@ -20,7 +20,7 @@ package struct OpenIDProvider: HasAliases, KeepsOAuthGrants, MintsIDTokens, Take
     let issuers: [Issuer]
     /// Whether an issuer that isn't in the seed is created by the first request for it.
     let takesUnknown: Bool
-    /// The issuers in the seed, by the host and path of their endpoints, as `addresses` lists them.
+    /// The issuers in the seed. The keys are the addresses of their endpoints: the host followed by the path.
     private let issuersByAddress: [String: Issuer]
 
     package init(seed: Seed) {

@@ -73,8 +73,8 @@ struct OpenIDSection: SeedSection {
         }
     }
 
-    /// Checks that the tokens of a client without a secret needn't be signed with HS256, which uses the client's
-    /// secret. `names` are the issuer's algorithms.
+    /// Reports a mistake in the seed if HS256 would have to sign tokens for a client without a secret: HS256 signs with
+    /// the client's secret. `names` are the issuer's signature algorithms.
     private static func checkAlgorithms(
         of client: LocatedJSON, _ names: [String], _ references: inout SeedReferences
     ) {
@@ -101,8 +101,8 @@ struct OpenIDProfile: AccountProfile {
     let sub: String
     let groups: [String]
     let roles: [String]
-    /// The seed's claims about the person, as a JSON object. Each replaces the claim of this name that follows from the
-    /// account.
+    /// The claims that the seed sets for the person, as a JSON object. They replace claims with the same names that are
+    /// made from other settings of the account.
     let claims: JSONValue
 
     init(_ fields: inout Fields, of account: Account) {

@@ -98,8 +98,8 @@ package final class PostgreSQLConnection {
     /// that either all or none take effect. That isn't so if they contain BEGIN and COMMIT, or if a transaction is
     /// already open.
     ///
-    /// - Throws: The error of the first refused statement, after which no statement has run, or the reason why the
-    ///   connection failed.
+    /// - Throws: The error of the first statement that the database refused. The later statements haven't run then. If
+    ///   the connection failed, the reason.
     @discardableResult
     package func run(
         _ calls: [PostgreSQLCall], until deadline: ContinuousClock.Instant

@@ -58,7 +58,7 @@ package final class PortForwarder: Sendable {
             count.subtract(1, ordering: .relaxed)
             close(descriptor)
             log(
-                "a connection to the shared port \(port) was closed: \(PortForwarder.limit) connections are open, which is the limit, or no thread is left"
+                "a connection to the shared port \(port) was closed, because all \(PortForwarder.limit) allowed connections are open or the system has no thread left"
             )
         }
     }

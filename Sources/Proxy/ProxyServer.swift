@@ -153,8 +153,8 @@ final class ProxyState: Sendable {
         }
     }
 
-    /// Counts a connection from an address, whose bytes are none for loopback. Returns `false` if the address has as
-    /// many connections as it may have.
+    /// Counts one more connection from a client's IP address. Returns `false` if the address already has as many
+    /// connections as it may have. `address` is empty for loopback, which has no limit.
     private func reserve(_ address: [UInt8]) -> Bool {
         byAddress.withLock { counts in
             guard !address.isEmpty else { return true }
@@ -186,7 +186,7 @@ final class ProxyState: Sendable {
             let oldest = descriptors.removeFirst()
             let refusal = Refusal(
                 503, "Service Unavailable",
-                "the client sent no request, and all \(limit) tunnels of the proxy are in use: another client got this one's tunnel"
+                "this client sent no request while all \(limit) tunnels of the proxy were in use, so the proxy gave this client's tunnel to another client"
             )
             refusal.answer.withUnsafeBytes {
                 _ = send(oldest, $0.baseAddress, $0.count, understudy_no_signal | Int32(MSG_DONTWAIT))

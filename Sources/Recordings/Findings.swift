@@ -12,19 +12,19 @@ package struct Finding: Sendable {
 }
 
 extension RecordedExchange {
-    /// The named values of a recorded request: fields of the query, of the query in the header Referer, and of the form
-    /// or JSON body, and the access token in the header Authorization.
+    /// The named values in a recorded request's query and in its body, a form or JSON. The query of the URL in the
+    /// header Referer and the access token in the header Authorization are included.
     package var requestFindings: [Finding] { requestFindings(Finder(), request.jsonBody) }
 
     /// The named values, such as form fields, of a recorded request and of its response, at most 1,000 of each. To save
-    /// time, it isn't determined where a value stands: its `place` is empty.
+    /// time, their paths aren't determined: each `place` is empty.
     package var unplacedFindings: (request: [Finding], response: [Finding]) {
         (requestFindings(Finder(limit: 1_000), request.jsonBody), responseFindings(Finder(limit: 1_000)))
     }
 
     /// Returns the fields of a recorded request that have one of these names, and the fields whose values are
-    /// themselves forms or URLs. To save time, it isn't determined where a field stands: its `place` is empty. `json`
-    /// is the request's body, parsed.
+    /// themselves forms or URLs. To save time, their paths aren't determined: each `place` is empty. `json` is the
+    /// request's body, parsed.
     func requestFindings(named names: Set<String>, _ json: JSONValue?) -> [Finding] {
         requestFindings(Finder(only: names), json)
     }
@@ -55,12 +55,12 @@ extension RecordedExchange {
         return request.contentType == "application/x-www-form-urlencoded" && !request.body.holdsJSON
     }
 
-    /// The named values of a recorded answer: those in its JSON, form or XML, and in the parameters of a redirect. In an
-    /// HTML page, they are the fields of a form, and the members of the message that the page sends to its opener.
+    /// The named values of a recorded answer: those in its JSON, form or XML, and in the parameters of a redirect. In
+    /// an HTML page, they are the fields of a form, and the members of the message that the page sends to its opener.
     package var responseFindings: [Finding] { responseFindings(Finder()) }
 
     /// Returns the fields of a recorded answer that have one of these names, and the fields whose values are themselves
-    /// forms or URLs. To save time, it isn't determined where a field stands: its `place` is empty.
+    /// forms or URLs. To save time, their paths aren't determined: each `place` is empty.
     func responseFindings(named names: Set<String>) -> [Finding] { responseFindings(Finder(only: names)) }
 
     private func responseFindings(_ finder: Finder) -> [Finding] {
@@ -90,8 +90,8 @@ private struct Finder {
     private var depth = 0
     /// The names of the fields to find, in lower case without `_` and `-`; `nil` for all fields.
     private let names: Set<String>?
-    /// Whether it is determined where in the recorded request or answer each value stands. This takes much time and
-    /// memory.
+    /// Whether each found value gets a `place`: its path in the recorded request or answer. This takes much time and
+    /// memory. If it is `false`, all places are empty.
     private let isPlacing: Bool
     /// The greatest number of values that are collected from one recorded request or answer. A recorded body may
     /// contain 100,000 values.

@@ -24,7 +24,7 @@ struct FlowIndex: Sendable {
 
     private struct StateHolder {
         var flow: String
-        /// The client that sent this `state`, if the recorded request names a client.
+        /// The client that sent this value of the parameter `state`; `nil` if the client isn't known.
         var client: String?
         /// The number of recorded requests in which this `state` occurs.
         var count: Int
@@ -44,17 +44,17 @@ struct FlowIndex: Sendable {
 
     private var entries: [Entry] = []
     private var first = 0
-    /// The position, in the recording, of the oldest request that hasn't been dropped, which is `entries[first]`.
+    /// The position that `entries[first]` has in the recording. Older requests have been dropped.
     private var start = 0
     private var places: [String: Int] = [:]
     private var owners: [Int: Holder] = [:]
     private var states: [Int: StateHolder] = [:]
-    /// The redirects to which no request has followed yet: the sign-in to which each belongs, by the hash of the
-    /// redirect's destination.
+    /// The sign-ins to which redirects belong. Each key is the hash of a redirect's destination, and is removed when a
+    /// request for this destination is recorded.
     private var onward: [Int: String] = [:]
     private var flows: [String: Flow] = [:]
-    /// The IDs of recorded requests that the daemon sent to itself while it handled another request, their parent. The
-    /// IDs are listed by the parent's ID until the parent is recorded.
+    /// Recorded requests that the daemon sent to itself while it handled another request, their parent. Each key is the
+    /// ID of a parent that isn't recorded yet, and the value has the IDs of its requests.
     private var orphans: [String: [String]] = [:]
     private static let orphanLimit = 256
 
@@ -114,8 +114,8 @@ struct FlowIndex: Sendable {
         return parent
     }
 
-    /// Adds requests to `flow`, the group of recorded requests that belong to one sign-in. The daemon sent these
-    /// requests to itself because of the request with the ID `parent`, and recorded them before that request.
+    /// Adds to `flow`, the group of recorded requests that belong to one sign-in, the requests that the daemon sent to
+    /// itself while it handled the request with the ID `parent`. They were recorded before that request.
     private mutating func adopt(by parent: String, into flow: String) {
         guard flow != parent, let children = orphans.removeValue(forKey: parent) else { return }
         for child in children {

@@ -96,8 +96,8 @@ package final class RecordedExchange: Sendable {
         set { place.store(newValue, ordering: .relaxed) }
     }
 
-    /// The time when the request was answered, by the machine's clock in microseconds since 1970, and a number that
-    /// sorts requests of the same microsecond.
+    /// The time when the request was answered, by the machine's clock in microseconds since 1970, and a number by which
+    /// requests that were answered in one microsecond are sorted.
     package var answered: (time: Int64, order: Int) { (began &+ duration, order) }
 
     /// The client whose credentials the request carries, or that the request names.
@@ -227,7 +227,7 @@ package struct ExchangeNotes: Sendable {
     ]
     /// The names of all fields whose values are kept as details of a sign-in.
     static let names = fields.union(secrets).union(answers).union(tokens).union(grants).union(opaque)
-    /// The length of the longest field value that the details of a sign-in keep, in bytes.
+    /// The greatest length, in bytes, of a recorded field value that is kept as a detail of the sign-in.
     private static let longest = 256
     private static let credentialLimit = 2
 

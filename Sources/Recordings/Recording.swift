@@ -110,9 +110,9 @@ package final class Recording: Sendable {
         if isEmptied || !exchanges.isEmpty { listeners.tell() }
     }
 
-    /// Returns at most `limit` recorded exchanges from `position` on, each with its sign-in, and the position of the
-    /// first of them. An exchange's position is the number of exchanges recorded before it. The first reading of an
-    /// exchange takes a while, so don't call this on a server's worker thread.
+    /// Returns at most `limit` recorded requests, beginning at `position`, each with its answer and its sign-in, and
+    /// the position of the first returned request. A request's position is the number of requests recorded before it.
+    /// The first reading of a request takes a while, so don't call this on a server's worker thread.
     package func known(
         from position: Int = 0, limit: Int = .max
     ) -> (first: Int, exchanges: [KnownExchange]) {

@@ -89,7 +89,8 @@ final class RecordingMirrors: Sendable {
 
     // MARK: - Asking
 
-    /// Copies, counts or empties recordings, as `question` says, and waits for the result. Returns the failure, if any.
+    /// Carries out a task at the shared database, such as emptying a recording, and waits until it is done. Returns the
+    /// failure, if any.
     func wait(_ question: Question) -> StoreFailure? {
         let answered = DispatchSemaphore(value: 0)
         let failure = Mutex<StoreFailure?>(nil)
@@ -101,7 +102,7 @@ final class RecordingMirrors: Sendable {
         return failure.withLock { $0 }
     }
 
-    /// Starts to copy, count or empty recordings, as `question` says. Calls `done` after success or failure.
+    /// Starts a task at the shared database, such as emptying a recording. Calls `done` after success or failure.
     func ask(_ question: Question, _ done: @escaping @Sendable (StoreFailure?) -> Void) {
         let isFirst = state.withLock { state in
             state.asked.append(Asked(question: question, done: done))

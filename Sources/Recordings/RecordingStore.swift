@@ -15,8 +15,8 @@ package final class RecordingStore: Sendable {
         /// obsolete.
         var first = 0
         var size = 0
-        /// The number of the test world's requests that were recorded before the oldest request that hasn't been
-        /// dropped.
+        /// The number of requests that have been removed from this list so far: dropped because of a limit, or removed
+        /// when the recording was emptied.
         var position = 0
         /// The number of all requests that were recorded in the test world before its recording was last emptied.
         var cleared = 0
@@ -51,8 +51,8 @@ package final class RecordingStore: Sendable {
         var logs: [Int: Log] = [:]
         var lastLog = goneLog
         var added = 0
-        /// For each recorded request, the number of the log (a test world's list of requests) that contains it; the
-        /// oldest request comes first.
+        /// The recorded requests of all test worlds, the oldest first. Each is listed as the number that identifies its
+        /// world's list of requests.
         var order = ArrivalOrder()
         var size = 0
         var dropped = 0
@@ -82,8 +82,8 @@ package final class RecordingStore: Sendable {
             while logs[log]?.isOverfull ?? false { removeFirst(of: log, into: &removed) }
         }
 
-        /// Removes all recorded requests of a test world. Refused requests move to the log of worlds that no longer
-        /// exist.
+        /// Empties the recording of a test world. The refused requests move to a separate list, which stays when worlds
+        /// are deleted, dropped or reset.
         mutating func retire(_ log: Int, into removed: inout [RecordedExchange]) {
             let retired = logs[log]
             while let entry = retired?.removeFirst() {
@@ -154,8 +154,8 @@ package final class RecordingStore: Sendable {
     }
 
     /// Empties the recording of a test world. Later requests don't get the positions of the removed requests. If
-    /// `forgetting` is false, and the store keeps refused requests, the refused requests move to the log of worlds that
-    /// no longer exist.
+    /// `forgetting` is true, all requests are deleted. If it is false, a store that keeps refused requests moves the
+    /// refused ones to a separate list, and deletes the others.
     func clear(_ log: Int, forgetting: Bool) {
         _ = ledger.withLock { ledger in
             var removed: [RecordedExchange] = []
@@ -167,7 +167,7 @@ package final class RecordingStore: Sendable {
     }
 
     /// The refused requests that were kept when their test worlds were deleted, dropped or reset; empty if the store
-    /// doesn't keep such requests. The limits for the recording of one world apply to them.
+    /// doesn't keep such requests. All of them together have the limits that one world's recording has.
     package var refusedByGoneWorlds: [RecordedExchange] {
         shared?.mirrors.refusedByGoneWorlds ?? exchanges(of: RecordingStore.goneLog).exchanges
     }
@@ -230,8 +230,8 @@ package final class RecordingStore: Sendable {
 
     func count(of log: Int) -> Int { ledger.withLock { $0.logs[log]?.count ?? 0 } }
 
-    /// Returns at most `limit` recorded requests from `position` on, and the position of the first of them. `start` is
-    /// the position of the oldest request in the log.
+    /// Returns at most `limit` recorded requests, beginning at `position`. In the result, `first` is the position of
+    /// the first returned request, and `start` is the position of the oldest request in the recording.
     func exchanges(
         of log: Int, from position: Int = 0, limit: Int = .max
     ) -> (start: Int, first: Int, exchanges: [RecordedExchange]) {
@@ -261,7 +261,8 @@ struct ArrivalOrder: Sendable {
     private var free = none
     private(set) var count = 0
 
-    /// The number of the log that has the oldest recorded request of all logs; `nil` if no request is recorded.
+    /// The number that identifies the list of requests with the oldest recorded request. Each test world has a list.
+    /// `nil` if no request is recorded.
     var first: Int? { head == ArrivalOrder.none ? nil : nodes[head].log }
 
     mutating func append(_ log: Int) -> Int {

@@ -143,8 +143,8 @@ package protocol RecordingKeeper: Sendable {
     /// Returns a summary of the recording of each test world that has recorded exchanges.
     func summaries() throws(StoreFailure) -> [RecordingSummary]
 
-    /// Empties the recordings of test worlds. If `keepingRefusals` is true, the worlds' last refused requests move to a
-    /// list for removed worlds, which has the limits of one world's recording.
+    /// Empties the recordings of these test worlds. If `keepingRefusals` is true, the refused requests move to a
+    /// separate list. This list keeps the newest, within the limits of one world's recording.
     func clear(_ worlds: [String], keepingRefusals: Bool) throws(StoreFailure)
 
     /// Finds the refused requests whose test worlds no longer exist. Returns the numbers that identify all of these
@@ -181,7 +181,7 @@ package struct RecordingSummary: Sendable {
     package let world: String
     /// The store has no recorded exchange of the test world with a lower number than this.
     package let first: Int
-    /// The number of recorded exchanges that are kept of a test world.
+    /// The number of requests in the test world's recording, without those that were dropped.
     package let count: Int
     /// The number of requests that were dropped to make room for others since the recording was last empty.
     package let dropped: Int
@@ -190,7 +190,7 @@ package struct RecordingSummary: Sendable {
 package struct RecordingNews: Sendable {
     package let worlds: [RecordingSummary]
     package let exchanges: [KeptExchange]
-    /// Whether the store may have more exchanges of these test worlds than were returned.
+    /// Whether the store may have more recorded exchanges of the requested test worlds than this result contains.
     package let hasMore: Bool
 }
 

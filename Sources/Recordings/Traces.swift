@@ -31,7 +31,8 @@ package final class Traces: Sendable {
     private static let names = credentials.union(ExchangeNotes.names).union(["state", "responsetype", "idtokenhint"])
     private static let codes: Set<String> = ["code", "authorizationcode"]
     private static let tokens: Set<String> = ["accesstoken", "idtoken"]
-    /// The length of the shortest value that identifies a sign-in. A six-digit code from a text message is too short.
+    /// The least number of bytes of a value by which a sign-in can be recognized. A six-digit code from a text message
+    /// is too short.
     private static let shortest = 8
     /// The greatest number of hashes that are kept of each kind: codes and tokens of the request, codes and tokens of
     /// the answer, and `state` values. No request of a sign-in has more.

@@ -12,7 +12,7 @@ package enum SMTPCommand: Sendable {
     case vrfy
     case help
     case quit
-    /// A known SMTP command with malformed arguments. `form` is the expected form.
+    /// A known SMTP command with malformed arguments. `form` shows the right syntax.
     case malformed(String, form: String)
     case notOffered(String)
 

@@ -1,7 +1,7 @@
 import Platform
 
-/// The connection of one SMTP client. It reads lines, lets the session and the `MailConversation` decide about them,
-/// and sends replies.
+/// The connection of one SMTP client. It reads the client's lines and sends the replies. The session checks each
+/// command, and the `MailConversation` decides whether to accept valid commands and mails.
 struct SMTPConnection: ~Copyable {
     private let stream: SMTPStream
     private let server: SMTPServer.Shared

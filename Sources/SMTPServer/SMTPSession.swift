@@ -37,7 +37,7 @@ package struct SMTPSession: Sendable {
     private(set) package var client = Client()
     private(set) package var envelope = MailEnvelope()
     private var badCommands = 0
-    /// The number of SMTP commands refused by the session after which a client is disconnected.
+    /// A client is disconnected when the session has refused this many of its SMTP commands.
     private static let badCommandLimit = 20
 
     package struct Client: Sendable {

@@ -17,8 +17,8 @@ final class SMTPStream {
     private var output: [UInt8] = []
     private var isBroken = false
 
-    /// The greatest number of octets that one call reads. As soon as the waiting replies have this many octets, they
-    /// are sent.
+    /// The greatest number of octets that are read from the client at once. The waiting replies are sent as soon as
+    /// they have this many octets together.
     private static let chunk = 16_384
     /// The number of seconds for which sending a reply may wait for the client to read.
     private static let writePatience = 30
@@ -110,8 +110,8 @@ final class SMTPStream {
         }
     }
 
-    /// Reads from the connection, and waits for data for at most the stream's `patience`. `isLater` means that none
-    /// have come.
+    /// Reads data from the client, for which it waits some seconds at most: the stream's `patience`. If no data have
+    /// come by then, the result's `isLater` is true.
     private func receive(_ bytes: inout [UInt8]) -> (count: Int, isLater: Bool) {
         let size = bytes.count
         guard let session else {

@@ -1,5 +1,5 @@
 extension String {
-    /// The greatest length, in bytes, of texts that aren't searched for long runs of combining marks.
+    /// A text of at most this many bytes is short, and isn't searched for long runs of combining marks.
     package static let shortLength = 64
 
     /// Whether the text has a very long run of combining marks. Swift compares and hashes texts in their canonical

@@ -13,19 +13,19 @@ import Time
 /// The report of the command `understudy explain` on a token, a nonce or a client secret: sentences about its
 /// properties, with the errors.
 public struct Explanation: Sendable {
-    /// A sentence about one property of the explained token, nonce or client secret.
+    /// One sentence of the report on a token, nonce or client secret that a developer has given to be checked.
     public struct Finding: Sendable {
-        /// Whether ``text`` describes a correct property (`true`) or an error (`false`); `nil` if ``text`` is only
-        /// information.
+        /// `true` if ``text`` says that something is right, `false` if ``text`` reports an error, `nil` if ``text`` is
+        /// only information.
         public let holds: Bool?
-        /// The sentence about a property of the explained token, nonce or client secret, without a full stop.
+        /// A sentence of the report on a checked token, nonce or client secret. It has no full stop.
         public let text: String
     }
 
     /// The sentences that explain the token, nonce or client secret, grouped under headings.
     public private(set) var sections: [(heading: String, findings: [Finding])] = []
 
-    /// Whether the explained token, nonce or client secret has no error.
+    /// Whether no error was found in the token, nonce or client secret.
     public var isClean: Bool { sections.allSatisfy { $0.findings.allSatisfy { $0.holds ?? true } } }
 
     /// Explains and checks the given token, nonce or client secret.

@@ -206,8 +206,8 @@ extension RunningServer {
         /// The SMTP port for incoming mail; 0 chooses a free port, `nil` opens none. If the server has TLS, the port
         /// offers STARTTLS.
         public var smtpPort: UInt16?
-        /// SMTP ports that each belong to one test world, with the world's name; 0 chooses a free port. Without
-        /// ``smtpPort``, they can't be used.
+        /// Further SMTP ports. Each is listed with the name of the only test world that gets the port's mail; port 0
+        /// chooses a free port. These ports work only if ``smtpPort`` is set, too.
         public var worldMailPorts: [(world: String, port: UInt16)] = []
         /// The local certificate authority that issues the server's certificate. It must exist if TLS is used.
         public var authority = LocalAuthority()
@@ -225,8 +225,8 @@ extension RunningServer {
         /// PostgreSQL database. In a file or database, worlds outlive the server. With `nil`, the environment variable
         /// `UNDERSTUDY_STORE` names the store; without the variable, it is memory.
         public var store: String?
-        /// Ports that belong to single test worlds, with the worlds' names; 0 chooses a free port. Every request to
-        /// such a port goes to its world. The ports stay open until the server stops.
+        /// Further HTTP ports. Each is listed with the name of the test world that gets all requests to the port; port
+        /// 0 chooses a free port. The ports stay open until the server stops.
         public var worldPorts: [(world: String, port: UInt16)] = []
         /// Further host names by which the control API can be called, in addition to loopback names and IP addresses.
         public var controlHosts: [String] = []
@@ -237,8 +237,8 @@ extension RunningServer {
         /// Scenarios (ready-made situations) with which every test world begins: names of built-in ones or paths of
         /// files, with values of their parameters after commas, such as `slow-provider,delay=2s`.
         public var scenarios: [String] = []
-        /// The day whose behaviour the providers have: a day such as `2026-04-01`, or `next` for the behaviour that
-        /// they have announced. With `nil`, it is the day in the seed, or today.
+        /// The stand-ins behave as the real providers did on this day, such as `2026-04-01`. With `next`, they behave
+        /// as the real providers have announced. With `nil`, the day is the seed's, or else today.
         public var asOf: String?
         /// A directory written by `firebase emulators:export`. Every test world begins with the exported users, in the
         /// default Firebase project.

@@ -11,8 +11,8 @@ struct TestAccount: Sendable {
     /// The recorded requests and answers as an HTTP archive (HAR); `nil` if they aren't available.
     let archive: Data?
 
-    /// The most lines about requests in a failed test's report. The report may have as many lines again about unused
-    /// faults and sign-in results.
+    /// The most lines about requests in a failed test's report. Lines about unused faults and sign-in results are
+    /// counted separately, with an equal limit.
     private static let limit = 20
 
     init(of world: World) async {

@@ -8,14 +8,14 @@ struct WorldScope: Sendable {
     /// The seeds (test data) that the Swift Testing traits of a test and of its suites give. They are merged into the
     /// daemon's seed in this sequence.
     let seeds: [JSONValue]
-    /// Whether the test uses the world of an inner trait, such as the test's own, instead of the world of this outer
-    /// trait.
+    /// Whether the test doesn't use the test world of this Swift Testing trait, because another trait, nearer to the
+    /// test, has made a world, too.
     let isReplaced = Flag()
 
     @TaskLocal static var current: WorldScope?
 
-    /// Combines the settings of a trait with the settings of the traits around it. A setting that the inner trait
-    /// leaves out comes from the outer traits.
+    /// Combines the settings of a Swift Testing trait with those of the traits around it. A setting that the trait
+    /// leaves out comes from the traits around it.
     init(_ trait: WorldTrait, within outer: WorldScope?) {
         source = trait.source ?? outer?.source ?? .environment
         seeds = (outer?.seeds ?? []) + (trait.seed.map { [$0] } ?? [])

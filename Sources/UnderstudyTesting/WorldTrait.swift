@@ -3,7 +3,8 @@ import UnderstudyClient
 
 /// Gives each test, and each argument of a parameterized test, a test world in Understudy's daemon:
 /// ``UnderstudyClient/World/current``. The world is deleted after the test. If the test failed, a report on its
-/// requests is attached to it. If a test has several of these traits, it uses the world of the innermost.
+/// requests is attached to the test. If several of these traits apply to a test, it uses the world of the trait nearest
+/// to it.
 public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
     /// Whether a trait for a suite gives a test world to each test in the suite: always `true`.
     public let isRecursive = true
@@ -14,7 +15,7 @@ public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
     /// Makes a test world for the test, runs the test and deletes the world.
     ///
     /// - Throws: The test's error, or the error of the daemon's start; ``UnderstudyClient/UnderstudyError`` if the
-    ///   daemon can't be reached or refuses the trait's seed.
+    ///   daemon can't be reached or refuses a seed (test data).
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
     ) async throws {

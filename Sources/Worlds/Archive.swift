@@ -147,7 +147,7 @@ package enum ArchiveNews: Sendable {
     case none
     /// Changes of the test world by other daemons, the oldest first. If `isAll` is false, there may be further changes.
     case changes([ArchivedChange], isAll: Bool)
-    /// The changes of the test world aren't stored any more, so the whole world must be loaded again.
+    /// The stored list of the test world's changes isn't complete, so the whole world must be loaded again.
     case forgotten
     case removed
 }

@@ -14,7 +14,8 @@ package final class MemoryArchive: Archive {
             var lastID: Int64 = 0
             /// The failure that all calls of the archive throw in a test; `nil` when they work.
             var failure: StoreFailure?
-            /// The number of times that daemons have asked the archive for other daemons' changes.
+            /// The number of times that daemons have asked for the changes that other daemons have made in a test
+            /// world.
             var refreshes = 0
         }
 

@@ -263,8 +263,8 @@ package final class WorldStore: Sendable {
         _ = consume old
     }
 
-    /// Replaces the seed (the source of initial values). Values that the earlier seed declares stay as they are, even
-    /// if no request has used them yet.
+    /// Replaces the seed (the source of initial data). The test world's rows and values stay as they are, even those
+    /// that no request has used yet.
     package func adopt(_ origin: any WorldOrigin) throws(StoreFailure) {
         // The values of the earlier origin are made first, because it mustn't matter whether somebody has used them.
         let types = state.withLock { $0.origin.storedTypes.values }.sorted { $0.key < $1.key }.map(\.value)

@@ -90,8 +90,8 @@ struct ManualSection: Sendable {
         return score
     }
 
-    /// Returns at most six lines of the section, shortened to `limit`. They begin one line before the first line that
-    /// contains one of the searched `words`.
+    /// Returns at most six lines of the section, beginning one line before the first line that contains one of the
+    /// searched `words`. Of these lines, only the first `limit` bytes are returned.
     func excerpt(_ words: [String], limit: Int) -> String {
         let lines = text.split(separator: "\n")
         let first = lines.firstIndex { line in words.contains { line.lowercased().contains($0) } } ?? 0

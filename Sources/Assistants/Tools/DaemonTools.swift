@@ -8,8 +8,8 @@ package struct DaemonTools: Sendable {
 
     package init(_ supply: DaemonSupply) { daemon = DaemonAccess(supply: supply) }
 
-    /// All tools for coding assistants, the most useful first. A language model's user pays for each word of the list,
-    /// so the list doesn't describe the answers.
+    /// All tools for coding assistants, the most useful first. A tool's description doesn't contain the schema of the
+    /// tool's answers, because the user of a language model pays for each word of the descriptions.
     package var all: [Tool] {
         [
             health, environment, signIns, request, explainValue, explainError, orderOutcome, orderFault, endpoints,

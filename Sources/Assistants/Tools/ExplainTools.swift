@@ -6,7 +6,7 @@ extension DaemonTools {
         let call = DeclaredCall("POST", "explain")
         return Tool(
             "explain_value", title: "What is wrong with a token?", .reads,
-            "Says what a value of a sign-in is and what is wrong with it, by this daemon's seed, keys, clock and recording: an ID token "
+            "Says what a value of a sign-in is and checks it against this daemon's seed, keys, clock and recording: an ID token "
                 + "(also with the app's raw nonce), an access or refresh token, a client secret, an authorization code, a nonce, or "
                 + "the whole callback URL with its parameters.",
             arguments: .withWorld(call.fields), answers: call.answer.answered

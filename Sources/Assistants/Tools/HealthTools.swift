@@ -58,8 +58,8 @@ extension DaemonTools {
         return String(authority[..<colon])
     }
 
-    /// Returns the address of a test world that has a name, at a port of its own, because Firebase's SDKs take only a
-    /// host and a port. The world keeps this port. Without a name, returns the daemon's address.
+    /// Returns the address of a test world. A world that has a name gets a port of its own and keeps it, because
+    /// Firebase's SDKs take only a host and a port. If no world is named, returns the daemon's address.
     private func address(of world: String?) throws(ToolFailure) -> String {
         let client = daemon.supply.client(.world(world))
         guard let name = client.world else { return client.base }

@@ -30,8 +30,8 @@ struct Interception {
     let isIsolated: Bool
     /// The reason why the command runs in an isolated network although the option `--isolate` wasn't given.
     let portObstacle: PortObstacle?
-    /// Makes sockets in the machine's network, outside the command's isolated network. `nil` if the command isn't
-    /// isolated, or if it shares no port with the machine.
+    /// The maker of sockets in the machine's network, for ports that the machine shares with a command in an isolated
+    /// network. It is `nil` if the command isn't isolated, or if no port is shared.
     let outside: NetworkSockets?
 
     /// Moves this process into new namespaces. It must have only one thread, because other threads would stay outside.

@@ -10,7 +10,7 @@ extension ControlAPI {
         [
             .control(
                 "POST", "explain",
-                "Explains a token, client secret, code, nonce or callback URL, and what is wrong with it, by this world's seed, keys, clock and recording.",
+                "Checks a token, client secret, code, nonce or callback URL against this world's seed, keys, clock and recording. Explains what is wrong.",
                 reads: .body(ExplainRequest.self),
                 answers: [
                     .json("The explanation.", ControlAPI.explanationSchema),

@@ -14,7 +14,8 @@ struct ReturnedValues: Sendable {
     let isFragment: Bool
     let fields: [Form.Field]
 
-    /// The greatest number of fields that are read from a pasted callback. No real callback has more.
+    /// The greatest number of fields that are read from a callback's URL or body, which a developer has pasted to have
+    /// it explained. No real callback has more.
     static let limit = 50
     private static let telling: Set<String> = [
         "code", "error", "id_token", "access_token", "state", "authorizationCode", "identityToken", "idToken",
@@ -97,7 +98,8 @@ extension ValueReader {
             return [
                 .init(
                     holds: nil,
-                    "the parameter user has the name and e-mail address: store both, since later consents lack them")
+                    "the parameter \"user\" contains the user's name and e-mail address: store both, because Apple sends "
+                        + "this parameter only at the user's first consent")
             ]
         case "id_token", "idToken", "identityToken":
             return RecordingSearch.isToken(field.value)
@@ -162,7 +164,8 @@ extension ValueReader {
             .init(
                 holds: nil,
                 "\(called) is \(value.kind == .code ? "an" : value.kind == .accessToken ? "an" : "a") \(value.kind.rawValue) "
-                    + "issued by \(title) in this test world, to client \(Diagnosis.quote(value.client)) for \(person(value.account))",
+                    + "issued by \(title) in this test world; its client is \(Diagnosis.quote(value.client)), "
+                    + "its subject is \(person(value.account))",
                 exchange: made)
         ]
         if let usedBy = value.usedBy {

@@ -73,7 +73,7 @@ package struct TokenSurroundings: Sendable {
     package var sentNonce: Sent?
     /// The raw (unhashed) nonce that was sent together with the token, or pasted with it.
     package var rawNonce: Sent?
-    /// The access tokens that were issued together with the token.
+    /// The access tokens that were issued or sent together with the token that is explained.
     package var accessTokens: [String] = []
     package var codes: [String] = []
 

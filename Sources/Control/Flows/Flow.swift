@@ -28,12 +28,14 @@ package struct FlowStep: Sendable {
     /// faults, such as a delay or JSON members in another order.
     fileprivate var isFaulted: Bool { exchange.fault.map { !Fault.isLegal($0) } ?? false }
 
-    /// Whether the step failed because of a requested fault, and not because of a mistake in the request.
+    /// Whether this step of a sign-in failed because of a fault that a test requested, and not because of a mistake in
+    /// the step's request.
     fileprivate var isOrdered: Bool {
         isFaulted || exchange.fault != nil && (exchange.diagnosis?.hasPrefix("ordered fault") ?? true)
     }
 
-    /// Whether the step is a device's poll for tokens before the user has decided.
+    /// Whether this step of a sign-in is a device's poll for tokens, and the user hasn't yet allowed or refused the
+    /// sign-in.
     package var isPending: Bool { ["authorization_pending", "slow_down"].contains(exchange.notes.error) }
 
     /// Whether the user cancelled the sign-in, or a test simulated that.
@@ -63,7 +65,7 @@ package struct Flow: Sendable {
     /// The sign-in's steps, in the order in which they were answered.
     package let steps: [FlowStep]
     package let ending: Ending
-    /// The step at which the sign-in was refused, cancelled, or stopped by a fault; `nil` if it wasn't.
+    /// The step at which the sign-in was refused, cancelled, or stopped by a fault; `nil` if none of these happened.
     package let failure: FlowStep?
 
     init(_ id: String, _ steps: [FlowStep]) {
@@ -126,7 +128,7 @@ package struct Flow: Sendable {
         ([.refresh], "token refresh"), ([.logout], "sign-out"), ([.revocation], "revocation"),
     ]
 
-    /// The sign-in's title after the provider's name, such as "Apple web sign-in".
+    /// The sign-in's name, which begins with the provider, such as "Apple web sign-in".
     package var name: String {
         let title = Place.shortened(title, to: 100)
         guard !providers.isEmpty else { return title }

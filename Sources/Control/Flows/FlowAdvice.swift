@@ -16,7 +16,7 @@ package struct FlowAdvice: Sendable, Equatable {
 
     package let weight: Weight
     package let text: String
-    /// The ID of the recorded request to which the remark belongs.
+    /// The ID of the recorded request that led to this remark about a sign-in.
     package let exchange: String
 }
 
@@ -68,9 +68,9 @@ extension FlowReader {
         let ahead = exchange.time - machine
         guard ahead.length > .minutes(1) else { return nil }
         return
-            "This test world's clock was \(ahead.inWords) \(ahead < .zero ? "behind" : "ahead of") the machine's: "
-            + "tokens that were signed by the machine's clock count as "
-            + "\(ahead < .zero ? "issued in the future" : "old") in this world."
+            "This test world's clock was \(ahead.inWords) \(ahead < .zero ? "behind" : "ahead of") the machine's. "
+            + "To this world, a token that was issued at the machine's time seems to be "
+            + "\(ahead < .zero ? "issued in the future" : "old")."
     }
 }
 
@@ -117,8 +117,8 @@ struct SentCode: Sendable {
         let begin = "The authorization code hasn't been redeemed. The provider sent it \(age) ago\(place). "
         guard isPosted else {
             return begin
-                + "Check whether the browser reached the redirect URI, and what the app's callback answered: a state "
-                + "that doesn't match the app's session is the usual reason."
+                + "Check whether the browser reached the redirect URI, and what the app's callback answered. Often the "
+                + "callback refuses a state that doesn't match the app's session."
         }
         return begin
             + "If the callback ran but found no session: the form post comes from another site, and browsers send no "

@@ -76,7 +76,7 @@ struct FlowDocument {
         [
             .required("id", .string, "The sign-in's ID: the first request's ID."),
             .required("name", .string, "The sign-in's name, such as \"Apple web sign-in\"."),
-            .required("ending", .choice(Flow.Ending.allCases.map(\.rawValue)), "The state of the sign-in."),
+            .required("ending", .choice(Flow.Ending.allCases.map(\.rawValue)), "How the sign-in ended."),
             .optional("diagnosis", .string, "Why the sign-in failed: the diagnosis of the failure."),
             .optional("stoppedBy", .string, "The ID of the request that failed."),
             .optional("hint", .string, "What an unfinished sign-in waits for, in a sentence."),
@@ -87,8 +87,8 @@ struct FlowDocument {
             .required("durationMilliseconds", .number(0...1e15), "The time from first request to last response."),
             .required(
                 "waitingMilliseconds", .number(0...1e15),
-                "Time without a request in progress."),
-            .required("steps", .sequence(of: stepSchema), "The requests, by time of response."),
+                "Total time between requests."),
+            .required("steps", .sequence(of: stepSchema), "Requests in the order of answers."),
             .optional("remarks", .sequence(of: remarkSchema), "Remarks on the sign-in as a whole."),
         ])
 

@@ -174,7 +174,7 @@ package struct FlowFilter: Sendable {
         return texts(of: flow, reader).contains { wanted.isFound(in: $0) }
     }
 
-    /// Returns the texts about a sign-in in which a search looks for its words, such as the client and the person.
+    /// Returns a sign-in's searchable texts, such as its client ID and the name of the person.
     private func texts(of flow: Flow, _ reader: FlowReader) -> [String] {
         var texts = flow.steps.map(\.exchange.id) + flow.providers.map(\.title) + [flow.name, flow.ending.title]
         texts += [flow.client, flow.failure.flatMap { reader.control.shownDiagnosis(of: $0.known) }].compactMap { $0 }

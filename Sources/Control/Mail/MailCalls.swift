@@ -53,7 +53,7 @@ extension ControlAPI {
                 "GET", "mail/:id/attachments/:number", "Returns a mail attachment.",
                 path: ["The message's ID.", "The number of the attachment, from 1."],
                 answers: [
-                    .other("The attachment, with its own media type if safe in a browser.", "*/*"), gone,
+                    .other("The attachment; unsafe types as application/octet-stream.", "*/*"), gone,
                     .refusal(403, "masked", "The daemon hides attachments, since it masks secrets."),
                     .refusal(404, "noSuchAttachment", "The mail has no such attachment."),
                 ]

@@ -114,8 +114,8 @@ extension MailDocument {
         [
             .required("id", .string, "The message's ID."),
             .required("kind", .choice(SentMessage.Kind.allCases.map(\.rawValue)), "An e-mail or a text message."),
-            .required("from", .string, "The sender in the header."),
-            .required("to", .string, "The recipients in the header."),
+            .required("from", .string, "The sender (From field)."),
+            .required("to", .string, "The recipients (To field)."),
             .required(
                 "envelope",
                 .members([

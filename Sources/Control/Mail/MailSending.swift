@@ -37,8 +37,8 @@ struct NewReply: SchemaObject {
     init(_ fields: inout Fields) {
         from = fields.optional(
             "from", .text(.mailAddress), "The reply's sender; by default the mail's recipient.")
-        text = fields.optional("text", .text(.any), "The reply, as plain text.")
-        html = fields.optional("html", .text(.any), "The reply, as HTML.")
+        text = fields.optional("text", .text(.any), "The reply mail's text.")
+        html = fields.optional("html", .text(.any), "The reply mail's HTML.")
     }
 }
 
@@ -62,7 +62,7 @@ extension ControlAPI {
         "SubmittedMail",
         [
             .required("smtp", replySchema, "The SMTP reply to the mail."),
-            .required("messages", .sequence(of: MailDocument.schema), "The resulting messages in the inbox."),
+            .required("messages", .sequence(of: MailDocument.schema), "Inbox messages made of this mail."),
             .optional(
                 "refused",
                 .sequence(

@@ -21,7 +21,8 @@ private final class MailReader: Sendable {
         /// The inbox number of the latest message that this reader examined; `nil` before it has begun.
         var seen: Int?
         var deletions = 0
-        /// The event stream's share of the limit on open streams, released when the stream's connection is closed.
+        /// Counts this event stream against the limit on streams that are open at once. It is released when the
+        /// stream's connection is closed.
         var lease: Allowance.Lease?
     }
 

@@ -207,15 +207,15 @@ extension ExchangeDocument {
             "kind", .choice(Evidence.Kind.allCases.map(\.rawValue)),
             "How the behaviour is known: from documentation, a specification, a recording, a report, or not at all."
         ),
-        .required("source", .string, "The evidence's URL; for \"chosen\", a reason."),
-        .optional("date", .string, "The source's date, such as \"2024-05\"."),
+        .required("source", .string, "The evidence's URL, or Understudy's reason."),
+        .optional("date", .string, "The evidence's date, as \"2024-05\"."),
     ])
 
     private static let mailSchema = Schema.members([
         .optional("from", .string, "The envelope's sender."), .required("to", .strings(), "The envelope's recipients."),
         .optional("user", .string, "The user of the SMTP session."),
         .required("tls", .boolean, "Whether the connection is encrypted."),
-        .required("messages", .strings(), "The resulting messages in the inbox."),
+        .required("messages", .strings(), "IDs of inbox messages of this mail."),
     ])
 
     private static let headersSchema = Schema.sequence(
@@ -328,8 +328,8 @@ extension ExchangeDocument {
         isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
     }
 
-    /// Returns a HAR file. With `goesOnAfter`, the ID of the file's last request, the file says that more requests
-    /// follow. If `worlds` is true, each test world becomes a page of the HAR file:
+    /// Returns a HAR file. `last` is the ID of the file's last request if more requests follow, which the file then
+    /// says; otherwise it is `nil`. If `worlds` is true, each test world becomes a page of the HAR file:
     /// <http://www.softwareishard.com/blog/har-12-spec/#pages>.
     static func har(
         _ documents: [ExchangeDocument], version: String, goesOnAfter last: String?, worlds: Bool = false
@@ -363,7 +363,8 @@ extension ExchangeDocument {
     }
 }
 
-/// Texts of recorded requests for web pages. With `--mask-secrets`, secrets in them are masked.
+/// Texts from recorded requests, to be shown on the daemon's web pages. With `--mask-secrets`, secrets in the texts are
+/// masked.
 extension ControlAPI {
     /// Returns the reason why a recorded request was refused; `nil` if it wasn't refused.
     package func shownDiagnosis(of known: KnownExchange) -> String? {
@@ -377,7 +378,7 @@ extension ControlAPI {
         return Mask(known.exchange).apply(toEncoded: known.exchange.path)
     }
 
-    /// Returns all of these requests and responses as one HAR file, however long it is.
+    /// Returns the given recorded requests and their responses as one HAR file, however long the file is.
     package func archive(of known: [KnownExchange]) -> Response {
         let documents = known.map { ExchangeDocument($0, masksSecrets: masksSecrets) }
         return ControlAnswer.ok(ExchangeDocument.har(documents, version: version, goesOnAfter: nil))

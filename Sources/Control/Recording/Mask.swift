@@ -48,7 +48,7 @@ package struct Mask: Sendable {
             return bytes[count] == byte ? count + 1 : 0
         }
 
-        /// Returns the text with the mark in place of each occurrence of the secret.
+        /// Returns the text with a mark, such as `masked-32`, in place of each occurrence of this secret.
         func masked(_ text: [UInt8]) -> [UInt8] {
             var (output, count) = ([UInt8](), 0)
             for byte in text {

@@ -47,7 +47,7 @@ extension ControlAPI {
             after = fields.optional("after", .text(Query.id), "List requests after the one with this ID.")
             limit = fields.optional(
                 "limit", .integer(1...Recording.countLimit),
-                "The maximum number of requests. Without `after`, the latest are listed.")
+                "The most requests to list. Without `after`, the latest are listed.")
             wait = fields.optional("wait", .wait, "How long to wait for more requests.")
             count = fields(
                 "count", .integer(1...Recording.countLimit), default: 1, "The number of requests to wait for.")
@@ -234,7 +234,7 @@ extension ControlAPI {
     /// `after`.
     private static let pageSize = 2 << 20
 
-    /// Returns the first of the found requests, as many as fit into one answer of `GET requests`.
+    /// Returns the beginning of a list of found requests: as many requests as fit into one answer of `GET requests`.
     func page(_ found: [KnownExchange], _ query: Query) -> ArraySlice<KnownExchange> {
         var size = 0
         return found.prefix { known in
@@ -272,7 +272,7 @@ func place(after id: String?, in known: [KnownExchange]) -> Int {
 // The parameter after is the ID of an exchange in any of the worlds, since IDs are used once: exchanges that were
 // answered later follow. If no recording has that exchange any more, those with a higher ID follow, which came later.
 
-/// The requests that several test worlds have recorded, with their responses.
+/// All recorded requests of several test worlds, with their responses.
 struct RecordingAccount {
     /// The recorded requests of all chosen test worlds, in the order in which they were answered.
     let exchanges: [KnownExchange]

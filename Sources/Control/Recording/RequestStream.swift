@@ -15,15 +15,16 @@ extension ControlAPI {
     }
 }
 
-/// Sends recorded requests and their responses on an event stream. It goes only as fast as the client reads, so that
-/// nothing is stored for a slow client, and skips what the recording drops meanwhile. It runs on the store's dispatch
-/// queue.
+/// Sends recorded requests and their responses on an event stream, only as fast as the client reads, so that nothing is
+/// stored for a slow client. Requests that the recording drops before they are sent are skipped. The sending runs on
+/// the store's dispatch queue.
 private final class RecordingReader: Sendable {
     private struct State {
         /// The position, within the recording, of the request to examine next.
         var next = 0
         var hasBegun = false
-        /// The event stream's share of the limit on open streams, released when the stream's connection is closed.
+        /// Counts this event stream against the limit on streams that are open at once. It is released when the
+        /// stream's connection is closed.
         var lease: Allowance.Lease?
     }
 

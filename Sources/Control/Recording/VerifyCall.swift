@@ -66,10 +66,10 @@ extension ControlAPI {
         init(_ fields: inout Fields) {
             document = .object(fields.written)
             criteria = Criteria(&fields)
-            times = fields.optional("times", .integer(0...1_000_000), "Exactly how many.")
+            times = fields.optional("times", .integer(0...1_000_000), "Exactly how many match.")
             atLeast = fields.optional(
-                "atLeast", .integer(0...1_000_000), "The minimum number of requests; default: 1, or 0 with `atMost`.")
-            atMost = fields.optional("atMost", .integer(0...1_000_000), "The maximum number of requests.")
+                "atLeast", .integer(0...1_000_000), "How many must match at least; default: 1, or 0 with `atMost`.")
+            atMost = fields.optional("atMost", .integer(0...1_000_000), "How many may match at most.")
         }
     }
 
@@ -85,7 +85,8 @@ extension ControlAPI {
     /// recording.
     private static let expectationLimit = 100
     private static let fieldLimit = 1_000
-    /// The greatest number of recorded requests that an unmet expectation shows because they nearly match.
+    /// The greatest number of nearly matching recorded requests that the answer of `POST verify` lists for an unmet
+    /// expectation.
     private static let nearLimit = 3
 
     private func verify(_ exchange: Exchange) async throws -> Response {

@@ -181,8 +181,9 @@ package struct DiagnosisParts: Sendable, Equatable {
 
     // MARK: - The difference
 
-    /// Marks where the received and the expected text of a diagnosis differ. Of the quoted values and the URLs in both
-    /// texts, it finds the two that are most similar, and marks the characters in which these two differ.
+    /// Marks where the received and the expected text of a diagnosis differ. Each quoted value or URL in the received
+    /// text is compared with each one in the expected text. In the most similar pair, the characters that differ are
+    /// marked.
     private static func marked(_ received: String, _ expected: String) -> ([Piece], [Piece]) {
         func whole(_ text: String) -> [Piece] { text.isEmpty ? [] : [Piece(text: text, isMarked: false)] }
         var best: (left: Range<String.Index>, right: Range<String.Index>, alike: Int)?

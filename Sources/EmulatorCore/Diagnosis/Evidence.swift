@@ -103,7 +103,8 @@ package struct EvidenceTable: Sendable {
         /// for any characters.
         package let text: String
         package let evidence: Evidence
-        /// The first day of the described behaviour of the provider; empty if the day isn't known.
+        /// The first day on which the real provider behaved as this row of the table says; empty if the day isn't
+        /// known.
         package let since: String
 
         package init(_ endpoint: String, hosts: [String], _ evidence: Evidence) {
@@ -136,13 +137,15 @@ package struct EvidenceTable: Sendable {
         }
     }
 
-    /// Returns the evidence for a provider's error with this name and text; `nil` if the table has none.
+    /// Returns the public source for a provider's error with this name and text or, without a source, the reason why
+    /// this error was chosen. Returns `nil` if the file `evidence.tsv` doesn't list the error.
     package func ofError(_ name: String, _ text: String? = nil) -> Evidence? {
         let text = text ?? ""
         return errors[name]?.first { EvidenceTable.matches(text, rows[$0].text) }.map { rows[$0].evidence }
     }
 
-    /// Returns all names that the table of public sources lists for one kind of thing, such as the names of all claims.
+    /// Returns the names of all things of one kind, such as all claims, that this table of a provider's behaviour and
+    /// its public sources lists.
     package func names(of subject: Subject) -> Set<String> {
         Set(rows.filter { $0.subject == subject }.map(\.name))
     }

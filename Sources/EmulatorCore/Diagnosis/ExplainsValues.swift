@@ -16,8 +16,8 @@ package protocol ExplainsValues: Provider {
     /// Explains an access token; `nil` when the text hasn't the form of the provider's tokens. `meantAsIDToken` is true
     /// if the caller took the text for an ID token.
     static func explain(token: String, meantAsIDToken: Bool) -> [ExplainedPart]?
-    /// Explains in which form a client sends a raw nonce to the provider, such as hashed. Returns an empty list when
-    /// the provider takes any form.
+    /// Explains how a client must change a raw nonce, for example hash it, before sending it to the provider. Returns
+    /// an empty list when the provider takes a nonce in any form.
     static func explain(rawNonce: String) -> [ExplainedPart]
     /// Explains a client secret. With a test world's seed, this also explains whether the secret fits a client of the
     /// seed. Returns an empty list when the provider's client secrets are random texts.
@@ -48,7 +48,8 @@ extension Sequence where Element == any Provider.Type {
     package var explainers: [any ExplainsValues.Type] { compactMap { $0 as? any ExplainsValues.Type } }
 }
 
-/// A kind of value, such as a client secret, that only some identity providers can explain to a developer.
+/// A kind of value, such as a client secret, that the command `understudy explain` can explain to a developer, but only
+/// if the value is for one of certain identity providers.
 package enum ExplainedValue: Sendable {
     case clientSecret
     case accessToken
@@ -72,8 +73,8 @@ package struct ExplainedPart: Sendable {
             self.exchange = exchange
         }
 
-        /// Makes the sentence about a check of an explained value: `text`, followed by the advice `remedy` if the value
-        /// failed the check (`holds` is false).
+        /// Makes a sentence that tells a developer whether a value, such as a token, has passed a check. The sentence
+        /// is `text`. If the value has failed the check (`holds` is false), the advice `remedy` follows.
         package init(_ holds: Bool, _ text: String, else remedy: String) {
             self.init(holds: holds, holds ? text : "\(text): \(remedy)")
         }

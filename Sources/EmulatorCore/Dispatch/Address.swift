@@ -233,7 +233,8 @@ package struct HostAlias: Sendable, Equatable {
 /// can have thousands of issuers, each with a short address.
 struct HostAliases {
     private var places: [String: [String: [HostAlias]]] = [:]
-    /// The greatest number of slashes in the `path` of a short address.
+    /// Short addresses, such as `/oidc/corp`, stand for a provider's host and a path there. This is the greatest number
+    /// of slashes in these paths.
     private var depth = 0
 
     init(_ aliases: [HostAlias] = []) { for alias in aliases { add(alias) } }

@@ -143,8 +143,8 @@ package struct CallAnswer: Sendable {
     package let status: Int
     /// A sentence that says when a control API call gives this answer.
     package let about: String
-    /// The content types that this answer of the control API may have. Empty for an answer without a body, and for a
-    /// refusal, whose body is always JSON as in `error`.
+    /// The content types that this answer of the control API may have. Empty for an answer without a body. Also empty
+    /// for a refusal, because the body of every refusal is JSON with the schema `CallAnswer.error`.
     package let contents: [Content]
     /// The error codes that this answer of the control API may have, if it is a refusal.
     package let codes: [String]
@@ -301,8 +301,8 @@ extension Endpoint {
         hosts.isEmpty && (path == Endpoint.controlRoot || path.hasPrefix("\(Endpoint.controlRoot)/"))
     }
 
-    /// A copy of the endpoint that requires the daemon's control token, if the daemon has one, as an endpoint for tests
-    /// and not for the tested app.
+    /// A copy of the endpoint that refuses requests without the daemon's control token, if the daemon has one. This is
+    /// for endpoints that only tests call, and not the tested app.
     package var managing: Endpoint {
         var managing = self
         managing.isManagement = true

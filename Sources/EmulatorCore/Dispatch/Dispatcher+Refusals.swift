@@ -86,10 +86,10 @@ extension Dispatcher {
         case .contradiction(let first, let second):
             let diagnosis = Diagnosis(
                 received:
-                    "a request that names two test worlds, \(Diagnosis.quote(first)) and \(Diagnosis.quote(second))",
-                "the host name, port or proxy user names \(Diagnosis.quote(first)): to reach this world, leave out the "
-                    + "name \(Diagnosis.quote(second)); to reach \(Diagnosis.quote(second)), use an address without "
-                    + Diagnosis.quote(first))
+                    "a request that names two test worlds, \(Diagnosis.quote(first)) (by the host name, port or proxy "
+                    + "user) and \(Diagnosis.quote(second))",
+                expected: "one test world",
+                "remove the name of the other world from the request's address")
             return Dispatcher.problem(400, "twoWorlds", diagnosis)
         case .unknownHost(let name):
             let diagnosis = Diagnosis(

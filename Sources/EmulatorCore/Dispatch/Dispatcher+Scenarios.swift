@@ -3,7 +3,7 @@ import HTTPServer
 import Synchronization
 
 extension Dispatcher {
-    /// Runs the daemon's start scenarios (prepared situations) in the default test world, unless they have been run
+    /// Runs the daemon's initial scenarios (prepared situations) in the default test world, unless they have been run
     /// there, and blocks the thread meanwhile. Returns the reasons why scenarios can't be run; otherwise `nil`.
     package func prepareDefaultWorld() throws -> String? {
         let world = worlds.main
@@ -11,7 +11,7 @@ extension Dispatcher {
         return try waitUntilPrepared(world)
     }
 
-    /// Runs the daemon's start scenarios (prepared situations) in a new test world, and blocks the thread meanwhile.
+    /// Runs the daemon's initial scenarios (prepared situations) in a new test world, and blocks the thread meanwhile.
     /// Returns the reasons why scenarios can't be run; `nil` when all can.
     func waitUntilPrepared(_ world: World) throws -> String? {
         let isDone = DispatchSemaphore(value: 0)
@@ -29,7 +29,7 @@ extension Dispatcher {
         return try outcome.result.withLock { $0 }.get()
     }
 
-    /// Runs the daemon's start scenarios (prepared situations) in a new test world. Other requests to this world wait
+    /// Runs the daemon's initial scenarios (prepared situations) in a new test world. Other requests to this world wait
     /// meanwhile. If another daemon that shares the world is running the scenarios, waits for that daemon. Returns the
     /// reasons why scenarios can't be run; `nil` when all can, or when another daemon has run them.
     func prepare(_ world: World) async throws -> String? {
@@ -66,8 +66,8 @@ extension Dispatcher {
     }
 }
 
-/// The result of running the daemon's start scenarios (prepared situations) in a new test world: `nil` if all were run,
-/// the reasons why some can't be run, or an error.
+/// The result of running the daemon's initial scenarios (prepared situations) in a new test world: `nil` if all were
+/// run, the reasons why some can't be run, or an error.
 private final class PreparationOutcome: Sendable {
     let result = Mutex<Result<String?, any Error>>(.success(nil))
 }

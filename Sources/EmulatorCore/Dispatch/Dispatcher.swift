@@ -136,7 +136,7 @@ package final class Dispatcher: Sendable {
         }
     }
 
-    /// Answers a request to a new test world once the world's start scenarios (prepared situations) have been run, by
+    /// Answers a request to a new test world once the world's initial scenarios (prepared situations) have been run, by
     /// this request or an earlier one.
     private func prepared(_ context: RequestContext) -> Reply {
         .later { [self] done in
@@ -275,8 +275,8 @@ package final class Dispatcher: Sendable {
             parameters: parameters, network: self, isInternal: context.parent != nil)
     }
 
-    /// Returns a provider's explanation why nothing is served at an address of the daemon's own host name; `nil` when
-    /// no provider has one.
+    /// Asks each provider for an explanation why nothing is served at an address of the daemon's own host name. Returns
+    /// the first explanation; `nil` when no provider has one.
     private func explanation(of exchange: Exchange) -> Response? {
         for provider in providers(of: exchange.world) {
             if let answer = (provider as? any ExplainsOwnAddresses)?.unserved(exchange) { return answer }
@@ -284,7 +284,8 @@ package final class Dispatcher: Sendable {
         return nil
     }
 
-    /// Returns a provider's own error for an address at which nothing is served; `nil` when no provider has one.
+    /// Asks each provider for its own error for an address at which nothing is served. Returns the first such error;
+    /// `nil` when no provider has one.
     private func refusal(of exchange: Exchange, by providers: [any Provider]) throws -> Response? {
         for provider in providers {
             if let refusal = try (provider as? any RefusesUnserved)?.notServed(exchange) { return refusal }

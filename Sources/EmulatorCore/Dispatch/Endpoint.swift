@@ -35,8 +35,8 @@ package struct Endpoint: Sendable {
     /// The faults, such as errors, that a test can request for the endpoint. `nil` means none; requests to such an
     /// endpoint aren't recorded either.
     package let traits: EndpointTraits?
-    /// Whether a client must send the daemon's control token, if the daemon has one, although the endpoint isn't part
-    /// of the control API. Pages of any site may call the endpoint.
+    /// Whether an endpoint outside the control API refuses requests without the daemon's control token, if the daemon
+    /// has one. Unlike the control API, such an endpoint accepts calls from web pages of any site.
     var isManagement = false
     /// The description of the control API call that the endpoint serves; `nil` for any other endpoint.
     package let call: ControlCall?

@@ -44,7 +44,8 @@ struct EndpointTable: Sendable {
     /// The short addresses that stand for providers' hosts. The keys are the beginnings of the daemon's paths, such as
     /// `/oidc/corp`.
     private var aliases: [String: HostAlias] = [:]
-    /// The greatest number of path segments in a short address, such as 2 for `/oidc/corp`.
+    /// The greatest number of path segments in the daemon's short addresses for providers' hosts. The short address
+    /// `/oidc/corp` has 2.
     private var aliasDepth = 0
     /// Finds the daemon's paths that stand for a provider's host and path, such as `/oidc/corp` for
     /// `login.corp.example`.

@@ -37,9 +37,10 @@ package struct Exchange: Sendable {
     /// other request.
     package var scenario: String? { isInternal ? request.header(Scenario.header) : nil }
 
-    /// Adds the test world's time and this request's ID to `what`, which says what the request did: "the person signed
-    /// out at TIME, by request r12". For a scenario (a prepared situation), its name stands in place of the ID. Any
-    /// other control API call gets no ID. Later error messages give this text as a reason.
+    /// Returns a reason for later error messages, such as "the person signed out at TIME, by request r12". It consists
+    /// of `what`, the test world's time and this request's ID. If a scenario (a prepared situation) has sent the
+    /// request, the scenario's name stands in place of the ID. If anybody else has called the control API, the reason
+    /// ends with the time.
     package func cause(_ what: String) -> String {
         let isControl = address.host == nil && address.path.hasPrefix(Endpoint.controlRoot)
         let origin = scenario.map { " (scenario \($0))" } ?? (isControl ? "" : ", by request \(id)")

@@ -16,7 +16,7 @@ package struct NamedWorld: Sendable, Equatable {
         /// `http://appleid.apple.com.w1.localhost:9099/…`.
         case host
         /// The request's connection names the test world: it came to the world's own port, or through the proxy with
-        /// the world's name as the proxy's user. A request that the daemon sends to itself counts as one, too.
+        /// the world's name as the proxy's user. This case also stands for requests that the daemon sends to itself.
         case connection
     }
 

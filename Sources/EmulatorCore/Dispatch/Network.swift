@@ -11,7 +11,8 @@ package protocol Network: AnyObject, Sendable {
     /// Returns an ID for the recording of a request that the daemon itself sends, such as a message to a client's
     /// server.
     func makeID() -> String
-    /// Returns the name of a test world, other than `world`, that has issued a code or token; `nil` when none is known.
+    /// Returns the name of the test world, other than `world`, that has issued the code or token `text`; `nil` when no
+    /// such test world is found.
     func world(thatIssued text: String, besides world: World) -> String?
     /// The token that clients of the control API must send; `nil` when they need none.
     var controlToken: ControlToken? { get }
@@ -35,9 +36,9 @@ extension Exchange {
             || (network.controlToken == nil ? request.isFromLoopback && !isFromForeignPage : showsControlToken)
     }
 
-    /// Whether a web page from another machine sent the request. `Origin` shows the page's server, or else `Referer`.
-    /// Without both, `Sec-Fetch-Site: cross-site` shows that the page is of another site. A foreign name in `Host`
-    /// shows DNS rebinding: the page's own host name points to this daemon.
+    /// Whether a web page from another machine sent the request. The header `Origin` names the page's server. Without
+    /// `Origin`, `Referer` does. Without both, `Sec-Fetch-Site: cross-site` shows such a page. A foreign name in `Host`
+    /// also shows such a page: by DNS rebinding, the page's own host name points to this daemon.
     package var isFromForeignPage: Bool {
         if address.form != .real, !Address.isLocalName(Address.hostName(of: address.authority)) { return true }
         if let origin = request.header("Origin") { return !Address.isOnThisMachine(origin) }

@@ -148,8 +148,8 @@ package protocol LeavesTokensUnsigned: MintsIDTokens {
 package protocol SignsClientSecrets: Provider {
     /// Returns the IDs of the clients in the seed (the initial data) that sign their client secrets themselves.
     static func clientsThatSign(in seed: Seed) -> [String]
-    /// Returns a client secret, signed with the key of a client that signs its secrets itself; `nil` when the seed has
-    /// no such client at this provider.
+    /// Makes a client secret for a client that signs its client secrets with a key of its own. Returns `nil` when the
+    /// seed (the initial data) has no such client at this provider.
     static func clientSecret(
         for wanted: ClientSecretRequest, seed: Seed
     ) throws(ClientSecretRequest.Refusal) -> String?
@@ -213,7 +213,7 @@ package protocol ProtectsResources {
 /// A provider for which the seed (the initial data) sets addresses below the daemon's own host name, such as
 /// `http://localhost:9099/oidc/corp`.
 package protocol ExplainsOwnAddresses {
-    /// Returns an error response, with the reason, to a request that was meant for this provider at the daemon's own
-    /// host name, but whose address isn't served. Returns `nil` for any other request.
+    /// Returns an error response that explains why nothing is served at the request's address, which is at the daemon's
+    /// own host name. Returns `nil` if the request wasn't meant for this provider.
     func unserved(_ exchange: Exchange) -> Response?
 }

@@ -42,7 +42,7 @@ extension Task where Success == Void, Failure == Never {
     }
 }
 
-/// Continues tasks, after they have waited, on threads of the Dispatch library. Swift's own thread pool is small, and a
+/// Runs Swift tasks on threads of the Dispatch library, and not in Swift's own thread pool. The pool is small, and a
 /// program that embeds the server may keep it busy with tasks that block.
 final class OperationExecutor: TaskExecutor {
     static let shared = OperationExecutor()

@@ -36,8 +36,8 @@ package enum RequestBudget {
         }
     }
 
-    /// Returns an explanation of the limit that the request exceeds, on the size of its fields or on Unicode combining
-    /// marks in a row; `nil` when it exceeds none.
+    /// Returns an explanation if the request has too many fields, too large a field, or too many Unicode combining
+    /// marks in a row. Returns `nil` if the request exceeds no such limit.
     static func excess(of request: Request) -> Diagnosis? {
         // Paths and headers are short, but comparing many combining marks in a row takes quadratic time.
         if request.path.utf8.count > String.shortLength {

@@ -44,11 +44,11 @@ package struct SetUpPlace: Sendable {
 ///     A command or a line of code is a fenced block. A heading of the second level is a library with its
 ///     configuration.
 ///
-/// A name in braces is replaced by a value. For the client's ID, there are `{client}`, `{shell client}` (for use in
-/// single quotes in a shell's command) and `{json client}` (for use in a JSON string within such quotes).
-/// `{url HOST/PATH}` is replaced by the daemon's address for that URL. A step with a value that is `nil` is left out.
-/// A section without an ID, such as one under the heading `{part NAME}`, is no guide: its steps are inserted in place
-/// of each later paragraph that has only the text of its heading.
+/// A name in braces is replaced by a value. The client's ID is `{client}`. Between single quotes in a shell's command,
+/// it is `{shell client}`, or `{json client}` inside a JSON string. `{url HOST/PATH}` is replaced by the daemon's
+/// address for that URL. A step with a value that is `nil` is left out. A section without an ID, such as one with the
+/// heading `{part NAME}`, is no guide. A later guide includes the steps of this section by a paragraph that repeats the
+/// heading `{part NAME}`.
 package struct SetUpGuide: Sendable {
     /// A step of a set-up guide, or the configuration of a library.
     package struct Step: Sendable {
@@ -75,9 +75,9 @@ package struct SetUpGuide: Sendable {
     package let libraries: [Step]
     /// The documentation page with details about a set-up guide, as a path below `docs/`.
     package let document: String
-    /// Returns whether a request came from the kind of client that the set-up guide is for. This is the guide's
-    /// function among the `arrivals` of `read`, if it has one. Otherwise, the guide's file lists the hosts and paths to
-    /// which such clients send requests. Without a list, every request counts.
+    /// Returns whether a request came from the kind of client that the set-up guide is for. The caller that reads a
+    /// guide's file can supply this function. If the caller supplies none, the guide's file lists the hosts and paths
+    /// to which such clients send requests. Without a list, every request counts.
     package let isArrival: Arrival
 
     /// Reads the set-up guides of a Markdown file. `arrivals` contains functions that recognize requests of a guide's

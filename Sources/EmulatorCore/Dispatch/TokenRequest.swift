@@ -25,7 +25,7 @@ package struct TokenDraft: Sendable {
     package let owner: KeyOwner
     /// The value of the token header's `typ`; `nil` for a header without `typ`.
     package let type: String?
-    /// The algorithm that signs the token; `nil` for the first algorithm of the key's owner.
+    /// The algorithm that signs the token. `nil` means the first algorithm of `owner`, whose key signs the token.
     package let algorithm: Algorithm?
     /// The client secret, which is the key when the token is signed by HS256.
     package let secret: String?

@@ -78,8 +78,8 @@ extension Exchange {
         }
     }
 
-    /// The ID of the request that is being answered, if a fault marks the authorization code of the response as used;
-    /// `nil` otherwise.
+    /// The ID of this request if a fault makes the request's new authorization code count as used already. The request
+    /// is then recorded as the one that used the code. `nil` without such a fault.
     package var spentBy: String? {
         guard let appliedFault, appliedFault.fault.effect.isCodeUsed else { return nil }
         appliedFault.use()
@@ -243,8 +243,8 @@ extension AppliedFault {
         return object
     }
 
-    /// Returns the JSON value. If the fault asks for it, the members of each object are in another order: reversed in
-    /// the fault's first response, and rotated by one more place in each further response.
+    /// Returns the JSON value, with the members of each object reordered if the fault asks for that. They are reversed
+    /// in the fault's first response, and rotated by one more place in each further response.
     private func shuffled(_ value: JSONValue) -> JSONValue {
         guard fault.effect.shufflesMembers else { return value }
         switch value {

@@ -8,7 +8,7 @@ package struct EndpointTraits: Sendable {
     package struct Errors: Sendable {
         /// The names of the endpoint's errors, in the order of the provider's documentation.
         package let names: [String]
-        /// The names of errors that a test can request at the endpoint besides the documented ones.
+        /// In addition to its documented errors, a test can make the endpoint send the errors with these names.
         package let others: [String]
         /// Whether a test can also request an error whose name isn't listed. A name that looks like a misspelling of a
         /// listed one is always refused.
@@ -119,8 +119,8 @@ package struct EndpointTraits: Sendable {
         EndpointTraits(errors: Errors(names, others: others, answer: nil), mints: mints, givesCodes: givesCodes)
     }
 
-    /// Returns the name of the member of the fault's `effect` that the endpoint can't carry out; `nil` when it can
-    /// carry out all.
+    /// Returns the name of a member of a fault's `effect` that the endpoint can't carry out. Returns `nil` when there
+    /// is no such member.
     package func misfit(_ effect: FaultEffect) -> String? {
         if let error = effect.error {
             guard let errors, errors.takes(error) else { return "error" }

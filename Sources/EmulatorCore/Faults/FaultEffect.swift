@@ -65,7 +65,8 @@ package struct FaultEffect: SchemaObject {
     package let reply: SMTPAnswer?
     /// Whether the fault lets a mail be accepted and then lost.
     package let isLost: Bool
-    /// The fault's effect as JSON, as the test or the seed has it. In `token`, defaults are filled in.
+    /// The fault's effect as JSON, as the test or the seed has it, but with the default values added to the member
+    /// `token`.
     package let document: JSONValue
 
     package init(_ fields: inout Fields) {
@@ -110,7 +111,7 @@ package struct FaultEffect: SchemaObject {
         reply = fields.optional(
             "reply", .object(SMTPAnswer.self), "The SMTP reply to send, if `match` has \"smtp\".")
         isLost =
-            fields.optional("lose", .boolean, "Accept the mail, but lose it; needs \"smtp\": \"MESSAGE\".")
+            fields.optional("lose", .boolean, "Accept but lose mail; `match.smtp` must be \"MESSAGE\".")
             ?? false
         self.document = .object(document)
     }
@@ -127,8 +128,9 @@ package struct FaultEffect: SchemaObject {
 
     package var replacesEndpoint: Bool { answer != nil || disconnect == .beforeHeaders }
 
-    /// Whether a request that only shows a page leaves the fault unused. Such a fault is used up only when a token is
-    /// minted, a code is issued, an error or a redirect is sent, or a member of the response is changed.
+    /// Whether a matching request counts as a use of the fault only if a token is minted, a code is issued, an error or
+    /// a redirect is sent, or a member of the response is changed. A request that only shows a page then doesn't count.
+    /// If false, every matching request counts.
     package var waitsForItsMoment: Bool {
         !replacesEndpoint && disconnect == nil && delay == nil && !isMalformed && rotation == nil && keySet == nil
     }

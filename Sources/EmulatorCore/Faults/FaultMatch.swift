@@ -28,7 +28,7 @@ package struct FaultMatch: SchemaObject {
             .map { Glob($0.lowercased()) }
         path = fields.optional(
             "path", .text(FaultMatch.path),
-            "The path. For a short address, such as \"/oidc/corp/token\", omit `host`. \"*\" stands for any characters."
+            "The path; \"*\" is any text. With a path of the daemon, such as \"/oidc/corp/token\", omit `host`."
         ).map { Glob($0) }
         method = fields.optional("method", .text(.nonEmpty), "\"GET\", \"POST\"…")?.uppercased()
         client = fields.optional("client", .text(.nonEmpty), "The client ID, or the Firebase project.")
@@ -75,8 +75,8 @@ package struct FaultMatch: SchemaObject {
         !$0.isEmpty && $0.utf8.count <= 253 && TextRule.hasFewStars($0)
     }
 
-    /// Returns whether the fault can apply to endpoints at the host `known`, which may be a pattern such as
-    /// `*.firebaseapp.com`, or `nil` for the daemon's own address.
+    /// Returns whether the fault can apply to an endpoint with the host `known`. An endpoint's host may be a pattern,
+    /// such as `*.firebaseapp.com`. It is `nil` for an endpoint at the daemon's own address.
     package func takes(host known: Glob?) -> Bool {
         guard let host else { return true }
         return known.map { host.overlaps($0) } ?? false

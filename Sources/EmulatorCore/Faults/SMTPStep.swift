@@ -24,8 +24,8 @@ package enum SMTPStep: String, Sendable, CaseIterable {
         (["reply", "delay", "disconnect"] + (self == .message ? ["lose"] : [])).joined(separator: ", ")
     }
 
-    /// Returns the name of the member of the fault's `effect` that can't be carried out at this step of SMTP; `nil`
-    /// when all can.
+    /// Returns the name of a member of `effect` with which a fault can't take effect at this step of SMTP. Returns
+    /// `nil` when there is no such member.
     func misfit(_ effect: FaultEffect) -> String? {
         if effect.answer != nil { return "status" }
         if effect.error != nil { return "error" }
@@ -72,6 +72,6 @@ extension TextRule {
     /// The rule for the text of an SMTP reply. A reply has one line of at most 512 octets:
     /// <https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1.5>.
     fileprivate static let smtpLine = TextRule(
-        about: "one line of at most 480 bytes, without control characters", pattern: "^[^\\x00-\\x1f\\x7f]{0,480}$"
+        about: "a text of at most 480 bytes, without control characters", pattern: "^[^\\x00-\\x1f\\x7f]{0,480}$"
     ) { $0.utf8.count <= 480 && $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 }

@@ -53,7 +53,8 @@ package struct Tampering: SchemaObject {
         TimeSpan(text.hasPrefix("+") && !text.hasPrefix("+-") ? String(text.dropFirst()) : text)
     }
 
-    /// Whether the changes concern only claims, so that they can also be applied to claims outside a token.
+    /// Whether a fault changes only a token's claims, and neither its header nor its signature. Such changes can also
+    /// be made to claims that a JSON response contains without a token.
     var changesClaimsOnly: Bool { header.isEmpty && signature == .valid }
 
     var isNothing: Bool { claims.isEmpty && header.isEmpty && signature == .valid }
@@ -73,9 +74,9 @@ package struct Tampering: SchemaObject {
         return claims
     }
 
-    /// Returns the requested `value` for the claim `name`. In a text, the first placeholder, such as `{email}`, is
-    /// replaced by the value of the claim `email`. If the placeholder names the claim `name` itself, and the token has
-    /// no such claim, the placeholder is removed.
+    /// Returns the `value` to which a test wants to set the claim `name`. In a text, the first placeholder, such as
+    /// `{email}`, is replaced by the original value of the claim `email`. If there is no claim `email`, the placeholder
+    /// stays, unless `name` is `email`, too: then the placeholder is removed.
     private static func filled(_ value: JSONValue, _ name: String, from claims: JSONObject) -> JSONValue {
         guard let text = value.string, let start = text.firstIndex(of: "{"),
             let end = text[start...].firstIndex(of: "}")

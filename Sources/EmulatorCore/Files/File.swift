@@ -4,11 +4,11 @@ import Platform
 package enum File {
     package struct Failure: Error, CustomStringConvertible, Sendable {
         package let path: String
-        /// The action on a file that failed, as in `can't be read`.
+        /// The part of the error's text that says what can't be done with the file, such as `can't be read`.
         package let what: String
         /// The reason why an action on a file failed, such as `Permission denied`.
         package let reason: String
-        /// Whether the action failed because there is nothing at the path.
+        /// Whether the action on a file failed because there is no file or directory at the path.
         package let isMissing: Bool
 
         package var description: String { "\(path) \(what): \(reason)" }

@@ -73,8 +73,8 @@ package struct FolderUpdate {
         }
     }
 
-    /// Replaces the folder's files by `files`, and the contents of the file that describes the folder by `text`. If any
-    /// of them can't be written, nothing is changed.
+    /// Replaces the folder's files by `files`, and the contents of the file that describes the folder by `text`. If one
+    /// of these files can't be written, nothing is changed.
     package func write(_ files: [(name: String, bytes: [UInt8])], and text: [UInt8]) throws(File.Failure) {
         guard mkdir(holder, 0o700) == 0 else { throw File.Failure(place, FolderUpdate.what) }
         do throws(File.Failure) {
@@ -91,8 +91,9 @@ package struct FolderUpdate {
         try removeDraft()
     }
 
-    /// Moves the files of other programs from the old folder into the new one, and replaces the file beside the folder
-    /// that describes its contents. If this fails, restores the old folder.
+    /// Completes an update after the new folder has taken the old folder's place. The files of other programs move from
+    /// the old folder into the new folder. Then the file that describes the folder is replaced. If this fails, the old
+    /// folder is put back.
     private func complete() throws(File.Failure) {
         var kept: [String] = []
         do throws(File.Failure) {

@@ -9,8 +9,8 @@ import Worlds
 /// browsers.
 package struct InspectedSection: Sendable {
     package let title: String
-    /// A sentence about a section of an inspector page. If the section has items, the page shows the sentence only if
-    /// it has more than 60 characters: a shorter one is about an empty section.
+    /// A sentence about a section of an inspector page. A sentence of at most 60 characters is shown only if the
+    /// section has no items, because so short a sentence is taken to say that the section is empty.
     package let about: String?
     package let items: [InspectedItem]
     /// The number of a section's older items that the inspector page leaves out.
@@ -47,7 +47,7 @@ package struct InspectedItem: Sendable {
     package var scopes: [String] = []
     package var documents: [InspectedDocument] = []
     package var tokens: [InspectedToken] = []
-    /// The number of an item's older tokens that the inspector page leaves out.
+    /// The number of older tokens, for example of an app, that the inspector page leaves out.
     package var moreTokens = 0
     package var actions: [InspectedAction] = []
 
@@ -155,7 +155,7 @@ package struct InspectedAction: Sendable {
 /// The error that tells why an action of an inspector page wasn't done.
 package struct InspectedRefusal: Error, Sendable {
     package let status: Int
-    /// The reason why the action wasn't done, in a sentence.
+    /// The reason why an action of an inspector page wasn't done, in a sentence.
     package let message: String
     /// The path of the field that caused the error, such as `$.email`.
     package let path: String?

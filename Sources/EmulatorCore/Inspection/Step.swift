@@ -2,27 +2,27 @@ import HTTPServer
 import JSON
 import Recordings
 
-/// The step of a sign-in to which a recorded request belongs.
+/// A step of a sign-in, such as redeeming a code. Every recorded request is classified as such a step.
 package struct Step: Sendable {
     package enum Kind: Sendable {
-        /// The step at which a browser is sent to the authorization endpoint.
+        /// The step of a sign-in in which a browser is sent to the authorization endpoint.
         case authorization
-        /// The step at which the person answers a sign-in page: who signs in, and whether they consent.
+        /// The step of a sign-in in which the person answers a page: who signs in, and whether they consent.
         case decision
-        /// The step at which a client pushes its authorization request:
+        /// The step of a sign-in in which a client pushes its authorization request:
         /// <https://datatracker.ietf.org/doc/html/rfc9126>.
         case pushedRequest
         /// The step of a sign-in in which a call of the control API delivers the result that an SDK on a device would
         /// deliver.
         case native
-        /// The step at which a code is exchanged for tokens.
+        /// The step of a sign-in in which a code is exchanged for tokens.
         case redemption
         case refresh
         case deviceCode
         case devicePoll
         case clientCredentials
         case tokenExchange
-        /// The step at which a service, such as Firebase Authentication, signs a user in with a credential of its own
+        /// The step of a sign-in in which a service, such as Firebase Authentication, accepts a credential of its own
         /// or of another provider.
         case service
         case userInfo
@@ -33,7 +33,7 @@ package struct Step: Sendable {
         case keySet
         case discovery
         case page
-        /// The step at which a provider notifies a client's server of an event.
+        /// The step of a sign-in in which a provider notifies a client's server of an event.
         case message
         case other
     }
@@ -81,7 +81,7 @@ extension Step {
         switch grant {
         case "authorization_code": self = Step(.redemption, "redeem code")
         case "refresh_token": self = Step(.refresh, "refresh token")
-        case "client_credentials": self = Step(.clientCredentials, "ask for a token without a user")
+        case "client_credentials": self = Step(.clientCredentials, "ask for a token with client credentials")
         case "urn:ietf:params:oauth:grant-type:device_code":
             self = Step(.devicePoll, "ask for a token with the device code")
         case "urn:ietf:params:oauth:grant-type:token-exchange": self = Step(.tokenExchange, "exchange token")

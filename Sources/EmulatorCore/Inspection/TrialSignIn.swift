@@ -40,7 +40,8 @@ package struct TrialSignIn: Sendable {
 
 /// A provider whose sign-in can be tried in a browser.
 package protocol OffersTrials {
-    /// Returns trial sign-ins for the seed's clients that have registered `redirectURI`. A client that the inspector
-    /// can't play, such as one with a private key, is left out.
+    /// Returns trial sign-ins, in which the inspector takes a client's role, for the seed's clients that have
+    /// registered `redirectURI`. A client whose role the inspector can't take, such as one with a private key, is left
+    /// out.
     func trials(returningTo redirectURI: String) -> [TrialSignIn]
 }

@@ -17,7 +17,7 @@ package protocol UserDirectory: Sendable {
     /// cursor that came with the previous page of the list.
     func users(search: String, after cursor: String?, limit: Int) -> UserPage
     func user(_ id: String) -> InspectedUser?
-    /// Adds a user to the directory, and returns the new user's ID.
+    /// Adds a user to an app's user directory, such as a Firebase project's, and returns the new user's ID.
     func add(_ user: JSONObject) async throws -> String
     /// Changes the user with this ID. `patch` has the new values of the user's fields; the value `null` removes a
     /// field.
@@ -35,7 +35,8 @@ package struct UserDirectorySummary: Sendable {
     /// The kind of user directory, such as "Firebase project".
     package let kind: String
     package let users: Int
-    /// The ID of the user directory of which this directory is a part; `nil` if it is no part of another.
+    /// The ID of the user directory to which this one belongs, as a Firebase tenant's users belong to a project's.
+    /// `nil` for a directory that belongs to no other.
     package let whole: String?
 
     package init(id: String, title: String, kind: String, users: Int, within whole: String? = nil) {

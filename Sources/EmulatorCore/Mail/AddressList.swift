@@ -26,14 +26,15 @@ package enum AddressList {
 }
 
 private struct AddressReader {
-    /// A part of a mail header field with addresses, such as To: a run of characters without spaces and quotation
-    /// marks, or a text in quotation marks.
+    /// A word in a list of mail addresses, such as the header field To. It is a run of characters without spaces and
+    /// quotation marks, or a text in quotation marks.
     private struct Word {
         private(set) var text: [UInt8]
         let isQuoted: Bool
-        /// Whether this part of a mail header field, such as To, contains an `@` outside quotation marks.
+        /// Whether a word in a list of mail addresses, such as the header field To, contains an `@` and isn't in
+        /// quotation marks.
         private(set) var isAddress: Bool
-        /// Whether there was a space before this part of a mail header field.
+        /// Whether there was a space before a word in a list of mail addresses.
         let isApart: Bool
 
         init(quoted text: [UInt8], isApart: Bool) {
@@ -109,8 +110,8 @@ private struct AddressReader {
         return Mailbox(address, name: remark.isEmpty ? nil : remark)
     }
 
-    /// The text that stands for a mailbox beside an e-mail address in angle brackets, such as a name, or in place of an
-    /// e-mail address. Quotation marks are removed, and encoded words are decoded.
+    /// The name before an e-mail address in angle brackets. If a mailbox has no e-mail address, this is the mailbox's
+    /// whole text. Quotation marks are removed, and encoded words are decoded.
     private var phrase: String {
         var text = ""
         var run = ""
@@ -127,7 +128,7 @@ private struct AddressReader {
         return (text + EncodedWords.decode(run)).withoutEndlessMarks
     }
 
-    /// Takes a quoted text up to its closing quotation mark. The opening one was taken already.
+    /// Reads a quoted text up to the closing quotation mark. The opening quotation mark has been read already.
     private mutating func quoted() -> [UInt8] {
         var content: [UInt8] = []
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
@@ -140,7 +141,7 @@ private struct AddressReader {
         return content
     }
 
-    /// Takes a comment up to its closing bracket. The opening one was taken already.
+    /// Reads a comment in parentheses up to the closing parenthesis. The opening parenthesis has been read already.
     private mutating func closed(by end: UInt8, nesting begin: UInt8) -> [UInt8] {
         var content: [UInt8] = []
         var depth = 1
@@ -157,8 +158,8 @@ private struct AddressReader {
         return content
     }
 
-    /// Takes the e-mail address in angle brackets, without the mail route that may precede the address (RFC 5322,
-    /// section 4.4).
+    /// Reads an e-mail address up to the closing angle bracket. The opening bracket has been read already. A mail route
+    /// that precedes the address (RFC 5322, section 4.4) isn't returned.
     private mutating func angle() -> [UInt8] {
         var content: [UInt8] = []
         while let byte = rest.popFirst(), byte != UInt8(ascii: ">") {

@@ -120,7 +120,8 @@ struct HTMLScanner {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// Moves past the next occurrence of `mark`, in upper or lower case; to the end of the HTML if there is none.
+    /// Skips the HTML up to and including the next `mark`, in upper or lower case. Without such a `mark`, skips all
+    /// remaining HTML.
     private mutating func skip(past mark: [UInt8]) {
         while let place = rest.firstIndex(of: mark[0]) {
             rest = rest[place...]

@@ -173,8 +173,9 @@ package enum HeaderRewriting {
             String(Substring(bytes[mark...].dropFirst().dropLast())), name: name.isEmpty ? nil : name)
     }
 
-    /// Returns a header field's value as it is if it needs no encoding, and `nil` otherwise. A line may be longer than
-    /// recommended, since encoding would break identifiers such as a Message-ID.
+    /// Returns a header field's value unchanged, or `nil` if the value must be encoded. A value of up to 900 bytes
+    /// needn't be encoded for its length, although shorter lines are recommended: encoding would break identifiers such
+    /// as a Message-ID.
     private static func plain(_ value: String) -> String? {
         let isPlain = value.utf8.count <= 900 && value.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
         return isPlain && !value.contains("=?") ? value : nil

@@ -142,7 +142,8 @@ struct HeaderParameters {
         return String(decoding: head.dropLast(tail), as: UTF8.self)
     }
 
-    /// Takes the value of a header field's parameter, in quotes or up to the next semicolon.
+    /// Reads a parameter's value in a mail's header field: a text in quotes, or the text up to the next semicolon.
+    /// Removes what has been read from `rest`.
     private static func content(_ rest: inout ArraySlice<UInt8>) -> String {
         rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
         guard rest.first == 0x22 else { return trimmed(take(&rest, until: 0x3B)) }
@@ -194,7 +195,7 @@ package struct ReceivedMail: Codable, Sendable, Equatable {
         text.utf8.count <= 1_000 ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(1_000)))
     }
 
-    /// Decodes a received mail from Base64, which takes a third of the space of a JSON list of numbers.
+    /// Decodes a received mail from Base64. A JSON list of numbers would take three times the space.
     package init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         raw = TransferEncoding.base64(Array(text.utf8)[...])

@@ -2,8 +2,8 @@
 ///
 /// Nothing in a mail marks a code. Mails of Django's allauth, Auth0, Cognito, GitHub and Google have the code on a line
 /// by itself, or in a sentence about it. Therefore, a number of 4 to 8 digits that is alone on its line is taken for a
-/// code. Any other text in the form of a code is found if its line has a word such as "code". If it is alone on its
-/// line, the word may also be in the line above.
+/// code. Any other text in the form of a code is found if a word such as "code" is in its line. For a text that is
+/// alone on its line, such a word in the line above is enough, too.
 enum MailCodes {
     private static let limit = (codes: 20, bytes: 64 << 10, line: 1_000)
 
@@ -39,8 +39,9 @@ enum MailCodes {
 
         init(_ lines: [Substring.UTF8View.SubSequence]) { self.lines = lines }
 
-        /// Looks above the line with the index `place` for the nearest line that has words, and returns whether the
-        /// line that it finds has a word such as "code". Call this with ascending indexes.
+        /// Finds the nearest line with words above the line with the index `place`, and returns whether one of these
+        /// words is "code" or the like. Each call must have a greater index than the call before, since lines above
+        /// that call's index aren't read again.
         mutating func announce(_ place: Int) -> Bool {
             for other in (known..<place).reversed() {
                 let line = Line(lines[other])

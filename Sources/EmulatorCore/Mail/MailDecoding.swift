@@ -71,7 +71,7 @@ enum TransferEncoding {
         String(name.lowercased().prefix { $0.isLetter || $0.isNumber || $0 == "-" })
     }
 
-    /// Decodes Base64. Characters outside its alphabet are skipped, as
+    /// Decodes Base64. Characters that Base64 doesn't use are skipped, as
     /// <https://www.rfc-editor.org/rfc/rfc2045#section-6.8> asks.
     static func base64(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var output: [UInt8] = []

@@ -40,7 +40,7 @@ package struct ReceivedContent: Sendable {
     }
 }
 
-/// The decision of a mail relay about a mail.
+/// A mail relay's decision about a mail: whether the relay forwards, refuses or loses the mail.
 package enum RelayVerdict: Sendable {
     /// The relay accepts the mail's envelope, and will decide about the content when it arrives.
     case accepted
@@ -121,8 +121,8 @@ package final class MailRoutes: Sendable {
 
 /// A service that accepts mails without an SMTP connection.
 package protocol MailSubmission: AnyObject, Sendable {
-    /// Takes in a mail as an SMTP server does at the end of the mail's data. `raw` is the mail, with lines ended by CR
-    /// LF. `request` is the ID of the HTTP request that contained the mail.
+    /// Handles a mail from an HTTP request in the way in which an SMTP server handles a mail that it has read
+    /// completely. `raw` is the mail, with lines ended by CR LF. `request` is the HTTP request's ID.
     func submit(
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> SubmittedMail

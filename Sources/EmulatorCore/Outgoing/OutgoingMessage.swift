@@ -13,7 +13,7 @@ package struct OutgoingMessage: Sendable {
     package let method: String
     package let url: String
     package let contentType: String
-    /// Header fields beside `Content-Type` and those that every request has.
+    /// Header fields that are specific to this request. `Content-Type` isn't among them.
     private(set) var headers: [(name: String, value: String)] = []
     package let body: [UInt8]
     /// The longest time in seconds that one attempt to notify a client's server may take.
@@ -65,7 +65,6 @@ package struct OutgoingMessage: Sendable {
     /// The result of a request by the daemon to a client's server.
     package enum Reply: Sendable {
         case answered(Answer)
-        /// The client's server didn't respond in time.
         case late
         case failed(String)
     }
@@ -160,7 +159,7 @@ extension Exchange {
 /// kept, so that its body takes no memory while notifications wait.
 private struct OutgoingSender: Sendable {
     let world: World
-    /// The ID of the request that causes the daemon's requests.
+    /// The ID of the incoming request that makes the daemon send requests to clients' servers.
     let parent: String
     let network: any Network
 
@@ -229,11 +228,11 @@ private struct OutgoingSender: Sendable {
     }
 }
 
-/// The daemon's requests to clients' servers because of a test world's requests. Each world has queues of its own, so
-/// that slow servers of one world don't delay the requests of others.
+/// One test world's queues of requests that the daemon sends to clients' servers. Worlds have separate queues, so that
+/// a slow server delays only requests of its own test world.
 final class OutgoingQueues: WorldCache {
-    /// The requests whose responses an incoming request waits for, except second and later attempts to deliver a
-    /// notification.
+    /// Requests to clients' servers that must end before the daemon can respond to an incoming request. Second and
+    /// later attempts to deliver a notification aren't among them.
     let questions = OutgoingQueue(width: 64)
     /// The notifications that are sent in the background, and all second and later attempts to deliver a notification.
     let notifications = OutgoingQueue(width: 16)

@@ -65,8 +65,8 @@ final class ScenarioTurns: Sendable {
 }
 
 extension Scenario {
-    /// Undoes the scenario's changes to `world` (faults, requested sign-in results, and a changed clock), after all
-    /// starts of scenarios that were requested earlier have ended. Returns `false` if there was nothing to undo.
+    /// Undoes the scenario's changes to `world`: faults, requested sign-in results, and a changed clock. If scenarios
+    /// are being started in `world`, this waits for them first. Returns `false` if there was nothing to undo.
     package func end(in world: World) async throws -> Bool {
         try await world.state.scenarioTurns.run { try withdraw(from: world) }
     }

@@ -46,7 +46,7 @@ package struct Account: Sendable {
     var identifiers: [String] { profiles.flatMap(\.identifiers) }
 
     /// The identifiers in the person's profiles that no other person may have, each with the profile and the member
-    /// that contains it. Derived profiles aren't included.
+    /// that contains it. Profiles that are derived from the account aren't included.
     var uniqueIdentifiers: [(profile: String, member: String, identifier: String)] {
         written.flatMap { profile in
             profile.uniqueIdentifiers.map {
@@ -91,7 +91,7 @@ extension Account {
                 family: fields("family", .text(.name), default: "Example", "Family name."))
         }
         email =
-            fields.optional("email", .text(.email), "The e-mail address; the id at example.com by default.")
+            fields.optional("email", .text(.email), "The e-mail address, by default ID@example.com.")
             ?? "\(id)@example.com"
         emailVerified = fields(
             "emailVerified", .boolean, default: true, "Whether the e-mail address is verified.")
@@ -164,17 +164,18 @@ extension Account: Codable {
         }
     }
 
-    /// The form in which an account is encoded together with its derived profiles.
+    /// The form in which an account is encoded together with the profiles that are derived from it.
     private struct Complete: Encodable {
         let account: Account
 
         func encode(to encoder: any Encoder) throws { try account.encode(account.profiles, to: encoder) }
     }
 
-    /// The account as JSON in the form of a seed file, with all defaults and derived profiles.
+    /// The account as JSON in the form of a seed file, with all defaults, and with the profiles that are derived from
+    /// the account.
     package var json: JSONValue { Account.json(Complete(account: self)) }
 
-    /// The account as JSON in the form of a seed file, without the derived profiles.
+    /// The account as JSON in the form of a seed file, without the profiles that are derived from the account.
     package var writtenJSON: JSONValue { Account.json(self) }
 
     private static func json(_ value: some Encodable) -> JSONValue {
@@ -193,7 +194,7 @@ extension CodingUserInfoKey {
 /// A provider's own data about a person. In a seed file, it is a member of the person's account that has the provider's
 /// name.
 package protocol AccountProfile: Codable, Equatable, Sendable {
-    /// The provider's name. The member of an account that contains the profile has this name, too.
+    /// The provider's name, which is also the profile's key in the JSON of an account.
     static var name: String { get }
     /// A sentence that describes the provider's profile of a person in the documentation of seed files.
     static var about: String { get }

@@ -85,7 +85,7 @@ extension Seed {
     /// if the seed names none, from the daemon's settings. By default, it is the latest date that this version knows.
     package var day: Day { asOf ?? daemonDay }
 
-    /// Returns whether test worlds with this seed show the behaviour of a provider that `change` describes.
+    /// Returns whether `change`, a change in a provider's behaviour, is in force in test worlds with this seed.
     package func plays(_ change: Change) -> Bool { change.isInForce(on: day) }
 }
 

@@ -144,8 +144,8 @@ package struct Interaction: SchemaObject {
         details = Outcome.Details(&fields)
     }
 
-    /// Returns the one result that all authorization requests have in mode `auto`, which shows no page. Returns `nil`
-    /// in mode `page`.
+    /// Returns the result that all authorization requests to the provider have in mode `auto`, which shows no page.
+    /// Returns `nil` in mode `page`.
     func standing(provider: String) -> Outcome? {
         guard mode == .auto else { return nil }
         return Outcome(
@@ -160,7 +160,7 @@ extension Fields {
     }
 }
 
-/// A request to sign a client secret (a JWT) in place of the client, with a private key from the seed.
+/// A request for a client secret (a JWT) that is signed on behalf of the client, with a private key from the seed.
 package struct ClientSecretRequest: Sendable {
     /// The reason why no client secret is signed, in a sentence without a full stop.
     package struct Refusal: Error, CustomStringConvertible, Sendable {

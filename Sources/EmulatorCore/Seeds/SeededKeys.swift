@@ -10,18 +10,18 @@ package struct KeyOwner: Hashable, Sendable {
     package init(_ name: String) { self.name = name }
 }
 
-/// The signing keys of one owner (a provider or an OpenID issuer) in the seed.
+/// The signing keys of one token issuer (a provider or an OpenID issuer) in the seed.
 package struct SeededKeys: Sendable {
     package let owner: KeyOwner
-    /// The algorithms with which the keys' owner signs tokens. The first one is used unless another is requested.
+    /// The algorithms with which the token issuer signs. The first one is used unless another is requested.
     package let algorithms: [Algorithm]
-    /// The owner's signing keys in the seed, oldest first. For an algorithm without a key in the seed, keys are
+    /// The token issuer's signing keys in the seed, oldest first. For an algorithm without a key in the seed, keys are
     /// generated.
     package let keys: [SigningKey]
     /// The period after which the next key begins to sign; `nil` if the keys don't take turns in signing.
     package let rotation: TimeSpan?
 
-    /// Makes the signing keys of an owner. An empty list of `algorithms` means RS256.
+    /// Makes the signing keys of a token issuer. An empty list of `algorithms` means RS256.
     package init(
         _ owner: KeyOwner, algorithms: [Algorithm] = [.rs256], keys: [SigningKey], rotation: TimeSpan? = nil
     ) {
@@ -38,7 +38,7 @@ package struct SigningKey: Sendable, Equatable {
     package let id: String
     /// The private key that signs tokens, as PEM text.
     package let privateKey: String
-    /// The algorithm with which the key signs. `nil` means the owner's first algorithm for which the key is suitable.
+    /// The algorithm with which the key signs; `nil` for the first of the token issuer's algorithms that suits the key.
     package let algorithm: Algorithm?
 }
 
@@ -47,8 +47,8 @@ extension SeededKeys {
         owner == other.owner && algorithms == other.algorithms && rotation == other.rotation && keys == other.keys
     }
 
-    /// Returns the parsed keys of the owner, each with its algorithm. A key without an algorithm in the seed gets the
-    /// first of the owner's algorithms for which it is suitable.
+    /// Returns the parsed keys of a token issuer, each with its algorithm. If the seed names no algorithm for a key, it
+    /// is the first of the issuer's algorithms that suits the key.
     func named(_ known: [String: Key]) -> [KeyGenerator.NamedKey] {
         keys.compactMap { seeded in
             guard let key = known[seeded.privateKey],

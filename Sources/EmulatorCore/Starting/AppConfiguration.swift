@@ -1,8 +1,9 @@
 import JSON
 
-/// The names and values in the configuration file of an app, from which `understudy seed init` makes a seed. The names
-/// are those of variables (without a framework's prefix, such as `VITE_`), of a property list's keys, or of the members
-/// of a JSON document at any depth. If a name has several values, the first value is used unless `all` is called.
+/// The names and values in an app's configuration file, from which `understudy seed init` makes a seed. The file is a
+/// list of variables, a property list, or a JSON document, whose members are read at any depth. A framework's prefix,
+/// such as `VITE_`, is removed from a name. If a name has several values, the first one is used; only `all` returns
+/// every value.
 package struct AppConfiguration: Sendable {
     /// The reason why an app's configuration file can't be read.
     package struct Malformed: Error, CustomStringConvertible, Sendable {
@@ -94,8 +95,8 @@ package struct AppConfiguration: Sendable {
     /// Returns all values that the configuration has for `names`, in the order of `names`.
     package func all(_ names: String...) -> [String] { names.flatMap { values[$0] ?? [] } }
 
-    /// Returns the objects in the JSON configuration file that have `value` in their member `key`. The returned `name`
-    /// is the key under which the object itself stands. Settings that belong together are in the same object.
+    /// Returns the objects, at any depth of the JSON configuration file, whose member `key` is the string `value`. Each
+    /// object is returned with its own key in the file as `name`. Settings that belong together are in the same object.
     package func objects(where key: String, is value: String) -> [(name: String, object: JSONObject)] {
         objects.filter { $0.object[key]?.string == value }
     }

@@ -11,7 +11,7 @@ package protocol StartsSeeds: Provider {
     static func begin(_ start: inout StartingSeed) throws(KeyError)
 }
 
-/// The values of a provider that were found in an app's configuration: none, a client, or a project.
+/// Whether an app's configuration has a client at a provider, a project at the provider, or neither.
 package enum AppTrace: Sendable {
     case nothing
     case client
@@ -22,9 +22,10 @@ package enum AppTrace: Sendable {
 
 /// The seed that `understudy seed init` makes for an app, while it is put together. Each provider adds its section.
 package struct StartingSeed: Sendable {
-    /// A file that is written in addition to the seed.
+    /// A file that `understudy seed init` writes in addition to the seed.
     package struct File: Sendable {
-        /// The path of a file that is written in addition to the seed, relative to the seed's directory.
+        /// The path of a file that `understudy seed init` writes in addition to the seed, relative to the seed's
+        /// directory.
         package let path: String
         package let text: String
         /// Whether the file is written with permissions that let only its owner read it.
@@ -52,8 +53,8 @@ package struct StartingSeed: Sendable {
     package private(set) var parts: [(member: String, about: String)] = []
     private let traces: [(name: String, trace: AppTrace)]
 
-    /// Makes a seed for an app from its configuration. `traces` has an element for each provider: the name of the
-    /// provider's section in the seed, and whether the app's configuration has a client or a project at the provider.
+    /// Makes a seed for an app from its configuration. For each provider, `traces` has the name of the provider's
+    /// section in the seed, and whether the configuration has a client or a project at the provider.
     package init(_ app: AppConfiguration, traces: [(name: String, trace: AppTrace)]) {
         self.app = app
         self.traces = traces
@@ -71,10 +72,9 @@ package struct StartingSeed: Sendable {
         ]
     }
 
-    /// Returns whether the seed for an app gets the section of a provider. If the app's configuration wasn't given, the
-    /// seed gets every section. Otherwise, it gets the section if the configuration has a client or a project at this
-    /// provider. If `ifNamed` is false, it also gets the section if the configuration has a project at any other
-    /// provider.
+    /// Returns whether the seed for an app gets a provider's section. Without a configuration of the app, the seed gets
+    /// all sections. Otherwise, it gets the section if the configuration has a client or a project at the provider. A
+    /// project at any other provider is enough if `ifNamed` is false, because its users may sign in at any provider.
     package func includes(_ section: String, ifNamed: Bool = false) -> Bool {
         guard app.isGiven else { return true }
         return traces.contains { name, trace in
@@ -100,7 +100,8 @@ package struct StartingSeed: Sendable {
 
     // MARK: - For the providers
 
-    /// Sets a provider's section of the seed. `about` is a Markdown text about the section's purpose.
+    /// Adds a provider's section to the seed. `about` describes the section's purpose in the seed's README, in
+    /// Markdown.
     package mutating func add(_ section: String, _ value: JSONValue, _ about: String) {
         seed[section] = value
         parts.append((section, about))
@@ -165,7 +166,7 @@ extension StartingSeed {
         }
     }
 
-    /// The members that an app on a device has in the seed in place of redirect URIs.
+    /// A client that is an app on a device. In the seed's JSON, it has other members in place of redirect URIs.
     package struct AppClient: Sendable {
         let members: [(String, JSONValue)]
         let hasSecret: Bool

@@ -22,7 +22,6 @@ package final class KeyGenerator: Sendable {
         case unpublished
         case fresh
 
-        /// The number of keys of this kind that are kept for each algorithm.
         var count: Int { self == .further ? 2 : 1 }
 
         /// Returns the name under which the store has the keys of this kind; `nil` for the keys of key rotations, each
@@ -82,16 +81,16 @@ package final class KeyGenerator: Sendable {
             return waiting.filter { initial(turns: $0.turns) != nil }.map { waiting in { waiting.done(nil) } }
         }
 
-        /// Removes all callers that wait for keys, and returns their callbacks. Callers that wait for the keys with
-        /// which test worlds begin get `failure`; all other callers get no key.
+        /// Removes all callers that wait for keys, and returns closures that call them back. Callers that wait for a
+        /// test world's first keys are called with `failure`, all others without a key.
         mutating func refuse(_ failure: StoreFailure) -> [@Sendable () -> Void] {
             let waiting = waitingForInitial
             waitingForInitial = []
             return waiting.map { waiting in { waiting.done(failure) } } + giveUp()
         }
 
-        /// Removes the callers that wait for a fresh key or an unpublished key, and returns their callbacks. The
-        /// callers get no key.
+        /// Removes the callers that wait for a fresh key or an unpublished key. Returns closures that call them back
+        /// without a key.
         mutating func giveUp() -> [@Sendable () -> Void] {
             let fresh = waitingForFresh
             defer {
@@ -102,7 +101,7 @@ package final class KeyGenerator: Sendable {
         }
     }
 
-    /// The default for the largest number of key rotations that may wait for new keys, for each algorithm.
+    /// By default, at most this many key rotations can wait for new keys of the same algorithm.
     package static let waitingLimit = 64
     private let waitingLimit: Int
     private let state = Mutex(State())
@@ -132,8 +131,8 @@ package final class KeyGenerator: Sendable {
     /// Makes a generator of signing keys.
     ///
     /// - Parameters:
-    ///   - texts: The store that keeps keys for later processes and other daemons. It has the keys that they have made,
-    ///     and gets the keys that this generator makes, except those of key rotations.
+    ///   - texts: The store through which several daemons, and later processes, share keys. The generator reads keys
+    ///     from the store, and adds the keys that it makes, except those of key rotations.
     ///   - warn: A closure that is called with a message when new keys can't be shared through the store.
     package init(
         waitingLimit: Int = KeyGenerator.waitingLimit, texts: (any SharedTexts)? = nil,
@@ -179,14 +178,14 @@ package final class KeyGenerator: Sendable {
         if isReady { done(nil) } else { work() }
     }
 
-    /// Returns a key that is never published, for tokens that nobody should trust; `nil` if no such key has been made.
-    /// It is made when a caller waits for it by `whenUnpublishedIsReady`.
+    /// Returns a key for tokens that nobody should trust; `nil` if no such key has been made. The key is never
+    /// published. It is made when a caller waits for it by `whenUnpublishedIsReady`.
     func unpublished(_ algorithm: Algorithm) -> NamedKey? {
         state.withLock { $0.stocks[algorithm]?.keys[.unpublished]?.first }
     }
 
-    /// Returns the key that is never published, or `nil` when it hasn't been made yet. Another daemon that shares the
-    /// store may have made it. Therefore, this may wait for the store.
+    /// Returns the key for tokens that nobody should trust, which is never published; `nil` when it hasn't been made
+    /// yet. This may wait for the store, because another daemon that shares the store may have made the key.
     func knownUnpublished(_ algorithm: Algorithm) throws(StoreFailure) -> NamedKey? {
         if let key = unpublished(algorithm) { return key }
         guard let texts, let key = try texts.keys(Kind.unpublished.name(algorithm) ?? "")?.first else { return nil }
@@ -194,8 +193,8 @@ package final class KeyGenerator: Sendable {
         return key
     }
 
-    /// Calls `done` when there is a key that is never published, immediately if there is one already. Also calls `done`
-    /// if no such key can be made.
+    /// Calls `done` when there is a key for tokens that nobody should trust, immediately if there is one already. Such
+    /// a key is never published. Also calls `done` if the key can't be made.
     func whenUnpublishedIsReady(_ algorithm: Algorithm, _ done: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard !state[algorithm].has(.unpublished) else { return true }
@@ -243,9 +242,9 @@ package final class KeyGenerator: Sendable {
         ready.forEach { $0() }
     }
 
-    /// Handles a failure to store new keys for the other daemons. The keys aren't used, and callers that wait for keys
-    /// get none. Keys with which test worlds begin are made again a second later. Other keys are made again when a
-    /// caller asks for one.
+    /// Handles a failure to read keys from the store, or to add new keys to it. Callers that wait for keys get none.
+    /// Keys with which test worlds begin are made again a second later. A key for tokens that nobody should trust is
+    /// made again when a caller asks for it.
     private func tryAgain(_ kind: Kind, _ algorithm: Algorithm, _ failure: StoreFailure) {
         guard kind == .initial || kind == .further else { return add([], as: kind, algorithm) }
         let refused = state.withLock { state in Array(state.stocks.keys).flatMap { state[$0].refuse(failure) } }

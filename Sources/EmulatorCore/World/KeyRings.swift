@@ -3,8 +3,8 @@ import JSON
 import Time
 import Worlds
 
-/// The signing keys of a test world: a key ring for each owner (a provider or an OpenID issuer). Owners without keys in
-/// the seed (initial data) begin with common keys.
+/// The signing keys of a test world: a key ring for each owner (a provider or an OpenID issuer). All owners without
+/// keys in the seed (initial data) begin with the same generated keys.
 package struct KeyRings: Sendable {
     private let rings: [KeyOwner: KeyRing]
     /// The key ring that all owners (providers or issuers) without a key ring in `rings` share.
@@ -75,15 +75,15 @@ package struct KeyRings: Sendable {
     }
 }
 
-/// The signing keys of one owner in a test world, with a sequence of keys for each of the owner's algorithms. Keys of
-/// all algorithms are published.
+/// The signing keys of one token issuer in a test world, with a sequence of keys for each of the issuer's algorithms.
+/// Keys of all algorithms are published.
 package struct KeyRing: Sendable {
-    /// The sequences of signing keys, one for each of the owner's algorithms. The first algorithm's keys sign unless a
-    /// caller asks for another algorithm.
+    /// The sequences of signing keys, one for each of the token issuer's algorithms. The first algorithm's keys sign
+    /// unless a caller asks for another algorithm.
     private let sequences: [KeySequence]
 
-    /// Makes the signing keys of one owner. An algorithm without a key in `keys` gets keys of `generator`, which all
-    /// owners share.
+    /// Makes the signing keys of one token issuer. For an algorithm without a key in `keys`, the issuer begins with
+    /// keys of `generator`, which gives the same ones to all issuers.
     init(
         _ keys: [KeyGenerator.NamedKey], algorithms: [Algorithm], rotation: TimeSpan?, generator: KeyGenerator,
         of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
@@ -169,12 +169,12 @@ package struct KeyRing: Sendable {
     /// that were published before the rotation.
     func stale(at time: Instant) -> [KeyGenerator.NamedKey] { sequences.flatMap { $0.stale(at: time) } }
 
-    /// Returns a key that is never published, for tokens that nobody should trust; `nil` if no such key has been made.
-    /// It is made when a caller waits for it by `whenUnpublishedIsReady`.
+    /// Returns a key for tokens that nobody should trust; `nil` if no such key has been made. The key is never
+    /// published. It is made when a caller waits for it by `whenUnpublishedIsReady`.
     func unpublished(_ algorithm: Algorithm? = nil) -> KeyGenerator.NamedKey? { sequence(algorithm)?.unpublished }
 
-    /// Calls `done` as soon as each algorithm has a key that is never published. If one of these keys can't be made,
-    /// calls `done` without waiting for the remaining keys.
+    /// Calls `done` as soon as each algorithm has a key for tokens that nobody should trust. Such keys are never
+    /// published. If one of them can't be made, calls `done` without waiting for the others.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable () -> Void) {
         guard let missing = sequences.first(where: { $0.unpublished == nil }) else { return done() }
         missing.whenUnpublishedIsReady { isMade in isMade ? whenUnpublishedIsReady(done) : done() }
@@ -195,7 +195,8 @@ package struct KeyRing: Sendable {
 }
 
 extension KeyRing {
-    /// Waits until each algorithm has a key that is never published, or until one of these keys can't be made.
+    /// Waits until each algorithm has a key for tokens that nobody should trust, or until one of these keys can't be
+    /// made. Such keys are never published.
     package func unpublishedIsReady() async {
         await withCheckedContinuation { continuation in whenUnpublishedIsReady { continuation.resume() } }
     }

@@ -15,8 +15,8 @@ final class KeySequence: Sendable {
     private let rotated: Mutex<Rotations>
     /// The store that keeps rotated keys; `nil` if they are lost at the end of the process.
     private let kept: Kept?
-    /// A lock that is held while a key rotation is written, so that the last rotation written is also the one in
-    /// memory.
+    /// A lock that is held while a key rotation is written to the store and then read into memory. Otherwise, memory
+    /// could keep the keys of an earlier rotation.
     private let turn = Mutex(())
 
     private struct Kept {
@@ -173,11 +173,12 @@ final class KeySequence: Sendable {
 
     var unpublished: KeyGenerator.NamedKey? { generator.unpublished(algorithm) }
 
-    /// Returns the key that is never published, or `nil` when it hasn't been made yet. Another daemon that shares the
-    /// store may have made it. Therefore, this may wait for the store.
+    /// Returns the key for tokens that nobody should trust, which is never published; `nil` when it hasn't been made
+    /// yet. This may wait for the store, because another daemon that shares the store may have made the key.
     func knownUnpublished() throws(StoreFailure) -> KeyGenerator.NamedKey? { try generator.knownUnpublished(algorithm) }
 
-    /// Calls `done` with `true` once there is a key that is never published, or with `false` when none can be made.
+    /// Calls `done` with `true` once there is a key for tokens that nobody should trust, which is never published.
+    /// Calls `done` with `false` when this key can't be made.
     func whenUnpublishedIsReady(_ done: @escaping @Sendable (Bool) -> Void) {
         generator.whenUnpublishedIsReady(algorithm) { [self] in done(unpublished != nil) }
     }

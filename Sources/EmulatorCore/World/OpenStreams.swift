@@ -13,7 +13,7 @@ package final class OpenStreams: Sendable {
         var entries: [Entry] = []
         /// When this many event streams are kept, the closed ones are removed before another stream is added.
         var limit = 16
-        /// The functions that end the waiting requests. The dictionary's key is the number of the request.
+        /// The functions that end the waiting requests, by the number of the request.
         var waiting: [Int: @Sendable () -> Void] = [:]
         var last = 0
         var isEnded = false

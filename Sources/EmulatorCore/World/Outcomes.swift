@@ -109,7 +109,7 @@ package struct Outcome: Codable, Sendable, Equatable {
 /// The sign-in results that tests and the seed (initial data) have set in advance in a test world, oldest first.
 package struct OutcomeQueue: SeededValue {
     package static let name = "outcomes"
-    /// The largest number of sign-in results that may be queued. A test that sets more probably has a mistake.
+    /// The largest number of sign-in results that may be queued. A larger number is probably a mistake in a test.
     package static let limit = 1_000
     /// The largest number of bytes that the texts of all queued sign-in results together may have. The limit is needed
     /// because a store writes all of them with each change.

@@ -103,7 +103,7 @@ extension WorldRegistry {
 }
 
 extension World {
-    /// Returns whether this many more sign-in results and faults may be queued in the test world.
+    /// Returns whether `outcomes` more sign-in results and `faults` more faults may be queued in the test world.
     package func hasRoom(outcomes: Int, faults: Int) -> Bool {
         read { tables in
             tables.value(OutcomeQueue.self).queued.count + outcomes <= OutcomeQueue.limit

@@ -30,9 +30,9 @@ extension Account: Row {
 extension TableReading where Self: ~Copyable {
     package func account(_ id: String) -> Account? { find(Account.self, id) }
 
-    /// Returns an identifier in `account` that another person has already: its path in `written` (the JSON of the
-    /// account), and the ID of the other person. Ignores derived identifiers, and those that the account had before the
-    /// change (`earlier`).
+    /// Returns the first identifier of `account` that another person has already: its path in the JSON of the request
+    /// (`written`), and the ID of the other person. Identifiers that the request doesn't contain, and those that the
+    /// account had before it (`earlier`), aren't checked.
     package func takenIdentifier(
         of account: Account, written: JSONValue, before earlier: Account? = nil
     ) -> (path: String, owner: String)? {

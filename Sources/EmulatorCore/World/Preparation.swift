@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The preparation of a new test world: the daemon runs its start scenarios (prepared situations) before it serves any
-/// other request in the world.
+/// The preparation of a new test world: the daemon runs its initial scenarios (prepared situations) before it serves
+/// any other request in the world.
 final class Preparation: Sendable {
     private enum State {
         case due
@@ -11,10 +11,10 @@ final class Preparation: Sendable {
 
     private let state = Mutex(State.due)
 
-    /// Notes that the test world was reset, so that its start scenarios must be run again.
+    /// Notes that the test world was reset, so that its initial scenarios must be run again.
     func begin() { state.withLock { $0 = .due } }
 
-    /// Notes that the test world's start scenarios must be run, because another daemon has reset the world. Does
+    /// Notes that the test world's initial scenarios must be run, because another daemon has reset the world. Does
     /// nothing if they are being run already.
     func beginAgain() {
         state.withLock { state in
@@ -28,7 +28,7 @@ final class Preparation: Sendable {
         case go
     }
 
-    /// Returns `mine` to the first caller. This caller must run the test world's start scenarios and then call
+    /// Returns `mine` to the first caller. This caller must run the test world's initial scenarios and then call
     /// `finish`. Returns `wait` while the scenarios run; `finish` calls the closure `then` of each caller that got
     /// `wait`. Returns `go` after `finish`.
     func take(then: @escaping @Sendable () -> Void) -> Turn {

@@ -17,8 +17,8 @@ struct StoredSeed: WorldValue {
 
     init() {}
 
-    /// Makes the stored form of the seed (initial data) that a test world has now. The argument `rows` is the seed as
-    /// it was before it was extended; `nil` if the world began with the daemon's seed.
+    /// Makes the stored form of the seed (initial data) that a test world has now. `rows` is the seed with which the
+    /// world began, without later extensions; `nil` if that was the daemon's seed.
     init(of seed: Seed, rows: Seed?) {
         let document = seed.document.text
         self.init(document, rows: rows.map { $0.document.text })
@@ -33,9 +33,9 @@ struct StoredSeed: WorldValue {
 
     func extended(to seed: Seed) -> StoredSeed { StoredSeed(seed.document.text, rows: rows) }
 
-    /// Returns the test world's own seed (initial data); `nil` if the world uses the daemon's seed. In the result,
-    /// `seed` is the seed as it is now, and `rows` is the seed as it was before it was extended. `rows` is `nil` if the
-    /// world began with the daemon's seed.
+    /// Returns the test world's own seed (initial data), with all later extensions; `nil` if the world uses the
+    /// daemon's seed. In the result, `rows` is the seed with which the world began, without the extensions; `nil` if
+    /// that was the daemon's seed.
     ///
     /// - Throws: The mistakes in the stored seeds.
     func read(
@@ -118,7 +118,7 @@ struct StoredKeys: Row {
         !published.isEmpty && (published + before).allSatisfy { $0.named(by: reader) != nil }
     }
 
-    /// Returns whether the row has exactly these signing keys, compared by their IDs.
+    /// Returns whether the row has exactly the signing keys `published` and `before`, compared by their IDs.
     func names(_ published: [KeyGenerator.NamedKey], before: [KeyGenerator.NamedKey]) -> Bool {
         self.published.lazy.map(\.id).elementsEqual(published.lazy.map(\.id))
             && self.before.lazy.map(\.id).elementsEqual(before.lazy.map(\.id))
@@ -128,7 +128,7 @@ struct StoredKeys: Row {
 /// Signing keys that several daemons with the same store share. The store keeps them as texts, each of which is a JSON
 /// array of `StoredKey`.
 extension SharedTexts {
-    /// Returns the shared signing keys with this name; `nil` if none were stored.
+    /// Returns the signing keys that are stored under this name; `nil` if there are none.
     func keys(_ name: String) throws(StoreFailure) -> [KeyGenerator.NamedKey]? {
         guard let text = try text(name) else { return nil }
         return try read(text)

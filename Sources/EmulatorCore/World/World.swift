@@ -51,8 +51,7 @@ package final class World: Sendable {
         state = world.state
     }
 
-    /// Prepares a test world that was read from a file or database, and may already have faults, mails and other
-    /// changes.
+    /// Notes that a test world that was read from a file or database may already have faults, mails and other changes.
     private func resume() {
         state.mayHaveFaults.store(true, ordering: .relaxed)
         noteChange()
@@ -144,8 +143,8 @@ package final class World: Sendable {
     /// Whether this test world may have faults, requested at this daemon or at another one that shares the world.
     private var mayHaveFaults: Bool { state.isShared || state.mayHaveFaults.load(ordering: .relaxed) }
 
-    /// Adds a fault that a test requests to the test world, and returns it with its ID. Returns `nil` when there would
-    /// be too many faults, or too many bytes of faults.
+    /// Adds a fault to the test world, and returns it with its ID. Returns `nil` when there would be too many faults,
+    /// or too many bytes of faults.
     package func order(_ fault: Fault) throws(StoreFailure) -> Fault? {
         state.mayHaveFaults.store(true, ordering: .relaxed)
         return try update { tables in

@@ -14,8 +14,8 @@ extension LabelledPort: WorldPort {}
 /// Opens ports that each lead to a single test world. The server that listens on them is made later, and passed to
 /// `begin`.
 package final class WorldPorts: Sendable {
-    /// The largest number of ports for single test worlds that can be open at the same time, for each protocol. Ports
-    /// that are open as long as the daemon runs don't count.
+    /// The largest number of test worlds' own ports that can be open at the same time, for each protocol. Permanent
+    /// ports, which stay open until the daemon ends, don't count.
     package static let limit = 128
 
     package typealias Listen = @Sendable (_ port: UInt16, _ world: String) throws(ListenError) -> any WorldPort

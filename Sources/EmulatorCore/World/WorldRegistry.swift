@@ -27,7 +27,6 @@ package final class WorldRegistry: Sendable {
         /// The last time when no test world could be removed to make room for a new one, in seconds of the machine's
         /// monotonic clock.
         var fullAt: Int?
-        /// The part of the registry's state that is needed only if several daemons share the test worlds.
         var sharing = Sharing()
 
         mutating func use(_ world: World, _ now: Int) {
@@ -108,8 +107,8 @@ package final class WorldRegistry: Sendable {
     /// The test world that is used for requests that name no world, as this daemon holds it in memory.
     package var main: World { held(unnamed) ?? first }
 
-    /// Returns the test world of this name from the store. If the store doesn't have it and `makes` is true, returns a
-    /// new world. If `makes` is false, a world that the store doesn't have is returned as a removed one.
+    /// Returns the test world of this name from the store. If the store doesn't have the world, returns a new one,
+    /// which is marked as removed if `makes` is false.
     func made(_ name: String, makes: Bool = true) throws(StoreFailure) -> World {
         World(
             name: name, seed: seed, keys: keys, generator: generator, budget: budget,
@@ -179,8 +178,8 @@ package final class WorldRegistry: Sendable {
     /// Returns the test world of this name if this daemon holds it in memory; otherwise `nil`.
     func held(_ name: String) -> World? { state.withLock { $0.worlds[name] } }
 
-    /// Removes all test worlds from memory after the server has stopped, and closes the store. Without this call, the
-    /// registry would never be freed if worlds are shared, or if a world has its own seed (initial data).
+    /// Removes all test worlds from memory after the server has stopped, and closes the store. Without this call, this
+    /// object would never be freed if worlds are shared, or if a world has its own seed (initial data).
     package func removeAll() {
         let worlds = state.withLock { state in
             defer { (state.worlds, state.sharing) = ([:], Sharing(hasEnded: true)) }
@@ -229,8 +228,9 @@ package final class WorldRegistry: Sendable {
         }
     }
 
-    /// Removes the test worlds that weren't used at this daemon for an hour, and returns them. Shared worlds stay in
-    /// the store. A shared world with a listener or a port of its own also stays in memory.
+    /// Removes the test worlds that weren't used at this daemon for an hour, and returns them. Worlds that several
+    /// daemons share are removed only from memory, not from the store, and only if they have no listener and no port of
+    /// their own.
     func sweep(_ state: inout State, _ now: Int) -> [World] {
         state.lastSweep = now
         let gone = state.worlds.values.filter { world in
@@ -292,8 +292,8 @@ package final class WorldRegistry: Sendable {
         return Array(gone)
     }
 
-    /// Compares how many test worlds were removed or refused with the earlier numbers in `before`. If a number has
-    /// grown, logs that the limit of test worlds is reached.
+    /// If more test worlds have been removed to make room, or refused, than `before` says, logs that the limit of test
+    /// worlds is reached.
     func tell(_ before: Counts) {
         let counts = counts
         if counts.changed > before.changed {

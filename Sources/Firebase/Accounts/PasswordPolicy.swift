@@ -89,7 +89,7 @@ struct PasswordPolicy: Sendable {
             because: "the password is too short: it has \(password.utf16.count) characters")
     }
 
-    /// Checks the password with which a user signs in against the password policy.
+    /// Checks a sign-in's password against the password policy.
     ///
     /// - Returns: The requirements that the password doesn't meet, which the sign-in's answer lists.
     /// - Throws: `PASSWORD_DOES_NOT_MEET_REQUIREMENTS` if the password fails and the policy has `forceUpgradeOnSignin`.

@@ -138,7 +138,7 @@ struct EndedSession: Row {
 /// JSON text, which keeps their order.
 struct CustomClaims: Codable, Sendable {
     let object: JSONObject
-    /// The claims as JSON text; `nil` if none were set. If a request gave them as a text, it is unchanged.
+    /// The claims as JSON text; `nil` if there are none. A JSON text from a request is kept unchanged.
     let text: String?
 
     init(_ object: JSONObject = JSONObject()) {

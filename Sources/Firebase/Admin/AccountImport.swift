@@ -70,9 +70,9 @@ private struct AccountImport: Sendable {
         }
     }
 
-    /// Checks the list of users to import for duplicates. E-mail addresses and identities are compared only if
-    /// `isChecked` is true, user IDs only if `overwrites` is false. Addresses may also occur twice if the project
-    /// allows it.
+    /// Checks the list of users to import for duplicates. User IDs are compared only if `overwrites` is false. E-mail
+    /// addresses and identities are compared only if `isChecked` is true, and addresses only if the project doesn't let
+    /// several users have the same one.
     ///
     /// - Throws: `DUPLICATE_EMAIL`, `DUPLICATE_RAW_ID` or `DUPLICATE_LOCAL_ID`. Then no user of the list is imported.
     func checkDuplicates(_ list: [MessageFields]) throws(FirebaseError) {

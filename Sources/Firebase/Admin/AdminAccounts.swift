@@ -325,7 +325,7 @@ extension User {
 extension User {
     /// The greatest numbers of identities and of second factors that requests and imports may give a user. Outside
     /// emulator mode, an administrator's request has a lower limit for phone numbers as second factors. Production
-    /// documents a limit only for these. The Firebase emulator has no limits.
+    /// documents a limit only for such phone numbers. The Firebase emulator has no limits.
     static let (linkLimit, factorLimit) = (100, 100)
 }
 

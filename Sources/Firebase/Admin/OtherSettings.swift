@@ -60,7 +60,7 @@ struct OtherSettings: Codable, Sendable {
     }
 
     var members: JSONObject { kept.object }
-    /// The approximate size in bytes. Each value takes some memory beside its text.
+    /// The approximate memory that the settings take, in bytes. It includes an overhead for each value.
     var size: Int {
         kept.text.map { $0.utf8.reduce(0) { size, byte in size + (",[{".utf8.contains(byte) ? 20 : 1) } } ?? 0
     }
@@ -182,7 +182,8 @@ struct OtherSettings: Codable, Sendable {
     }
 
     /// Returns a setting's value without the members that protobuf's JSON leaves out: null, zero, empty texts and empty
-    /// arrays, and `false` unless `withFalse` is true. Returns `nil` for such a value itself.
+    /// arrays, and `false` unless `withFalse` is true. If the value itself is null, zero, empty or such a `false`, the
+    /// result is `nil`.
     private static func told(_ value: JSONValue, withFalse: Bool) -> JSONValue? {
         switch value {
         case .bool(false): withFalse ? value : nil

@@ -62,7 +62,8 @@ struct ProviderConfig: PoolRow {
     var key: Key { Key(pool: pool, kind: kind, id: id) }
     var isEnabled: Bool { settings["enabled"]?.bool ?? false }
 
-    /// Returns the common prefix of the sort keys of a collection's provider configurations.
+    /// Returns the text with which the sort key of each provider configuration of this kind in a project or tenant
+    /// begins.
     static func place(_ kind: Kind, in pool: UserPool) -> String { "\(pool.keyText)\0\(kind.rawValue)\0" }
 
     /// The identity provider that the configuration describes; `nil` if Understudy doesn't simulate the provider, or if
@@ -213,8 +214,8 @@ extension FirebaseProvider {
         FirebaseAnswer(body: try config.document(in: call))
     }
 
-    /// Returns a provider of the seed in the form of an administrator's configuration; `nil` if the seed doesn't have
-    /// it.
+    /// Returns the seed's identity provider with this ID as a provider configuration, as if an administrator had made
+    /// it; `nil` if the seed doesn't have the provider.
     private func seeded(_ id: String, _ call: FirebaseCall) -> ProviderConfig? {
         guard let source = call.project.providers.source(id) else { return nil }
         var members = source.config
@@ -358,7 +359,7 @@ struct OAuthIdpConfig: PoolRow {
 
     var key: Key { Key(pool: pool, id: id) }
 
-    /// Returns the common prefix of the sort keys of a project's or tenant's OpenID providers.
+    /// Returns the text with which the sort key of each OpenID provider of a project or tenant begins.
     static func place(in pool: UserPool) -> String { "\(pool.keyText)\0" }
 
     /// Whether a text is a valid ID of an OpenID provider, such as `oidc.corp`. Production's limit of the length isn't

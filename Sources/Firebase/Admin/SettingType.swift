@@ -10,9 +10,9 @@ enum SettingType: Sendable {
     case text
     case integer
     case number
-    /// An enumeration with its type name and its values. An empty list of values allows any name, and any number is
-    /// allowed. The type names occur in production's errors (as in the recording `recaptcha#unknown-state`), but aren't
-    /// documented.
+    /// An enumeration with its type name and its values. A request may name a value, or give any number. If the list of
+    /// values is empty, a request may give any name, too. The type names occur in production's errors (as in the
+    /// recording `recaptcha#unknown-state`), but aren't documented.
     case choice(String, [String] = [])
     case message(String, [String: SettingType])
     indirect case list(SettingType)

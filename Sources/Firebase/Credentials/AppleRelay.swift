@@ -3,8 +3,8 @@ import HTTPServer
 import JSON
 
 extension AppleSource {
-    /// Asks Apple's private relay whether it forwards a mail; returns `nil` if the recipient's address isn't one of the
-    /// relay. The relay refuses the mail unless its sender is registered with Apple.
+    /// Asks Apple's private relay whether it forwards a mail; returns `nil` if the recipient's address doesn't belong
+    /// to the relay. The relay refuses the mail unless its sender is registered with Apple.
     /// <https://developer.apple.com/help/account/capabilities/configure-private-email-relay-service>
     static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async -> RelayedMessage? {
         guard recipient.hasSuffix("@privaterelay.appleid.com") else { return nil }

@@ -37,7 +37,7 @@ protocol KnownSource: IdentitySource, SchemaObject {
     /// <https://firebase.google.com/docs/auth/users#verified_email_addresses>
     static func isTrusted(email: String?, isVerified: Bool) -> Bool
     /// Asks the identity provider's mail relay whether it forwards a mail. Returns `nil` if the recipient's address
-    /// isn't one of the relay.
+    /// doesn't belong to the relay.
     static func relay(from sender: String, to recipient: String, in call: FirebaseCall) async throws -> RelayedMessage?
     /// The settings of the identity provider in the form of Google's resource `defaultSupportedIdpConfigs`, without
     /// `enabled`.
@@ -109,7 +109,7 @@ protocol RevokingSource: KnownSource {
     func revoke(_ token: String, type: String, in call: FirebaseCall) async throws
 }
 
-/// The decision of an identity provider's mail relay about a mail.
+/// The decision of an identity provider's mail relay whether it forwards a mail.
 struct RelayedMessage: Sendable {
     /// The person's own address, to which the relay forwarded the mail; `nil` if the relay refused the mail.
     let forwardedTo: String?

@@ -203,8 +203,8 @@ private struct KnownUsers {
 
     init(oneAccountPerEmail: Bool) { self.oneAccountPerEmail = oneAccountPerEmail }
 
-    /// Adds a user's ID, e-mail address, phone number and identities to the known ones. Returns descriptions of those
-    /// that were known already. An identity that the user has twice is returned, too.
+    /// Remembers a user's ID, e-mail address, phone number and identities. Returns descriptions of those that an
+    /// earlier user in the export has, too. An identity that the user has twice is also returned.
     mutating func insert(_ user: User) -> [String] {
         var found: [String] = []
         if !ids.insert(user.localId).inserted { found.append("the localId \"\(user.localId)\"") }
@@ -316,7 +316,8 @@ extension FirebaseProvider {
         return path
     }
 
-    /// Returns the metadata of an export: the members of `known`, and the name of the folder with the exported users.
+    /// Returns the contents of an export's metadata file, with the name of the folder for the users. `known` are the
+    /// members of the file that is replaced, which are kept.
     private static func metadata(over known: JSONObject, folder: String) -> JSONValue {
         var metadata = known
         if metadata["version"] == nil { metadata["version"] = "understudy" }

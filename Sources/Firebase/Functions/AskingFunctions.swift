@@ -71,7 +71,8 @@ extension FirebaseCall {
             guard expected == nil || expected?.localId == who(decision)?.user.localId else {
                 throw FirebaseError(
                     "USER_NOT_FOUND",
-                    because: "other requests changed which user signs in while the blocking function ran")
+                    because: "while the blocking function ran, another request changed the users, so that a different "
+                        + "user or none would sign in: try again")
             }
             if who(decision)?.isNew ?? false {
                 try requireSignUp()
@@ -169,8 +170,8 @@ extension FirebaseCall {
 
     /// Returns the error for a blocking function that refused. The error contains the function's answer, because
     /// Firebase's SDKs show it to the app. The SDK for Apple platforms reads `error.message` in the function's answer.
-    /// Outside emulator mode, the error lacks the answer if its status is 429, or 500 or more.
-    /// <https://github.com/firebase/firebase-js-sdk/issues/5386>
+    /// Outside emulator mode, the function's answer is left out if the function answered with status 429, or 500 or
+    /// more. <https://github.com/firebase/firebase-js-sdk/issues/5386>
     private func refusal(_ uri: String, _ answer: OutgoingMessage.Answer) -> FirebaseError {
         // Recorded as `blocking/refusal#create-unavailable`, `#create-resource-exhausted` and `#create-unhandled`.
         if !isInEmulatorMode, answer.status >= 500 || answer.status == 429 {

@@ -58,7 +58,7 @@ struct BlockingFunctions: SchemaObject, Codable {
     }
 
     private var uris: [Event: String] = [:]
-    /// The time when an administrator last changed the URL of a blocking function. The key is the event at which the
+    /// The times when an administrator last changed the URLs of the blocking functions, by the event at which a
     /// function is called.
     private var updates: [Event: Instant] = [:]
     private(set) var forwarding = Forwarding()

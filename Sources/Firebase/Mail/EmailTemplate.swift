@@ -6,11 +6,11 @@ import EmulatorCore
 ///
 /// The subjects are those of a new project, as `projects.getConfig` returns them. The subjects of mails with sign-in
 /// links, and of mails that verify a new address, aren't documented, because no project can change them. The texts of
-/// the mails are our own.
+/// the mails are Understudy's own.
 struct EmailTemplate: Sendable {
     enum Body: Sendable {
-        /// The paragraphs of a body that no administrator has changed, in our own words. The paragraph `%LINK%` is just
-        /// the link.
+        /// The paragraphs of Understudy's own text for a mail, which is used until an administrator changes the text.
+        /// The paragraph `%LINK%` contains only the link.
         case paragraphs([String])
         case plainText(String)
         case html(String)
@@ -52,8 +52,8 @@ struct EmailTemplate: Sendable {
         }
     }
 
-    /// Returns the salutation of a mail in a new project. Mails with password resets and sign-in links have no name in
-    /// the salutation.
+    /// Returns the salutation of a mail whose text no administrator has changed. Mails with password resets and sign-in
+    /// links have no name in the salutation.
     private static func greeting(_ kind: OutOfBandCode.Kind) -> [String] {
         [kind == .passwordReset || kind == .emailSignIn ? "Hello," : "Hello %DISPLAY_NAME%,"]
     }

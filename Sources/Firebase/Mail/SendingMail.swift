@@ -27,9 +27,9 @@ extension FirebaseCall {
         return diagnosis
     }
 
-    /// Asks the mail relay to which the recipient's address belongs, such as Apple's, whether it forwards the mail, and
-    /// stores the answer with the code. `diagnosis` is `nil` unless the relay refuses the mail. Both results are `nil`
-    /// for an address that belongs to no relay.
+    /// Asks the mail relay to which the recipient's address belongs, such as Apple's, whether it forwards the mail.
+    /// Stores the relay's decision with the one-time code that the mail contains. `relay` is `nil` if the address
+    /// belongs to no relay. `diagnosis` is `nil` unless the relay refuses the mail.
     private func relay(
         _ code: OutOfBandCode, from sender: Mailbox
     ) async throws -> (relay: SentMessage.Relay?, diagnosis: Diagnosis?) {

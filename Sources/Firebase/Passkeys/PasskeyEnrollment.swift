@@ -59,7 +59,7 @@ extension FirebaseProvider {
             guard user.passkeys.count < Passkey.limit else {
                 throw FirebaseError(
                     "PASSKEY_LIMIT_EXCEEDED",
-                    because: "the user already has \(Passkey.limit) passkeys, which is the limit")
+                    because: "the user already has \(Passkey.limit) passkeys, and can't have more: remove one first")
             }
             user.passkeys.append(passkey)
             tables.put(user)

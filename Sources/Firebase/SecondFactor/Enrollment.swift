@@ -266,8 +266,8 @@ struct FactorRequest: Sendable {
         /// New enrolment IDs are made, whatever IDs the request has. This is for the field `mfaInfo`, by which new
         /// users get second factors.
         case made
-        /// The user's second factors get the enrolment IDs that the request contains. For a second factor without an
-        /// ID, a new one is made; in emulator mode it is an error.
+        /// The user's second factors get the enrolment IDs in the request. If the request has no ID for a second
+        /// factor, a new ID is made. In emulator mode, a missing ID is an error.
         case given
     }
 

@@ -20,9 +20,9 @@ struct SecondFactor: Codable, Sendable {
     /// accepted again. <https://www.rfc-editor.org/rfc/rfc6238#section-5.2>
     var usedStep: Int64?
 
-    /// Whether a code of an authenticator app for this time step can still be used, because neither that code nor a
-    /// later one was used. A used code of a step more than ten steps in the future doesn't count, because a test may
-    /// set the clock back.
+    /// Whether a code of an authenticator app for this time step can still be used: neither that code nor a later one
+    /// has been used. A used code is ignored if its step is more than ten steps after `now`, because a test may set the
+    /// clock back.
     func takes(_ step: Int64, at now: Instant) -> Bool {
         guard let usedStep, usedStep <= TOTP.steps(around: now, give: TOTP.largestIntervals).upperBound else {
             return true

@@ -39,7 +39,7 @@ struct Tenant: Row {
         ("disableAuth", \.isDisabled), ("enableAnonymousUser", \.allowsAnonymous),
     ]
 
-    /// Returns the common prefix of the sort keys of a project's tenants.
+    /// Returns the text with which the sort key of each tenant of a project begins.
     static func place(of project: String) -> String { "\(project)\0" }
 
     /// Returns the tenant in the API's form for administrators. Production leaves out flags that are false (as in the
@@ -140,8 +140,9 @@ package struct SeededTenant: SchemaObject {
         users = fields.list("users", of: SeededUser.self, key: "localId", "Users that exist from the start.")
     }
 
-    /// Returns the seeded tenant with complete identity providers. `providers` are the identity providers that the seed
-    /// gives to the project. A setting that the tenant's provider lacks is taken from the project's provider.
+    /// Returns the seeded tenant with settings added to its identity providers: a setting that the tenant's provider
+    /// lacks is taken from the project's provider. `providers` are the identity providers that the seed gives to the
+    /// project.
     func inheriting(from providers: JSONValue?) -> SeededTenant {
         var tenant = self
         tenant.providers?.inherit(from: providers)

@@ -148,8 +148,8 @@ extension FirebaseCall {
     }
 
     /// Whether the project or tenant allows a sign-in method. A project allows sign-in links in mails only if it also
-    /// allows passwords. If nothing is set for sign-in links, they are allowed in emulator mode, because the Firebase
-    /// emulator has no setting for them. In production they aren't allowed then, as in the recording
+    /// allows passwords. If there is no setting for sign-in links, emulator mode allows them, because the Firebase
+    /// emulator has no such setting. Without the setting, production refuses them, as in the recording
     /// `tenant/actions#link-no-tenant`.
     private func allows(_ method: String) -> Bool {
         guard method == "emailLink" else { return project.isEnabled(method) == true }

@@ -68,15 +68,16 @@ struct OAuthError: Error, Sendable {
 
     static func description(of code: Code) -> String { table[code.rawValue]?.description ?? "" }
 
-    /// Returns the evidence for GitHub's error `name` and its description: a public source, or the reason for a text
-    /// that was chosen without one. If GitHub documents no such error, the returned text says that it was ordered.
+    /// Returns the evidence for GitHub's error `name` and its description: a public source, or the reason for a
+    /// description that was chosen without a source. For an error that GitHub doesn't document, the evidence says that
+    /// a test requested the error.
     static func evidence(of name: String) -> Evidence {
         let description = Code(rawValue: name).map { OAuthError.description(of: $0) }
         return GitHubProvider.evidence.ofError(name, description)
             ?? .chosen("GitHub documents no error of this name: it was ordered")
     }
 
-    /// Returns the `error_uri` for an error in the redirect to the callback URL.
+    /// Returns the `error_uri` that GitHub adds to the callback URL when it redirects to the app with an error.
     static func authorizationURI(of code: Code) -> String { table[code.rawValue]?.callbackURI ?? "" }
 
     /// Returns the error response of GitHub's token endpoint in the format that the client accepts, by default with

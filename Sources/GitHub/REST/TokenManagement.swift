@@ -59,7 +59,7 @@ extension GitHubProvider {
                 change(token, &tables)
                 return true
             }
-            return isEnded ? .noContent : call.notFound(because: "the token was revoked in the meantime")
+            return isEnded ? .noContent : call.notFound(because: "another request revoked the token while this one ran")
         }
     }
 
@@ -84,7 +84,7 @@ extension GitHubProvider {
                 isFromDevice: token.details.isFromDevice, in: &tables)
         }
         return new.map { .ok(GitHubProvider.authorization($0.access, call)) }
-            ?? call.notFound(because: "the token was revoked in the meantime")
+            ?? call.notFound(because: "another request revoked the token while this one ran")
     }
 
     /// Issues a further access token for a GitHub App. The requested target and permissions are checked, but the new

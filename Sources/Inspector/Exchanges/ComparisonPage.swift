@@ -78,8 +78,8 @@ struct Comparison {
         var different: [Row] { rows.filter { !$0.isSame } }
     }
 
-    /// The greatest number of values of each of the two recorded requests that are compared under one heading, such as
-    /// "Response headers".
+    /// The greatest number of values that a comparison takes from each of two recorded requests under one heading, such
+    /// as "Response headers".
     private static let limit = 300
 
     let groups: [Group]

@@ -295,7 +295,7 @@ enum HexDump {
 struct FieldTable {
     /// The greatest number of rows that a table of names and values shows.
     static let limit = 100
-    /// The approximate maximum number of bytes that the table shows of all names and values together.
+    /// The approximate number of bytes of names and values after which a table shows no more rows.
     private static let byteLimit = 24 << 10
     private static let valueLimit = 4 << 10
     private static let folded = 300

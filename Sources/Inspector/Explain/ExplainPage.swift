@@ -44,7 +44,7 @@ extension Inspector {
     ) -> Response {
         let introduction = HTML.of(
             "p",
-            "Explains a value, and what is wrong with it, by this test world's seed, keys, clock and recorded requests. The value isn't stored."
+            "Explains a value, and checks it against this test world's seed, keys, clock and recorded requests. The value isn't stored."
         )
         let form = form(
             to: "explain", exchange, ["class": "card explain-form"],

@@ -81,8 +81,8 @@ struct SchemaForm: Sendable {
 
     private struct Unreadable: Error { let message: String }
 
-    /// Returns what the user has entered: a JSON Merge Patch, or a whole object if the form is for a new one. Adds an
-    /// error message to `faults` for each input that should be JSON and isn't.
+    /// Returns the values that the user has entered: a JSON Merge Patch, or a whole object if the form is for a new
+    /// one. For each input that should be JSON and isn't, an error message is added to the form's mistakes.
     mutating func patch() -> JSONObject {
         var patch = JSONObject()
         guard let sent else { return patch }
@@ -103,8 +103,8 @@ struct SchemaForm: Sendable {
         return value.isNull && values == nil ? nil : value
     }
 
-    /// Adds an error message to `faults` for each field that both the user and somebody else have changed since the
-    /// form was made.
+    /// Adds an error message to the form's mistakes for each field that both the user and somebody else have changed
+    /// since the form was made.
     mutating func findConflicts() {
         guard let sent, let earlier, let values else { return }
         for leaf in leaves where isChanged(leaf, sent) {
@@ -152,7 +152,8 @@ struct SchemaForm: Sendable {
         (try? JSONValue(parsing: Array(text.utf8), limits: .control)) ?? .string(text)
     }
 
-    /// Adds an error message to `faults` for each value in `patch` that the schema doesn't allow.
+    /// Checks the values that the user has entered into the form, which are in `patch`. For each value that the schema
+    /// doesn't allow, an error message is added to the form's mistakes.
     mutating func check(_ patch: JSONObject, against schema: Schema) {
         let kept = JSONObject(patch.members.filter { !$0.value.isNull }.map { ($0.key, $0.value) })
         faults += schema.issues(in: LocatedJSON(.object(kept), file: "form")).map { ($0.path, $0.message) }

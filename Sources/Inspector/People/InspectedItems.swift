@@ -12,7 +12,7 @@ import Time
 struct InspectedItems: Sendable {
     let exchange: Exchange
     let masksSecrets: Bool
-    /// The name of the provider that has stored the data.
+    /// The name of the provider whose sessions, tokens and other data are shown.
     let owner: String
     let providers: [any Provider]
     /// The level of the HTML headings above the single sessions, tokens and so on, such as 4 for `h4`.

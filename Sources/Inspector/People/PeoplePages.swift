@@ -44,7 +44,7 @@ extension Inspector {
                 self.search(
                     exchange, "people-search", at: "people",
                     .field(
-                        "Find people whose name, address or ID begins with",
+                        "Find people by the beginning of a name, address or ID",
                         .input("q", search, type: "search", ["maxlength": "254"]))
                 ),
                 rows.isEmpty
@@ -101,8 +101,8 @@ extension Inspector {
             })
     }
 
-    /// Returns the form in which an account is created or changed. It has the fields that an account has in a seed
-    /// file.
+    /// Returns the HTML form with which an account is created or changed. The form has a field for each setting that an
+    /// account can have in a seed file.
     private func personForm(_ account: Account?, _ exchange: Exchange) -> ProfileForm {
         let path = account.map { self.path(of: $0) }
         let titles = providers.compactMap { provider in

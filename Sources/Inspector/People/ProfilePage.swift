@@ -10,7 +10,8 @@ struct Profile: Sendable {
     /// A part of the page about an account or a user. It shows the data of one provider, or of the app's user
     /// directory.
     struct Part: Sendable {
-        /// The name of the provider, as the title of the part; `nil` if all parts of the page belong to one provider.
+        /// The heading above the data: the title of the provider to which they belong. It is `nil` on a page that shows
+        /// the data of only one provider.
         let title: String?
         let sections: [InspectedSection]
         let items: InspectedItems
@@ -38,8 +39,8 @@ struct ProfileForm: Sendable {
     let schema: Schema
     /// The present values of the form's fields; `nil` if the form creates an account or a user.
     let values: JSONObject?
-    /// The name of the ID's field, which is shown only when an account or a user is created, because IDs can't be
-    /// changed.
+    /// The name of the form field for an ID. The form has this field only if it creates an account or a user, because
+    /// IDs can't be changed.
     let key: String
     /// The providers' titles, shown above the groups of fields that belong to a provider.
     var titles: [(name: String, title: String)] = []

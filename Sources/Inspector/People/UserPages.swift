@@ -118,7 +118,7 @@ extension Inspector {
                 self.search(
                     exchange, "people-search", at: path,
                     .field(
-                        "Find users whose address, user ID or phone number begins with",
+                        "Find users by the beginning of an address, user ID or phone number",
                         .input("q", search, type: "search", ["maxlength": "254"]))),
                 rows.isEmpty
                     ? .of("p.empty", search.isEmpty ? "No user has signed in yet." : "No user is found.")

@@ -138,7 +138,7 @@ extension Inspector {
         return .group([
             .of(
                 "p",
-                "To reach a provider's URL here, put this world's address in place of https:/ at its beginning. Ports of the daemon: \(ports)."
+                "To send a request to this test world instead of a provider, replace https:// in its URL by \(exchange.address.ownBase)/. Ports of the daemon: \(ports)."
             ),
             .table("stack.setup-table", ["There", "Here"], rows),
         ])
@@ -150,7 +150,7 @@ extension Inspector {
         return .group([
             .of(
                 "p",
-                "Tests can do by the control API most of what these pages do. The pages under Orders show their API calls."
+                "With the control API, tests can do most of what people can do on these pages. The pages in the section \"Orders\" show the matching API calls."
             ), code("\(exchange.address.ownBase)\(ControlAPI.root)/", "control-root"),
             .of(
                 "details", .of("summary", "Its \(names.count) calls"),

@@ -53,7 +53,7 @@ extension Inspector {
                 all.count > Inspector.linesShown || !search.isEmpty
                     ? self.search(
                         exchange, "row", at: "worlds",
-                        .field("Name", hint: "the whole name or a part", .input("search", search, type: "search")))
+                        .field("Name", hint: "all or part of a world's name", .input("search", search, type: "search")))
                     : nil,
                 .of(
                     "div#worlds-list", ["data-follow": true],

@@ -76,7 +76,8 @@ package struct Location: Sendable {
 
     package let file: String
     private let way: Way?
-    /// The positions of those members or elements that were merged into this JSON value, perhaps from another file.
+    /// The file and path of each member or element that a merge has put into this JSON value. The file may be another
+    /// one than `file`.
     private var parts: [Step: Location] = [:]
 
     package init(file: String) { self.init(file: file, nil) }

@@ -17,7 +17,7 @@ package protocol WritableRule<Value>: Rule {
     func json(_ value: Value) -> JSONValue
 }
 
-/// A rule for a JSON object whose type declares the object's members.
+/// A rule for a JSON object with the members that the Swift type `Object` declares.
 package struct ObjectRule<Object: SchemaObject>: Rule {
     package var schema: Schema { Object.schema }
     package var sample: Object { Object(reading: [:]) }

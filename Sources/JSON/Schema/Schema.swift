@@ -159,7 +159,7 @@ extension Schema {
 }
 
 extension Schema.Field {
-    /// The member's schema without a default, which would mean nothing in a response.
+    /// The schema of the member in a response. It has no default, because defaults mean nothing in responses.
     fileprivate var relaxed: Schema.Field {
         isRequired ? .required(name, schema.relaxed, about) : .optional(name, schema.relaxed, about)
     }

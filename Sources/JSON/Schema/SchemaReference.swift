@@ -1,11 +1,12 @@
 /// Writes the documentation of a schema in Markdown: a table for each JSON object, with the name, value, default and
 /// meaning of every member.
 package struct SchemaReference {
-    /// The titles of the tables that have been written. The dictionary's keys are the tables' texts, by which the same
-    /// table isn't written twice.
+    /// The titles of the tables that have been written. The keys are the tables in Markdown. If a later object has the
+    /// same table, its documentation refers to the title, and doesn't repeat the table.
     private var known: [String: String] = [:]
     private var sections: [String] = []
-    /// The JSON objects to document, including those that are documented already.
+    /// All JSON objects that have been found so far, in the order in which they are documented. Objects stay in this
+    /// list after they have been documented.
     private var waiting: [(title: String, members: Schema.Members)] = []
 
     /// Returns the documentation of a schema in Markdown. `root` is the title of the outermost object.

@@ -17,7 +17,8 @@ final class RecordedConversation: MailConversation {
     private var message: (id: String, began: Int64)?
     /// The record of a command or a mail, which is stored together with the server's reply.
     private var pending: (exchange: MailExchange, world: World, isWhole: Bool)?
-    /// The requested faults that only delayed the server's replies to the mail's commands, each described in words.
+    /// The faults, requested by a test, that delayed the server's replies to the present mail's SMTP commands without
+    /// changing the replies. Each is described in words.
     private var delays: [String] = []
     private var lastCode: Int?
     private var hasRecorded = false

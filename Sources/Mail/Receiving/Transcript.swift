@@ -11,8 +11,8 @@ struct Transcript {
     /// The last command of the SMTP conversation, with its reply.
     private var last = ""
 
-    /// The greatest numbers of bytes that a transcript keeps of the conversation before a mail, of the mail's commands,
-    /// and of its header.
+    /// The greatest numbers of bytes that a transcript keeps of three things: the SMTP conversation before a mail
+    /// (`prelude`), the SMTP commands after MAIL with their replies (`rest`), and the mail's header (`header`).
     private static let limits = (prelude: 4 << 10, rest: 128 << 10, header: 16 << 10)
 
     mutating func add(_ line: ConversationLine) {

@@ -129,9 +129,10 @@ struct RPCError: Error, Sendable {
 
     static func busy(_ reason: String) -> RPCError { RPCError(code: -32603, message: reason) }
 
-    /// Returns the error for a revision of the Model Context Protocol that this server doesn't know, or that can't be
-    /// named in this way:
-    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation>
+    /// Returns the error for an unknown revision of the Model Context Protocol:
+    /// <https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#protocol-version-negotiation>. A
+    /// known revision gets this error, too, if it is named in the wrong place: some must be named in the member
+    /// `_meta`, the others in an HTTP header.
     static func unsupportedRevision(_ requested: String) -> RPCError {
         RPCError(
             code: unsupportedRevision, message: "Unsupported protocol version",

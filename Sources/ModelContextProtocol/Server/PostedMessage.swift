@@ -75,8 +75,8 @@ package struct PostedMessage: Sendable {
     }
 
     /// Returns the protocol revision that a request names in its parameters or in an HTTP header. For `initialize`, it
-    /// is the revision that the client asks for, or else the newest one that has `initialize`. If a request names no
-    /// revision, it is 2025-03-26.
+    /// is the revision that the client asks for, or else the newest one that has `initialize`. If any other request
+    /// names no revision, 2025-03-26 is returned.
     private func revision(of request: RPCRequest) throws(RPCError) -> Revision {
         if let declared = declaredRevision(request) {
             guard let text = declared.string else {

@@ -1,6 +1,6 @@
 import JSON
 
-/// A ready-made request to a language model, which the user of a client can choose:
+/// A ready-made message to a language model. The user of a client chooses the message, and the client sends it:
 /// <https://modelcontextprotocol.io/specification/2026-07-28/server/prompts>.
 package struct Prompt: Sendable {
     package struct Argument: Sendable {
@@ -47,7 +47,7 @@ package struct Prompt: Sendable {
         return .object(object)
     }
 
-    /// Returns the result of `prompts/get`, in which `given` are the prompt's arguments.
+    /// Returns the result of a request `prompts/get`. `given` are the arguments in the request.
     func result(_ given: JSONValue) throws(RPCError) -> JSONObject {
         var values: [String: String] = [:]
         for (name, value) in given.object?.members ?? [] {

@@ -27,7 +27,8 @@ extension Exchange {
         }
     }
 
-    /// Returns the decision about an authorization request, within a transaction that also makes other changes.
+    /// Returns how an authorization request ends if a test or the seed has decided this in advance. Otherwise returns
+    /// `ask`: a page asks the person. `tables` is a transaction that also makes other changes.
     package func decision(
         provider: String, client: String, interaction: Interaction?, in tables: inout Transaction
     ) -> Decision {
@@ -37,8 +38,7 @@ extension Exchange {
         return Decision(outcome, tables.personSigningIn(interaction, outcome))
     }
 
-    /// Returns the decision about a native sign-in, which shows no page. `account` is the account that is signed in on
-    /// the device.
+    /// Decides how a native sign-in (without a page) ends. `account` is the account that is signed in on the device.
     package func nativeDecision(
         provider: String, client: String, interaction: Interaction?, account: String?
     ) throws -> Decision {

@@ -149,14 +149,16 @@ extension Transaction {
         }
     }
 
-    /// Handles a device's poll of a provider's token endpoint. An approved device authorization is marked as used, and
-    /// its person and scopes are returned. If no person has decided yet, the result that a test has requested applies,
-    /// or else `interaction`. A failure is returned and not thrown, because the transaction must record the poll.
+    /// Handles a device's poll of a provider's token endpoint. If the device authorization has been approved, it is
+    /// marked as used, and the person and the scopes are returned. If no person has decided yet, a decision that a test
+    /// has made in advance counts. Without one, the setting `interaction` counts. A failure is returned and not thrown,
+    /// because the transaction must record the poll.
     ///
     /// - Parameters:
-    ///   - errors: Names of errors. If one of these was requested for an account, the device's later polls end with it,
-    ///     too.
-    ///   - granted: Returns the scopes that an approval without a page grants, or `nil` to deny access.
+    ///   - errors: The names of errors that last. If a poll ends with one of these for an account, the device's later
+    ///     polls end with the same error.
+    ///   - granted: Returns the scopes that are granted if a test or the seed has decided to approve; `nil` denies
+    ///     access.
     package mutating func poll(
         _ code: String, by client: some SignInClient, _ interaction: Interaction?, at issuer: String,
         of provider: String, _ exchange: Exchange, tolerance: TimeSpan = .zero, keeping errors: [String] = [],
@@ -205,8 +207,8 @@ extension Transaction {
         return .early(after: now - before, interval: interval, next: device.interval)
     }
 
-    /// Denies the device authorizations of an account: those that the person has approved, and those that ended with an
-    /// error for this account. Tokens that a device has already got stay valid.
+    /// Denies the device authorizations that the person of an account has approved, and those that ended with an error
+    /// requested for the account. Tokens that a device has already got stay valid.
     package mutating func denyDevices(of account: String) {
         for device in rows(DeviceAuthorization.byAccount, account) {
             change(DeviceAuthorization.self, device.key) { $0.decision = .denied }

@@ -3,7 +3,8 @@ import Time
 import Worlds
 
 /// A grant to a client by a person, or by the client to itself. A provider remembers it until it is revoked or its time
-/// is over. Each provider declares its own type of grants, and the additional data of their codes and tokens.
+/// is over. Each provider has its own type of grants. This type also says which additional data the provider stores
+/// with a code or a token.
 package protocol OAuthGrant: Row where Key == String {
     associatedtype CodeDetails: Codable & Sendable
     associatedtype TokenDetails: Codable & Sendable

@@ -3,8 +3,8 @@ import HTTPServer
 import JSON
 import Worlds
 
-/// A test's request to remove an app from a person's connected apps, as the person would in the provider's settings:
-/// the body of the control call `POST /_understudy/v1/PROVIDER/revocations`.
+/// The body of the control call `POST /_understudy/v1/PROVIDER/revocations`, by which a test removes an app from a
+/// person's connected apps. At the real provider, people do this in their settings.
 package struct RevocationOrder: SchemaObject {
     package static let schemaName: String? = "RevocationOrder"
 
@@ -59,9 +59,12 @@ extension TableReading where Self: ~Copyable {
 }
 
 extension Exchange {
-    /// Ends grants at a test's request. `end` ends one grant, and returns `false` if a concurrent request has already
-    /// ended it. `noClient` gets the ID of a client, and returns an error message if no client has this ID. `isOf`
-    /// returns whether a grant belongs to a client.
+    /// Ends grants at a test's request, and returns the response of the control API.
+    ///
+    /// - Parameters:
+    ///   - noClient: Returns an error message if no client has the given ID, and otherwise `nil`.
+    ///   - isOf: Returns whether a grant belongs to the client with the given ID.
+    ///   - end: Ends one grant. Returns `false` if a concurrent request has already ended the grant.
     package func revoke<Grant: OAuthGrant>(
         _ type: Grant.Type, _ order: RevocationOrder, noClient: (String) -> String?,
         isOf: (Grant, String) -> Bool = { $0.client == $1 }, end: (Grant) throws -> Bool
@@ -110,9 +113,9 @@ extension Exchange {
 package struct EndedCredential<Grant: OAuthGrant>: Row {
     package static var table: Table<Self> { Grant.tables.ended }
 
-    /// The text of the code or token that ended.
+    /// The code or token that stopped working.
     package let key: String
-    /// The reason for the end of the code or token, as a clause such as "the person removed the app".
+    /// The reason why the code or token stopped working, as a clause such as "the person removed the app".
     package let reason: String
     /// The account of the person whose grant the code or token belonged to.
     package let account: String?

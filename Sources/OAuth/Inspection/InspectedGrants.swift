@@ -80,7 +80,8 @@ extension Token.Kind {
 }
 
 extension InspectedAction {
-    /// Makes the inspector's button for removing an app, as the person would in the provider's settings.
+    /// Makes the inspector's button that ends an app's access to an account. At the real provider, people do this in
+    /// their settings.
     package static func revoke(_ client: String, of account: Account, at provider: String) -> InspectedAction {
         InspectedAction(
             "Revoke access", isDestructive: true, calling: "POST", "\(provider)/revocations",

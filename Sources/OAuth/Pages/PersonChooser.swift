@@ -30,9 +30,13 @@ package struct PersonChooser: Sendable {
     /// The address to which searches for people are sent, if it isn't the address of the page's form.
     private let searchAddress: String?
 
-    /// Reads the people whom the account chooser lists. `first` heads the list, unless the person has searched. On each
-    /// page, the people for whom `isPreferred` returns `true` precede the others. If there is a `searchAddress`,
-    /// searches are sent to it as a query; otherwise, they are posted with the page's form.
+    /// Reads the people for one page of the account chooser.
+    ///
+    /// - Parameters:
+    ///   - first: The account at the head of the list; without effect if `search` isn't `nil`.
+    ///   - searchAddress: The address to which searches are sent by GET. If it is `nil`, searches are posted with the
+    ///     page's form.
+    ///   - isPreferred: Returns `true` for the people who precede the others on the page.
     package init(
         _ exchange: Exchange, _ search: Search?, first: Account? = nil, searchAddress: String? = nil,
         preferring isPreferred: ((Account) -> Bool)? = nil

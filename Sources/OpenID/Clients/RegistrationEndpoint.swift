@@ -29,7 +29,7 @@ extension Issuer {
             throw OAuthRefusal(
                 "temporarily_unavailable",
                 Diagnosis(
-                    "this test world has \(DynamicClient.limit) registered clients, which is the limit: remove some "
+                    "this test world has \(DynamicClient.limit) registered clients, and can't have more: remove some "
                         + "(DELETE openid/clients), or reset the test world"))
         }
         return answer(row, exchange, status: 201)

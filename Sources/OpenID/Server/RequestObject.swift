@@ -15,8 +15,9 @@ enum RequestObject {
         "iss", "aud", "exp", "iat", "nbf", "jti", "sub", "request", "request_uri",
     ]
 
-    /// Returns the parameters in the request object, which is the JWT in the field `request` of `form`. Other fields of
-    /// `form` are ignored, except `client_id`. If `form` has no field `request`, `form` itself is returned.
+    /// Returns the parameters of an authorization request. If `form` has no field `request`, they are the fields of
+    /// `form`. Otherwise, they are the parameters in the JWT that the field `request` contains, with the client's ID as
+    /// `client_id`. All other fields of `form` are ignored then.
     static func resolve(
         _ form: Form, client: ClientCredentials, issuer: String, in exchange: Exchange
     ) throws(OAuthRefusal) -> Form {

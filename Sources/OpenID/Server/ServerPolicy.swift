@@ -46,7 +46,8 @@ struct ServerPolicy: SchemaObject {
     let clientDocuments: [String: JSONValue]
     let dpop: DPoPPolicy
     let asksForProofNonce: Bool
-    /// The access at other issuers that this issuer's clients can get for people who have signed in at this issuer.
+    /// The other issuers for which this issuer gives identity assertions (ID-JAG) to clients. A client exchanges an
+    /// identity assertion for an access token of the other issuer.
     let crossAppAccess: [CrossAppAccess]
     /// The IDs of the issuers whose identity assertions are accepted.
     let trustedIssuers: [String]

@@ -75,8 +75,8 @@ extension Issuer {
         return OAuthRefusal.json(.object(body))
     }
 
-    /// Finds the issuer (B) that shall accept the requested identity assertion, by the request's `audience`. Returns
-    /// the `audience`, and the access to B that the issuer of the assertion (A) may give to its clients.
+    /// Finds the issuer that the request's parameter `audience` names. The client wants to use the requested identity
+    /// assertion there. Returns the `audience`, and the access that the seed allows at that issuer.
     private func target(
         of wanted: TokenExchange, _ exchange: Exchange
     ) throws(OAuthRefusal) -> (audience: String, access: CrossAppAccess) {
@@ -101,8 +101,8 @@ extension Issuer {
             ))
     }
 
-    /// Returns those of the requested scopes that the seed allows at the issuer to which the identity assertion will be
-    /// sent. If the request names no scopes, the scopes that the seed lists there are returned.
+    /// Returns the scopes of a new identity assertion: those of the requested scopes that the seed allows in `access`.
+    /// If the request names no scopes, all scopes that `access` lists are returned.
     private func granted(
         _ wanted: TokenExchange, _ access: CrossAppAccess, to account: Account
     ) throws(OAuthRefusal) -> [String] {

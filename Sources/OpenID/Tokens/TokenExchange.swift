@@ -77,8 +77,8 @@ extension Issuer {
             authenticatedAt: grant.authenticatedAt, acr: grant.acr)
     }
 
-    /// Returns the person whom an ID token represents. The person is found by the token's browser session or, if that
-    /// has ended, by `sub`, which must be public then.
+    /// Returns the person whom an ID token represents. The person is found by the browser session that the token names.
+    /// If that session has ended, the person is found by `sub`, but not if `sub` is pairwise.
     private func person(ofIDToken text: String, _ exchange: Exchange) -> Party? {
         guard let claims = claims(ofIDToken: text, in: exchange), let sub = claims["sub"]?.string,
             let expires = claims["exp"]?.numericDate,
@@ -203,7 +203,7 @@ struct TokenExchange: Sendable {
     }
 }
 
-/// The access that clients of one issuer (A) get at another issuer (B), for people who have signed in at A:
+/// The access that an issuer's clients get at a second issuer by identity assertions (ID-JAG) of the first:
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-oauth-identity-assertion-authz-grant-04>.
 struct CrossAppAccess: SchemaObject {
     /// The ID of the issuer that gives out the access tokens. People have signed in at a different issuer.

@@ -82,7 +82,7 @@ enum RecordingSchema {
             FROM bound, lost WHERE r.world = $1 AND bound.first IS NOT NULL)
         UPDATE understudy_recording r SET size = r.size - lost.size FROM lost
         """)
-    /// Removes the oldest recorded requests of all test worlds until $1 bytes are left.
+    /// Removes the oldest recorded requests of all test worlds until the remaining ones have at most $1 bytes.
     static let trimAll = statement(
         "trim_all",
         """

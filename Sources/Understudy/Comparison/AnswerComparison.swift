@@ -8,15 +8,16 @@ import JSON
 package struct Difference: Sendable, Equatable {
     package enum Kind: String, Sendable {
         case status
-        /// The two answers differ in form: in the content type, in whether the body can be read, in the target of a
-        /// redirect, in the type of a value, or in whether a token is a JWT.
+        /// The provider's answer and this program's differ in form: in the content type, in whether the body can be
+        /// read, in the target of a redirect, in the type of a value, or in whether a token is a JWT.
         case form
-        /// Only one of the two answers has this JSON member, parameter or header, or the schemes of `WWW-Authenticate`
-        /// differ.
+        /// A JSON member, parameter or header is only in the provider's answer, or only in this program's; or the
+        /// schemes of `WWW-Authenticate` differ.
         case member
-        /// The two answers are errors with different words or values.
+        /// The provider and this program both answer with an error, but with different words or values.
         case error
-        /// The two answers have different values where the protocol fixes the value, such as `token_type`.
+        /// The provider's answer and this program's have different values where the protocol fixes the value, such as
+        /// `token_type`.
         case value
     }
 
@@ -91,7 +92,7 @@ struct AnswerComparison {
         compare(body, own, at: "")
     }
 
-    /// Compares the targets of two redirects or posted forms, without their parameters.
+    /// Compares the targets of the provider's and of this program's redirect or posted form, without their parameters.
     mutating func compareDestinations(_ theirs: String, _ ours: String) {
         let there = destination(of: theirs).split(separator: "/", omittingEmptySubsequences: false)
             .map { translated(String($0)) }.joined(separator: "/")

@@ -20,7 +20,7 @@ package struct Comparison {
             case skipped(String)
         }
 
-        /// The position of the request in the recording, from 1.
+        /// The position of the request in the recording. The first request has 1.
         package let number: Int
         /// The method and the address of the recorded request, without parameters.
         package let title: String
@@ -198,8 +198,8 @@ package struct Comparison {
         ["code", "error", "id_token", "access_token"].contains { fields[$0] != nil }
     }
 
-    /// Makes the next sign-in at this server end as the recorded sign-in did, if that was approved or cancelled.
-    /// Returns an error message if this fails, or else `nil`.
+    /// If the recorded sign-in was approved or cancelled, arranges in advance that this server's next sign-in ends in
+    /// the same way. Returns an error message if this fails, or else `nil`.
     private func order(_ ending: Ending, at provider: String?) -> String? {
         guard let provider, !ending.fields.isEmpty else { return nil }
         var outcome = JSONObject([("provider", .string(provider))])
@@ -238,8 +238,9 @@ package struct Comparison {
         "id_token_hint", "subject_token", "actor_token", "idToken", "refreshToken", "oauthIdToken", "oauthAccessToken",
         "oobCode", "sessionInfo", "mfaPendingCredential", "pendingToken", "sessionCookie",
     ]
-    /// A request that contains a recorded code or token with at least this many bytes is repeated only if this server
-    /// has issued one to send instead. Shorter codes, such as those in text messages, don't prevent the repetition.
+    /// Recorded codes and tokens of at least this many bytes must be replaced by this server's when a request is
+    /// repeated. If this server has issued none, the request is skipped. Shorter codes, such as those in text messages,
+    /// needn't be replaced.
     private static let shortestCredential = 8
 
     /// Whether a value with this name differs from sign-in to sign-in, as codes, tokens and IDs do. Words of the

@@ -81,7 +81,7 @@ final class SecureServer: Sendable {
         return server.adopt(descriptor, label: label)
     }
 
-    /// Makes the HTTPS server close each connection with its next answer.
+    /// Makes the HTTPS server close each connection after the next answer on it.
     func announceEnd() { state.withLock { $0.server.announceEnd() } }
 
     func stop() {

@@ -134,7 +134,7 @@ extension World {
             public let isForwarded: Bool
             /// The address to which Apple's private relay would forward the mail.
             public let to: String?
-            /// The sender in the SMTP envelope of the mail that Apple's private relay would forward.
+            /// The sender's address (MAIL FROM) with which Apple's private relay would forward the mail.
             public let sender: String?
             /// The name of the reason why Apple's private relay wouldn't forward the mail, such as `lost`; `nil` if it
             /// would.

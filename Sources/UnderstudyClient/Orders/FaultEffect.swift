@@ -57,7 +57,7 @@ extension World {
         /// Makes a fault's effect from its members in the control API's JSON. `docs/orders.md` lists the members.
         public init(_ members: [String: JSONValue]) { self.members = members }
 
-        /// Makes an endpoint answer with this HTTP status, without handling the request.
+        /// Replaces an endpoint's answer by one with this HTTP status. The request isn't handled.
         ///
         /// - Parameters:
         ///   - status: 200 to 599.
@@ -80,7 +80,7 @@ extension World {
             FaultEffect(["disconnect": .string(moment.rawValue)])
         }
 
-        /// Makes an endpoint answer with one of its own errors, in the provider's form.
+        /// Replaces an endpoint's answer by one of the endpoint's own errors, in the provider's form.
         ///
         /// - Parameters:
         ///   - name: the error's name, such as `invalid_grant`; ``World/endpoints()`` lists the names.
@@ -123,17 +123,17 @@ extension World {
         /// Makes a provider publish a key set without the right keys.
         public static func keySet(_ keys: KeySet) -> FaultEffect { FaultEffect(["jwks": .string(keys.rawValue)]) }
 
-        /// Makes an endpoint answer with the members of its JSON objects in reverse sequence. The sequence has no
-        /// meaning in JSON, so clients must accept this.
+        /// Reverses the sequence of the members in the JSON objects of an answer. The sequence has no meaning in JSON,
+        /// so clients must accept this.
         public static let shuffledMembers = FaultEffect(["shuffle": true])
 
         /// Cuts off the body of an answer in the middle of its JSON.
         public static let malformedJSON = FaultEffect(["malformedJSON": true])
 
-        /// Makes a provider redirect without the parameter `state`, or with a wrong one.
+        /// Removes the parameter `state` from a provider's redirects, or gives it a wrong value.
         public static func state(_ state: State) -> FaultEffect { FaultEffect(["state": .string(state.rawValue)]) }
 
-        /// Makes an OpenID Connect issuer redirect without the parameter `iss`, or with a wrong one.
+        /// Removes the parameter `iss` from the redirects of an OpenID Connect issuer, or gives it a wrong value.
         public static func issuer(_ issuer: RedirectIssuer) -> FaultEffect {
             FaultEffect(["iss": .string(issuer.rawValue)])
         }

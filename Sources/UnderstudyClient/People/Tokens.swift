@@ -20,7 +20,7 @@ extension World {
             public let holds: Bool?
             /// A sentence about the token, code or other value that is explained.
             public let text: String
-            /// The ID of the recorded request to which the statement refers.
+            /// The ID of the recorded request that this statement about a token, code or other value is about.
             public let request: String?
         }
 

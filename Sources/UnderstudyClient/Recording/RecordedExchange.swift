@@ -38,7 +38,7 @@ extension World {
             /// The kind of source from which the provider's answer is known: `documented`, `recorded`, `specified`,
             /// `reported` or `chosen`.
             public let kind: String
-            /// The address of the source from which the provider's answer is known. If the kind is `chosen`, there is
+            /// The address of the source from which the provider's answer is known. If ``kind`` is `chosen`, there is
             /// no source, and this text is the reason for the answer.
             public let source: String
             /// The date of the source from which the provider's answer is known: a year, month or day, such as
@@ -114,7 +114,8 @@ extension World.RecordedExchange: CustomStringConvertible {
     }
 }
 
-/// Reads the recording of requests page by page. A page ends with the request by which its bodies reach 2 MiB.
+/// Reads recorded requests page by page. A page ends as soon as the bodies of its requests and answers have 2 MiB
+/// together.
 enum RequestPages {
     private struct Page: Decodable {
         let requests: [World.RecordedExchange]

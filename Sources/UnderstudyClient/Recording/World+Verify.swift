@@ -31,7 +31,7 @@ public struct VerificationError: Error, Sendable, Hashable, CustomStringConverti
     public struct Near: Sendable, Hashable, Decodable {
         /// The ID of a recorded request that nearly met the conditions of the verification.
         public let id: String
-        /// The differences between the recorded request and the conditions, a line each.
+        /// The differences between the recorded request and the conditions of the verification, a line each.
         public let differences: [String]
     }
 

@@ -85,8 +85,8 @@ package final class PostgreSQLArchive: Archive {
         }
     }
 
-    /// Stores the digest of the seed and the imported data, or checks that it equals the digest that another daemon has
-    /// stored.
+    /// Stores the digest of the seed and the imported data in the database. If another daemon has stored a digest
+    /// already, checks that it is the same.
     package func begin(withSeed digest: String) throws(PostgreSQLStartFailure) {
         let known: String
         do throws(StoreFailure) { known = try text("seed", orKeep: digest) } catch {

@@ -45,7 +45,8 @@ package final class SQLiteArchive: Archive {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Stores the digest of the seed and the imported data in the file, or checks that it equals the stored digest.
+    /// Stores the digest of the seed and the imported data in the SQLite file. If the file has a digest already, checks
+    /// that it is the same.
     package func begin(withSeed digest: String) throws(SQLiteStartFailure) {
         let known: String
         do throws(StoreFailure) { known = try text("seed", orKeep: digest) } catch {

@@ -46,8 +46,8 @@ final class MemoryIndex: @unchecked Sendable {
 
     func count(_ value: String) -> Int { ends[value]?.count ?? 0 }
 
-    /// Calls `body` with the slot of each row that has the value, until `body` returns `false`. The row that has had
-    /// the value longest comes first.
+    /// Calls `body` for each row that has this value in the index, with the row's position in the table's array, until
+    /// `body` returns `false`. The row that has had the value longest comes first.
     func each(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.first ?? -1
         while place >= 0, let node = nodes[Int(place)] {
@@ -56,8 +56,8 @@ final class MemoryIndex: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the slot of each row that has the value in this index, until `body` returns `false`. The row
-    /// that got the value last comes first.
+    /// Calls `body` for each row that has this value in the index, with the row's position in the table's array, until
+    /// `body` returns `false`. The row that got the value last comes first.
     func eachReversed(_ value: String, _ body: (Int32) -> Bool) {
         var place = ends[value]?.last ?? -1
         while place >= 0, let node = nodes[Int(place)] {
@@ -103,7 +103,8 @@ final class MemoryIndex: @unchecked Sendable {
         return values.indices.filter { place in !values[..<place].contains(values[place]) }.map { values[$0] }
     }
 
-    /// Adds an index entry for the row in a slot, after all earlier entries with the same value.
+    /// Adds an index entry for the row at a position of the table's array, after all earlier entries with the same
+    /// value.
     func add(_ value: String, _ slot: Int32) {
         while firstNodes.count <= Int(slot) { firstNodes.append(-1) }
         let place = free.popLast() ?? Int32(nodes.count)
@@ -195,8 +196,8 @@ final class MemoryIndex: @unchecked Sendable {
     }
 }
 
-/// Sorted texts, each with the slot of the table row to which it belongs. The texts are kept in chunks, so that adding
-/// a text moves only a few of the others.
+/// Sorted texts of a table's rows, each with its row's position in the table's array. The texts are kept in chunks, so
+/// that adding a text moves only a few of the others.
 final class SortedTexts {
     struct Entry: Comparable {
         let text: String

@@ -12,7 +12,7 @@ final class MemoryTable {
         /// The indexes, in the array of slots, of the rows before and after this row; -1 if there is no such row.
         var previous: Int32 = -1
         var next: Int32 = -1
-        /// The slot of the seed's row that this row replaces; -1 if it replaces none.
+        /// If this row replaces a row of the seed, the position of that row in the seed's table; otherwise -1.
         var seeded: Int32 = -1
         /// The time from which the row may be removed; `nil` for never.
         var drop: Instant?
@@ -29,24 +29,24 @@ final class MemoryTable {
 
     struct Change {
         let key: String
-        /// The test world's own row before the change; `nil` if the change added the row, or if the row came from the
-        /// seed.
+        /// The row as it was before the change; `nil` if the change added the row, or replaced or removed an unchanged
+        /// row of the seed.
         let row: StoredRow?
         let place: Place
     }
 
     let rules: StoredRowRules
     let base: MemoryTable?
-    /// The seed's rows that the test world has replaced or removed, by their slots. The value is the slot of the
-    /// replacing row, or -1 for a removed row.
+    /// The seed's rows that the test world has replaced or removed. The key is the row's position in the seed's table.
+    /// The value is the replacing row's position in this table, or -1 for a removed row.
     var hidden: [Int32: Int32] = [:]
-    /// A slot of the seed's table. The test world has removed the rows of all slots before this one.
+    /// A position in the table of the seed's rows. The test world has removed all rows before this position.
     var firstSeeded: Int32 = 0
     var slots: ContiguousArray<Slot> = []
     var free: [Int32] = []
     var byKey: [String: Int32] = [:]
-    /// The size in bytes of all rows that don't come from the seed; 0 if the table's declaration doesn't say how to
-    /// count it.
+    /// The number of bytes of the table's rows, not counting unchanged rows of the seed; 0 if the table's declaration
+    /// doesn't say how to count the bytes.
     private(set) var size = 0
     var first: Int32 = -1
     var last: Int32 = -1
@@ -90,7 +90,7 @@ final class MemoryTable {
 
     func row(_ slot: Int32) -> StoredRow? { slots[Int(slot)].row }
 
-    /// Returns the test world's row for this slot of the seed's table: the seed's row, or the row that replaces it;
+    /// Returns the test world's row for this position in the seed's table: the seed's row, or the row that replaces it;
     /// `nil` if the test world has removed the row.
     private func seededRow(_ slot: Int32) -> StoredRow? {
         guard let place = hidden[slot] else { return base?.row(slot) }

@@ -7,8 +7,8 @@ package final class MemoryTables: @unchecked Sendable {
     /// The initial data of a test world, usually the seed. The world's clock and its other single values begin as these
     /// data say.
     private var origin: any WorldOrigin
-    /// The initial data, usually a seed, whose rows the test world's tables contain at the beginning. `nil` if these
-    /// are the rows of `origin`.
+    /// The source of the rows that the test world's tables contain at the beginning, usually a seed. `nil` if the rows
+    /// come from `origin`, as the world's single values do.
     private let rowOrigin: (any WorldOrigin)?
     private var tables: [ObjectIdentifier: MemoryTable] = [:]
     private var values: [ObjectIdentifier: AnyBox] = [:]
@@ -27,9 +27,8 @@ package final class MemoryTables: @unchecked Sendable {
         rowOrigin = rows
     }
 
-    /// Replaces the source of a test world's initial data. Usually, a table or value is made from the initial data at
-    /// its first use. Those that haven't been used yet are now made from the earlier source, so that their content
-    /// doesn't change.
+    /// Replaces the source of a test world's initial data. Before that, makes all tables and values that haven't been
+    /// used yet from the earlier source, so that the replacement doesn't change their content.
     func adopt(_ origin: any WorldOrigin) {
         for type in self.origin.storedTypes.rows.values { _ = table(type) }
         for type in self.origin.storedTypes.values.values { use(type) }

@@ -88,7 +88,7 @@ package protocol WorldValue: Codable, Sendable {
     /// The unique name of the value, made of its owner and its kind, such as `mail.inbox`. A file or database stores
     /// the value under this name. The names of the value's fields are stored, too, so they must not change.
     static var name: String { get }
-    /// Makes the value that a new test world has if its seed (the initial data) doesn't give the value.
+    /// Makes the default value, for test worlds whose seed (the initial data) gives none.
     init()
 
     /// Returns whether this value is known to have the same JSON as `other`. If the result is `false`, the JSON of both
@@ -116,7 +116,8 @@ package protocol WorldOrigin: Sendable {
 class StoredRow {
     let key: String
     /// The row's number in the sequence in which the rows of a test world were added; negative until the row is in a
-    /// table. A row that replaces one of the test world's own rows gets that row's number.
+    /// table. A row that replaces an earlier row gets the earlier row's number, unless the earlier row is a row of the
+    /// seed.
     var place: Int64 = -1
 
     init(key: String) { self.key = key }

@@ -23,7 +23,8 @@ extension TableReading where Self: ~Copyable {
 
     package func count<R: Row>(_ type: R.Type) -> Int { tables.count(type) }
 
-    /// Returns the number of bytes of all rows of a table that don't come from the seed, as `Table.size` counts them.
+    /// Returns the number of bytes of a table's rows, as `Table.size` counts them. Unchanged rows of the seed aren't
+    /// counted.
     package func size<R: Row>(_ type: R.Type) -> Int { tables.size(type) }
 
     /// Returns the oldest row of a table: the one that was added first.
@@ -144,8 +145,8 @@ package struct RandomSource: WorldValue {
 
     package init(seed: String?) { generator = Randomness(seed: seed) }
 
-    /// Returns whether this value and `other` are both the system's random generator, and are both used or both unused.
-    /// Nothing else of this generator is stored.
+    /// Returns whether this generator and `other` are known to have the same stored form. Of the system's random
+    /// generator, nothing is stored but whether it has been used.
     package func isWritten(as other: RandomSource) -> Bool {
         generator.isSystem && other.generator.isSystem && generator.isUsed == other.generator.isUsed
     }

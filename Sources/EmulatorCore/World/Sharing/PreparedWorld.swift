@@ -4,15 +4,15 @@ import Synchronization
 import Time
 import Worlds
 
-/// Whether the start scenarios (prepared situations) of a test world that several daemons share have been run. One
+/// Whether the initial scenarios (prepared situations) of a test world that several daemons share have been run. One
 /// daemon runs them, and the others wait until it has finished.
 struct PreparedWorld: WorldValue {
     static let name = "scenarios.prepared"
 
     var isDone = false
-    /// The ID of the daemon that runs the test world's start scenarios; `nil` before a daemon has begun to run them.
+    /// The ID of the daemon that runs the test world's initial scenarios; `nil` before a daemon has begun to run them.
     fileprivate var replica: Int?
-    /// The heartbeat of the daemon that runs a test world's start scenarios: a counter that goes up while the daemon
+    /// The heartbeat of the daemon that runs a test world's initial scenarios: a counter that goes up while the daemon
     /// runs them.
     fileprivate var beat = 0
 
@@ -20,7 +20,7 @@ struct PreparedWorld: WorldValue {
 }
 
 extension World {
-    /// Whether the start scenarios (prepared situations) of this test world have been run.
+    /// Whether the initial scenarios (prepared situations) of this test world have been run.
     var isPrepared: Bool {
         guard state.isShared else { return preparation.isDone }
         let isDone = read { $0.value(PreparedWorld.self).isDone }
@@ -30,18 +30,18 @@ extension World {
     }
 }
 
-/// Decides which of several daemons (replicas) that share a test world runs the world's start scenarios.
+/// Decides which of the daemons (replicas) that share a test world runs its initial scenarios.
 struct SharedPreparation {
     enum Turn: Equatable {
         case done
         case mine
-        /// The daemon has to wait, because another daemon is running the test world's start scenarios.
+        /// The daemon has to wait, because another daemon is running the test world's initial scenarios.
         case wait
     }
 
-    /// The seconds between two heartbeats of the daemon that runs a test world's start scenarios.
+    /// The seconds between two heartbeats of the daemon that runs the initial scenarios of a test world.
     private static let interval = 1
-    /// The seconds without a heartbeat after which another daemon runs the test world's start scenarios.
+    /// The seconds without a heartbeat after which another daemon runs the initial scenarios of the test world.
     private static let patience = 10
 
     private let world: World
@@ -55,7 +55,7 @@ struct SharedPreparation {
         self.replica = replica
     }
 
-    /// Returns `mine` if this daemon has to run the test world's start scenarios, `wait` while another daemon runs
+    /// Returns `mine` if this daemon has to run the test world's initial scenarios, `wait` while another daemon runs
     /// them, and `done` after that. If the other daemon's heartbeat has stopped, this daemon has to run them. `now` is
     /// in seconds of the machine's monotonic clock.
     mutating func next(at now: Int = MachineClock.uptime) throws(StoreFailure) -> Turn {
@@ -79,7 +79,7 @@ struct SharedPreparation {
         return found.turn
     }
 
-    /// Notes in the store that the test world's start scenarios have been run. If the store fails, the next request
+    /// Notes in the store that the test world's initial scenarios have been run. If the store fails, the next request
     /// runs them again.
     func finish() throws(StoreFailure) {
         try world.update { tables in
@@ -88,8 +88,8 @@ struct SharedPreparation {
         }
     }
 
-    /// Starts this daemon's heartbeat. It is needed while the daemon runs the test world's start scenarios, and goes on
-    /// until `stop` is called on the result.
+    /// Starts this daemon's heartbeat. It is needed while the daemon runs the test world's initial scenarios, and goes
+    /// on until `stop` is called on the result.
     func begin() -> Pulse {
         let pulse = Pulse(world, replica)
         pulse.next()

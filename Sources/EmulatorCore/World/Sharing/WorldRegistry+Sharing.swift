@@ -7,7 +7,7 @@ import Worlds
 // came, because the daemon's copy is refreshed first. Worlds that a daemon removes from its memory stay in the archive.
 
 extension WorldRegistry {
-    /// The part of a registry's state that is needed only if several daemons share the test worlds.
+    /// Data about the test worlds that this daemon needs only if it shares them with other daemons.
     struct Sharing {
         /// The functions that check a seed (initial data) and make its endpoints, for test worlds that got a seed while
         /// a daemon was running.
@@ -92,7 +92,7 @@ extension WorldRegistry {
         }
     }
 
-    /// Returns whether one more shared test world can be made. If there are too many, it first deletes worlds that no
+    /// Returns whether one more shared test world can be made. If there are too many worlds, first deletes some that no
     /// daemon has used for a while.
     private func makeRoom(in directory: any WorldDirectory) throws(StoreFailure) -> Bool {
         // Other replicas may have made as many since the last count.

@@ -8,8 +8,8 @@ import Worlds
 #endif
 
 extension WorldSnapshot {
-    /// Reads the JSON of a snapshot that `World.snapshot` has written. Tables and values that aren't in `format` are
-    /// errors.
+    /// Reads the JSON of a snapshot that `World.snapshot` has written. Only tables and values that `format` declares
+    /// are allowed.
     package init(reading bytes: [UInt8], _ format: SeedFormat) throws(SnapshotIssue) {
         if let number = JSONNumbers.first(beyond: WorldSnapshot.numberLimit, in: bytes) {
             throw SnapshotIssue(

@@ -22,7 +22,7 @@ package struct WorldSnapshot: Sendable {
     /// overflow 64 bits.
     static let numberLimit = 9_007_199_254_740_992.0
     /// The names of values that snapshots don't contain: the stored form of the seed (initial data), and the progress
-    /// of the start scenarios. The test world that loads a snapshot keeps its stored seed, and its start scenarios
+    /// of the initial scenarios. The test world that loads a snapshot keeps its stored seed, and its initial scenarios
     /// count as run.
     static let keptOut: Set<String> = [StoredSeed.name, PreparedWorld.name]
 
