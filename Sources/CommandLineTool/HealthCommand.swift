@@ -9,8 +9,8 @@ struct HealthCommand: ParsableCommand {
         commandName: "health",
         abstract: "Check whether a daemon is ready: exits with 0, or with 1 and prints the reason.",
         discussion: """
-            In a container, the command asks the daemon that is the container's first process, at this daemon's port. If \
-            there is none, the command asks the port in UNDERSTUDY_PORT, or 9099.
+            In a container, the command asks the daemon that is the container's first process, at this daemon's port. \
+            If there is none, the command asks the port in UNDERSTUDY_PORT, or 9099.
             """)
 
     @Option(help: "The daemon's address. (default: UNDERSTUDY_URL, or the daemon in this container or on this machine)")

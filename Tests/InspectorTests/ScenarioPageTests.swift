@@ -74,6 +74,6 @@ import Testing
         let fixture = try InspectorFixture(options: options)
         let list = try fixture.page("orders/scenarios").text
         #expect(list.contains("Mine &amp; &lt;b&gt;") && list.contains("It <code>does</code>."))
-        #expect(try fixture.page("setup").text.contains("It began with: Mine &amp; &lt;b&gt;."))
+        #expect(try fixture.page("setup").text.contains("Every test world begins with: Mine &amp; &lt;b&gt;."))
     }
 }

@@ -98,8 +98,8 @@ extension ValueReader {
             return [
                 .init(
                     holds: nil,
-                    "the parameter \"user\" contains the user's name and e-mail address: store both, because Apple sends "
-                        + "this parameter only at the user's first consent")
+                    "the parameter \"user\" contains the user's name and e-mail address: store both, because Apple "
+                        + "sends this parameter only at the user's first consent")
             ]
         case "id_token", "idToken", "identityToken":
             return RecordingSearch.isToken(field.value)

@@ -21,7 +21,9 @@ extension Inspector {
         return page(
             exchange, .setUp, title: "Set up", scripts: ["setup"],
             [
-                chosen.isEmpty ? nil : .of("p", "It began with: \(chosen.map(\.title).joined(separator: "; "))."),
+                chosen.isEmpty
+                    ? nil
+                    : .of("p", "Every test world begins with: \(chosen.map(\.title).joined(separator: "; "))."),
                 taken.isEmpty
                     ? nil
                     : .card(

@@ -123,7 +123,7 @@ extension Issuer {
             "registration_access_token", "registration_client_uri", "client_secret_expires_at", "client_id_issued_at",
         ]
         if let name = own.first(where: { body[$0] != nil }) {
-            throw refuse("\(name) is the server's to say: leave it out")
+            throw refuse("\(name) is set by the server: leave it out")
         }
         if let secret = body["client_secret"], secret.string != known.secret {
             throw refuse("client_secret can't be changed by the client: send the present one, or none")
