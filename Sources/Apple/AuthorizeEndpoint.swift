@@ -139,11 +139,9 @@ struct AppleSignIn: AuthorizationFlow {
     }
 
     func answer(to request: AuthorizationRequest, _ end: AuthorizationEnd, _ exchange: Exchange) -> Response {
-        guard case .error(let name, _) = end else {
-            return failed(
-                exchange, request, with: "user_cancelled_authorize", because: Diagnosis("the person cancelled"))
-        }
-        return failed(exchange, request, with: name, because: Diagnosis(end.reason))
+        var error = "user_cancelled_authorize"
+        if case .error(let name, _) = end { error = name }
+        return failed(exchange, request, with: error, because: Diagnosis(end.reason))
     }
 
     private func failed(

@@ -136,7 +136,7 @@ extension ControlAPI {
         }
         // If several clients make it at once, only one makes it.
         let isNew = isMissing && world.isNewToWhoeverAsks()
-        let hadPort = world.port(.http) != nil
+        let (hadPort, hadMailPort) = (world.port(.http) != nil, world.port(.smtp) != nil)
         var port = ports.fixed(order.name) ?? world.port(.http)
         if let listen = order.listen {
             do { port = try world.open(listen, by: ports) } catch {
@@ -153,7 +153,12 @@ extension ControlAPI {
         }
         if let day = order.asOf, day != world.seed.day {
             let refusal = try extend(world.name, by: JSONObject([("asOf", .string(day.description))]))
-            if let refusal { return refusal }
+            if let refusal {
+                if !hadPort { world.closePort(.http) }
+                if !hadMailPort { world.closePort(.smtp) }
+                if isNew { try worlds.dropUntouched(world) }
+                return refusal
+            }
         }
         // A world with its own port isn't dropped as if it had only been read.
         if order.listen != nil || order.smtp != nil { world.noteChange() }

@@ -172,10 +172,11 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
         let project = try project(id: id, in: exchange)
         let body = try FirebaseCall.body(of: exchange)
-        // In version 2 the path names the tenant itself, except below `oauthIdpConfigs`.
-        let path = exchange.address.path
+        // In version 2 the path names the tenant itself, or the tenant's configuration of a provider.
         let isSecond = FirebaseProvider.isSecondVersion(exchange)
-        if isSecond, !path.contains("/oauthIdpConfigs") {
+        let collections = ["oauthIdpConfigs"] + ProviderConfig.Kind.allCases.map(\.rawValue)
+        let segments = exchange.address.path.split(separator: "/")
+        if isSecond, !collections.contains(where: { segments.contains(Substring($0)) }) {
             return try scoped(exchange, project, tenant: nil, isAdmin: true, body)
         }
         let idToken = DecodedIDToken(body)

@@ -41,6 +41,11 @@ struct AnswerHeader {
         start = blank.upperBound
     }
 
+    /// Whether `bytes`, all that the server has sent, end before the answer's body has the announced length.
+    func isCut(in bytes: [UInt8]) -> Bool {
+        if case .length(let length) = framing { bytes.count - start < length } else { false }
+    }
+
     /// Returns the body of an HTTP answer, or `nil` if it isn't complete. If `isWhole` is true, no more bytes will be
     /// read; a body that is shorter than its `Content-Length` is then returned as it is.
     func body(in bytes: [UInt8], isWhole: Bool) -> [UInt8]? {

@@ -38,12 +38,14 @@ package enum OutgoingRequest {
         if let contentType { head += "Content-Type: \(contentType)\r\n" }
         for header in headers { head += "\(header.name): \(header.value)\r\n" }
         let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
-        return try exchange(Array((head + "\r\n").utf8) + body, with: target, until: deadline, limit: limit, isVerified)
+        return try exchange(
+            Array((head + "\r\n").utf8) + body, with: target, until: deadline, limit: limit, isVerified,
+            hasBody: method != "HEAD")
     }
 
     private static func exchange(
         _ message: [UInt8], with target: Target, until deadline: ContinuousClock.Instant, limit: Int,
-        _ isVerified: Bool
+        _ isVerified: Bool, hasBody: Bool
     ) throws(Failure) -> Answer {
         let connection = ClientConnection(
             try ClientSocket(host: target.host, port: target.port, title: target.authority, deadline: deadline))
@@ -53,7 +55,12 @@ package enum OutgoingRequest {
         var header: AnswerHeader?
         while received.count <= limit {
             let chunk = try connection.read(until: deadline)
-            if chunk.isEmpty { break }
+            if chunk.isEmpty {
+                guard !hasBody || header?.isCut(in: received) != true else {
+                    throw Failure(description: "\(target.authority) closed the connection within its answer")
+                }
+                break
+            }
             let place = max(0, received.count - 3)
             received += chunk
             if header == nil {

@@ -228,10 +228,12 @@ extension MicrosoftProvider {
         let api = scopes.apis[0]
         // The scopes of sign-in are those of the sign-in, whatever the request names.
         let all = MicrosoftScopes(scopes.granted(for: api) + granted.names.filter(MicrosoftScopes.ofSignIn.contains))
+        var accessDetails = details
+        accessDetails.scopes = all.names
         let isRefreshable = account != nil && granted.names.contains("offline_access")
         return Issued(
             account: account, api: api, scopes: all.names, nonce: details.nonce,
-            accessToken: settings.apis[api] == nil ? tables.makeToken(.access, grant, details) : nil,
+            accessToken: settings.apis[api] == nil ? tables.makeToken(.access, grant, accessDetails) : nil,
             refreshToken: isRefreshable ? tables.makeToken(.refresh, grant, details) : nil)
     }
 

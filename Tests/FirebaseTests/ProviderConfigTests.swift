@@ -22,6 +22,37 @@ struct ProviderConfigTests {
         ]
     }
 
+    @Test("a tenant's providers are configured apart from the project's")
+    func tenants() throws {
+        let fixture = try FirebaseFixture(seed: #"{"firebase":{"tenants":[{"id":"corp"}]}}"#)
+        func ids(_ parent: String) throws -> [String] {
+            let list = try fixture.admin("GET", "\(parent)/inboundSamlConfigs", version: "v2")
+            return (list.json["inboundSamlConfigs"] as? [[String: Any]] ?? []).compactMap { $0["name"] as? String }
+        }
+        let made = try fixture.admin(
+            "POST", "/tenants/corp/inboundSamlConfigs?inboundSamlConfigId=saml.corp", ProviderConfigTests.samlBody(),
+            version: "v2")
+        #expect(
+            (made.json["name"] as? String)?.hasSuffix("/tenants/corp/inboundSamlConfigs/saml.corp") == true, "\(made)")
+        #expect(try ids("/tenants/corp").count == 1)
+        #expect(try ids("").isEmpty)
+    }
+
+    @Test("a change without a mask and without fields leaves the configuration as it is")
+    func emptyChange() throws {
+        let fixture = try FirebaseFixture.recorded()
+        let set = try fixture.owner(
+            "PATCH", "\(ProviderConfigTests.project)/config?updateMask=smsRegionConfig,multiTenant",
+            ["smsRegionConfig": ["allowByDefault": [:]], "multiTenant": ["allowTenants": true]])
+        #expect(set.json["smsRegionConfig"] != nil, "\(set)")
+        #expect(try fixture.owner("PATCH", "\(ProviderConfigTests.project)/config", [:]).isBody(set.json))
+        // A field that the mask doesn't name isn't changed.
+        let other = try fixture.owner(
+            "PATCH", "\(ProviderConfigTests.project)/config?updateMask=smsRegionConfig",
+            ["smsRegionConfig": ["allowByDefault": [:]], "multiTenant": ["allowTenants": false]])
+        #expect(other.isBody(set.json))
+    }
+
     @Test("a SAML provider is made, read, changed, listed and deleted")
     func samlProviders() throws {
         let fixture = try FirebaseFixture.recorded()

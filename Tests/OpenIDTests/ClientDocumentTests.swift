@@ -92,6 +92,24 @@ struct ClientDocumentTests {
         #expect(recorded.contains("/events"))
     }
 
+    @Test("a document whose end is missing isn't used")
+    func cut() throws {
+        let receiver = try Receiver { _ in
+            var answer = Response(
+                status: 200, contentType: "application/json", body: String(repeating: " ", count: 2_000))
+            answer.delivery = .cut
+            return .now(answer)
+        }
+        defer { receiver.stop() }
+        let fixture = try OpenIDFixture(isAlone: true)
+        let answer = try fixture.client.post(
+            "\(fixture.base)/token",
+            form: ["grant_type": "authorization_code", "code": "x", "client_id": receiver.url])
+        #expect(receiver.requests.count == 1)
+        let recorded = try fixture.client.get("\(OpenIDFixture.control)/requests?host=127.0.0.1").text
+        #expect(recorded.contains("closed the connection within its answer"), "\(answer) \(recorded)")
+    }
+
     @Test("pages of other machines can't make the daemon fetch from this one")
     func foreignPages() throws {
         let receiver = try Receiver { _ in .now(Response(status: 404)) }

@@ -45,6 +45,8 @@ extension DaemonTools {
             if let port = ports?["smtp"]?.integer {
                 variables["UNDERSTUDY_SMTP_HOST"] = .string(DaemonTools.host(of: url))
                 variables["UNDERSTUDY_SMTP_PORT"] = .string(String(port))
+                // Mail to the daemon's port goes to the test world that the SMTP user names.
+                variables["UNDERSTUDY_SMTP_USER"] = choice.world.map { .string($0) }
             }
             let example = "https://appleid.apple.com/auth/token is at \(url)/appleid.apple.com/auth/token"
             return .object(JSONObject([("variables", .object(variables)), ("example", .string(example))]))

@@ -77,8 +77,9 @@ extension ControlAPI {
         let recipients = order.to + order.cc
         guard !order.to.isEmpty, recipients.count <= ControlAPI.recipientLimit else {
             return ControlAnswer.error(
-                400, "invalidBody", "found \(recipients.count) recipients, expected 1 to \(ControlAPI.recipientLimit)",
-                path: "$.to")
+                400, "invalidBody",
+                "found \(order.to.count) recipients in to and \(order.cc.count) in cc; expected at least 1 in to, and "
+                    + "at most \(ControlAPI.recipientLimit) together", path: "$.to")
         }
         var mail = ComposedMail(
             from: Mailbox(order.from), to: order.to.map { Mailbox($0) }, subject: order.subject,

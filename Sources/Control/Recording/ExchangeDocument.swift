@@ -372,6 +372,12 @@ extension ControlAPI {
         return ExchangeDocument(known, masksSecrets: true).diagnosis
     }
 
+    /// Returns a description of the fault that changed a recorded response; `nil` if there was none.
+    package func shownFault(of known: KnownExchange) -> String? {
+        guard masksSecrets else { return known.exchange.fault }
+        return known.exchange.fault.map { Mask(known.exchange).apply(to: $0) }
+    }
+
     /// Returns a recorded request's path, without the query.
     package func shownPath(of known: KnownExchange) -> String {
         guard masksSecrets else { return known.exchange.path }

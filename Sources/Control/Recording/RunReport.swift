@@ -121,7 +121,7 @@ package struct RunReport {
         let (exchange, diagnosis) = (document.known.exchange, document.diagnosis ?? "")
         let lines = [
             "\(exchange.id) \(document.name)", "answered \(exchange.response.status)", diagnosis,
-            exchange.fault.map { "by an \($0)" }, document.known.client.map { "client: \($0)" },
+            exchange.fault.map { "by an \(document.shown($0))" }, document.known.client.map { "client: \($0)" },
             "world: \(exchange.world)", "at \(Instant.text(microseconds: exchange.began))",
         ]
         let failure = XML(

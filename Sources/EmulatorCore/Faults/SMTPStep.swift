@@ -36,6 +36,7 @@ package enum SMTPStep: String, Sendable, CaseIterable {
         if effect.shufflesMembers { return "shuffle" }
         if effect.isMalformed { return "malformedJSON" }
         if effect.state != nil { return "state" }
+        if effect.issuer != nil { return "iss" }
         if effect.isCodeUsed { return "code" }
         if effect.disconnect == .midBody { return "disconnect" }
         if self == .message { return nil }

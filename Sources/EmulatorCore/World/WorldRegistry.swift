@@ -129,8 +129,7 @@ package final class WorldRegistry: Sendable {
                 state.worlds.values.map { (world: $0, idle: now - $0.state.lastUse.load(ordering: .relaxed)) }, gone
             )
         }
-        // The worlds are freed outside the lock.
-        _ = consume gone
+        for world in gone { world.streams.endAll() }
         return worlds.sorted { $0.world.name < $1.world.name }
     }
 

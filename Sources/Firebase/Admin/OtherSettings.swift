@@ -207,6 +207,8 @@ struct OtherSettings: Codable, Sendable {
 /// ignored; what production does with such a path isn't documented.
 struct UpdateMask: Sendable {
     private let paths: [String]
+    /// Whether the request has no update mask. All fields are then named.
+    let isFullUpdate: Bool
 
     /// Reads the update mask from a request's query, where field names are in camel case or have underscores.
     init(_ exchange: Exchange) {
@@ -218,16 +220,14 @@ struct UpdateMask: Sendable {
         paths = text.split(separator: ",").prefix(UpdateMask.limit).map { path in
             path.split(separator: ".").map { MessageFields.camelCase(String($0)) }.joined(separator: ".")
         }
+        isFullUpdate = paths.isEmpty
     }
 
     /// Makes an update mask from field names in camel case.
-    init(named fields: [String]) { paths = fields }
+    init(named fields: [String]) { (paths, isFullUpdate) = (fields, false) }
 
     /// The greatest number of paths in an update mask. No resource has as many fields.
     private static let limit = 100
-
-    /// Whether the update mask is empty. An empty mask names all fields.
-    var isFullUpdate: Bool { paths.isEmpty }
 
     /// Whether the update mask sets the field at `path`: the mask is empty, names the field, or names a field that
     /// contains it.

@@ -129,7 +129,7 @@ extension FirebaseProvider {
         let domains = try changedDomains(call, mask)
         let tenants = try call.nested("multiTenant")?.flag("allowTenants")
         let setsTenants =
-            mask.map { !$0.isFullUpdate && $0.names("multiTenant.allowTenants") } ?? false || tenants != nil
+            mask.flatMap { $0.isFullUpdate ? nil : $0.names("multiTenant.allowTenants") } ?? (tenants != nil)
         // Without a mask, all fields of the body are set.
         let paths = mask.map { $0.isFullUpdate ? UpdateMask(named: call.fields.names) : $0 }
         return try call.update { tables -> ProjectSettings in

@@ -131,7 +131,7 @@ struct Comparison {
         if let diagnosis = document.diagnosis { outcome.append(("Diagnosis", diagnosis)) }
         if let note = document.note { outcome.append(("Note", note)) }
         if let client = document.known.client { outcome.append(("Client", client)) }
-        if let fault = exchange.fault { outcome.append(("Ordered", fault)) }
+        if let fault = exchange.fault { outcome.append(("Ordered", document.shown(fault))) }
         let tokens = document.foundTokens.prefix(FoundExchange.tokenLimit)
         func members(_ object: (JWS) -> JSONObject) -> [(String, String)] {
             tokens.flatMap { found in

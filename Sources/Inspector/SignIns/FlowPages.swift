@@ -148,7 +148,7 @@ struct StepList {
         // The reason for the failure of the sign-in is shown above.
         let isShown = step.isFailed && recorded.id != flow.failure?.exchange.id
         let reason = isShown ? reader.control.shownDiagnosis(of: step.known) : nil
-        let fault = recorded.fault == recorded.diagnosis ? nil : recorded.fault
+        let fault = recorded.fault == recorded.diagnosis ? nil : reader.control.shownFault(of: step.known)
         return .of(
             "li.step\(step.isInner ? ".inner" : "")#step-\(recorded.id)",
             .of(
