@@ -87,8 +87,9 @@ struct FlowIndex: Sendable {
             // A state identifies a flow only until the authorization ends: many clients send the same state every time.
             var holder = states[state] ?? StateHolder(flow: "", client: nil, count: 0)
             holder.count += 1
+            let goesOn = holder.flow == flow && !found.endsAuthorization
             holder.flow = found.endsAuthorization ? "" : flow
-            holder.client = found.client ?? (holder.flow == flow ? holder.client : nil)
+            holder.client = found.client ?? (goesOn ? holder.client : nil)
             states[state] = holder
         }
         adopt(by: exchange.id, into: flow)

@@ -179,7 +179,7 @@ struct AuthorizeTests {
             #expect(answer["error_description"] == "The user must have a verified primary email.")
             #expect(answer["error_uri"]?.hasSuffix("#unverified_user_email") ?? false)
         }
-        #expect(ordered.diagnosis.contains("the test requested"))
+        #expect(ordered.diagnosis.contains("ordered as the outcome"))
         #expect(seeded.diagnosis.contains("linus"))
     }
 }

@@ -63,7 +63,7 @@ struct AppleSignInTests {
                 try await world.apple.authorize(client: ClientFixture.app, account: "ada")
             })
         #expect(error.code == code)
-        #expect(error.reason?.contains("the test requested") == true)
+        #expect(error.reason?.contains("ordered as the outcome") == true)
         #expect((error as NSError).domain == "com.apple.AuthenticationServices.AuthorizationError")
         #expect((error as NSError).code == code.rawValue)
         _ = try await world.apple.authorize(client: ClientFixture.app, account: "ada")
