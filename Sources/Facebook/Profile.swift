@@ -276,7 +276,7 @@ struct ProfileField: Sendable {
     }
 
     /// Returns the error in the Graph API's parameter `fields`, with the API's message and the position of the faulty
-    /// character, counted from 0. It finds a repeated name, a field that doesn't end with a comma, and an argument
+    /// character, counted from 0. It finds a repeated name, two fields without a comma between them, and an argument
     /// without an end. It doesn't find errors within braces, or errors of other kinds.
     static func fault(in text: String) -> (message: String, place: Int)? {
         var (braces, parentheses) = (0, 0)

@@ -24,7 +24,8 @@ struct ProviderConfigTests {
 
     @Test("a tenant's providers are configured apart from the project's")
     func tenants() throws {
-        let fixture = try FirebaseFixture(seed: #"{"firebase":{"projects":[{"id":"demo-app","tenants":[{"id":"corp"}]}]}}"#)
+        let fixture = try FirebaseFixture(
+            seed: #"{"firebase":{"projects":[{"id":"demo-app","tenants":[{"id":"corp"}]}]}}"#)
         func ids(_ parent: String) throws -> [String] {
             let list = try fixture.admin("GET", "\(parent)/inboundSamlConfigs", version: "v2")
             return (list.json["inboundSamlConfigs"] as? [[String: Any]] ?? []).compactMap { $0["name"] as? String }

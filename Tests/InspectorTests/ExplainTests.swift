@@ -66,7 +66,9 @@ import Testing
         let callback = try fixture.gitHubCallback()
         let other = callback.replacingOccurrences(of: "/callback?", with: "/elsewhere?")
         #expect(
-            try fixture.explain(other).findings.contains { $0.hasPrefix("WRONG the code came to another address") })
+            try fixture.explain(other).findings.contains {
+                $0.hasPrefix("WRONG the code was issued for another redirect_uri")
+            })
         _ = try fixture.call("clock", ["advance": "11m"])
         #expect(try fixture.explain(callback).findings.contains { $0.hasPrefix("WRONG") && $0.contains("expired") })
     }
@@ -109,7 +111,7 @@ import Testing
         _ = try fixture.native(nonce: raw)
         let found = try fixture.explain(raw)
         #expect(found.kind.hasPrefix("Perhaps a raw nonce"))
-        #expect(found.findings.contains("correct: this text's SHA-256 was sent to Apple as the nonce"))
+        #expect(found.findings.contains("this text's SHA-256 was sent to Apple as the nonce, as it should be"))
         #expect(found.findings.contains { $0.hasPrefix("this text was sent to Apple unhashed") })
         #expect(try fixture.explain(InspectorFixture.hash).kind == "A SHA-256, as of a nonce")
     }

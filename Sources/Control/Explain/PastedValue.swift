@@ -116,9 +116,9 @@ extension ValueReader {
             guard comparison != .unrelated else { continue }
             let words =
                 switch comparison {
-                case .matches: "correct: this text's SHA-256 was sent to \(receiver) as the nonce"
+                case .matches: "this text's SHA-256 was sent to \(receiver) as the nonce, as it should be"
                 case .hashGivenAsRawNonce:
-                    "correct: this text, which looks like a SHA-256, was sent to \(receiver) as the nonce"
+                    "this text was sent to \(receiver) as the nonce, as it should be if it is a SHA-256"
                 // Whether that is right depends on the program that compares it, which isn't known here.
                 case .rawNonceSent:
                     "this text was sent to \(receiver) unhashed: correct for a backend that compares it with the nonce "

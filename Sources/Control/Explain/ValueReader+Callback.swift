@@ -204,7 +204,7 @@ extension ValueReader {
                 .init(
                     holds: sent == false ? false : nil,
                     sent == false
-                        ? "the code came to another address than the one for which it was issued: redeem the code "
+                        ? "the code was issued for another redirect_uri than this URL: redeem the code "
                             + "with redirect_uri \(quoted)"
                         : "redeem the code with redirect_uri \(quoted)"))
         }

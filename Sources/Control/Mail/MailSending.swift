@@ -78,8 +78,8 @@ extension ControlAPI {
         guard !order.to.isEmpty, recipients.count <= ControlAPI.recipientLimit else {
             return ControlAnswer.error(
                 400, "invalidBody",
-                "found \(order.to.count) recipients in to and \(order.cc.count) in cc; expected at least 1 in to, and "
-                    + "at most \(ControlAPI.recipientLimit) together", path: "$.to")
+                "\"to\" has \(order.to.count) recipients and \"cc\" has \(order.cc.count): \"to\" must have at least 1, and both "
+                    + "together at most \(ControlAPI.recipientLimit)", path: "$.to")
         }
         var mail = ComposedMail(
             from: Mailbox(order.from), to: order.to.map { Mailbox($0) }, subject: order.subject,

@@ -20,8 +20,8 @@ struct Criteria: SchemaObject {
         self.init(&fields, ofQuery: false)
     }
 
-    /// Reads conditions from the query of `GET requests`. A query can't have conditions on the fields of recorded
-    /// requests, because these conditions are a JSON object.
+    /// Reads from the query of `GET requests` which recorded requests to return. Only `POST verify`, which has a JSON
+    /// body, can also compare the fields of recorded requests.
     init(query fields: inout Fields) { self.init(&fields, ofQuery: true) }
 
     private init(_ fields: inout Fields, ofQuery isQuery: Bool) {

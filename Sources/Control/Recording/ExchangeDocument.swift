@@ -328,9 +328,9 @@ extension ExchangeDocument {
         isWithheld ? "masked-\(size)" : shown(body: String(decoding: body, as: UTF8.self), type: type)
     }
 
-    /// Returns a HAR file. `last` is the ID of the file's last request if more requests follow, which the file then
-    /// says; otherwise it is `nil`. If `worlds` is true, each test world becomes a page of the HAR file:
-    /// <http://www.softwareishard.com/blog/har-12-spec/#pages>.
+    /// Returns a HAR file. If the file doesn't have room for all requests, `last` is the ID of its last request, and
+    /// the file says that more follow; otherwise `last` is `nil`. If `worlds` is true, each test world becomes a page
+    /// of the HAR file: <http://www.softwareishard.com/blog/har-12-spec/#pages>.
     static func har(
         _ documents: [ExchangeDocument], version: String, goesOnAfter last: String?, worlds: Bool = false
     ) -> JSONValue {

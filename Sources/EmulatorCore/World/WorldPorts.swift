@@ -11,8 +11,8 @@ package protocol WorldPort: AnyObject, Sendable {
 
 extension LabelledPort: WorldPort {}
 
-/// Opens ports that each lead to a single test world. The server that listens on them is made later, and passed to
-/// `begin`.
+/// Opens ports that each lead to a single test world. `begin`, called when the server is there, tells how to open a port
+/// of the server.
 package final class WorldPorts: Sendable {
     /// The largest number of test worlds' own ports that can be open at the same time, for each protocol. Permanent
     /// ports, which stay open until the daemon ends, don't count.

@@ -83,7 +83,9 @@ extension Inspector {
         return [
             reason
                 ?? recorded.fault.map {
-                    .note("warn", .of("strong", "What was ordered: "), ShownText.isolated(document.shown($0), limit: 2_000))
+                    .note(
+                        "warn", .of("strong", "What was ordered: "),
+                        ShownText.isolated(document.shown($0), limit: 2_000))
                 }, delivery.map { .note("warn", .text($0)) },
             document.isWithheld
                 ? .note(
