@@ -48,7 +48,7 @@ struct ProxyLimitTests {
         #expect(try wire.receive().status == 403)
         let refusal = try silent[0].receive()
         #expect(refusal.status == 503)
-        #expect(refusal.header("Understudy-Diagnosis")?.hasPrefix("the client sent no request") ?? false)
+        #expect(refusal.header("Understudy-Diagnosis")?.contains("client sent no request") ?? false)
     }
 
     @Test("an address of another machine may have fewer connections; loopback may not", .enabled(if: ownAddress != nil))
