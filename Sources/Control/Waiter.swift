@@ -39,7 +39,7 @@ final class Waiter: Sendable {
     ) {
         let recording = world.recording
         self.world = world
-        queue = recording.store.queue
+        queue = recording.queue
         listen = { recording.listen($0) }
         stopListening = { recording.stopListening($0) }
         self.isThere = { position in

@@ -44,6 +44,16 @@ extension JSONValue {
         return value
     }
 
+    /// The approximate number of bytes that the value takes in memory.
+    package var weight: Int {
+        switch self {
+        case .null, .bool, .integer, .number: 24
+        case .string(let text): 24 + text.utf8.count
+        case .array(let values): values.reduce(56) { $0 + $1.weight }
+        case .object(let object): object.members.reduce(56) { $0 + 24 + $1.key.utf8.count + $1.value.weight }
+        }
+    }
+
     /// The value as an integer, even if it is written with an exponent or a zero fraction, such as `1e3`; `nil` for any
     /// other value.
     package var integer: Int64? {

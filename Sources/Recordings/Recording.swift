@@ -1,3 +1,4 @@
+import Dispatch
 import HTTPServer
 import Synchronization
 import Worlds
@@ -11,11 +12,14 @@ package final class Recording: Sendable {
     /// The most bytes that are recorded of the body of a request or an answer.
     package static let bodyLimit = 256 << 10
 
-    /// A closure that is called on the store's queue after new requests were recorded, and when the recording was
+    /// A closure that is called on the recording's queue after new requests were recorded, and when the recording was
     /// emptied.
     package typealias Listener = @Sendable () -> Void
 
     package let store: RecordingStore
+    /// The queue on which this recording is searched and its listeners are called, so that the server's worker threads
+    /// needn't do it. One test world's search delays no other world.
+    package let queue = DispatchQueue(label: "understudy.recording")
     /// The name of the recorded test world; empty if the recording isn't shared with other daemons.
     package let world: String
     private let log: Int
@@ -36,13 +40,13 @@ package final class Recording: Sendable {
         self.store = store
         self.world = world
         log = store.makeLog()
-        listeners = Listeners(on: store.queue)
+        listeners = Listeners(on: queue)
     }
 
     deinit { store.remove(log) }
 
     /// Adds a request and its answer to the recording, drops the oldest if there are too many, and calls the listeners
-    /// on the store's queue. If the recording is shared with other daemons, the listeners are called only when the
+    /// on the recording's queue. If the recording is shared with other daemons, the listeners are called only when the
     /// request has been read from the database.
     package func add(_ exchange: RecordedExchange) {
         if let shared = store.shared { return shared.append(exchange) }
@@ -156,7 +160,7 @@ package final class Recording: Sendable {
 
     package var isListenedTo: Bool { listeners.isListenedTo }
 
-    /// Runs a search of this recording on the store's queue, because it takes too long for a server's worker thread.
+    /// Runs a search of this recording on its own queue, because it takes too long for a server's worker thread.
     /// The search sees all requests that any daemon answered before this call.
     package func search<Result: Sendable>(
         _ find: @escaping @Sendable () throws -> Result

@@ -111,9 +111,8 @@ package final class RecordingStore: Sendable {
     private let ledger = Mutex(Ledger())
     /// The recordings that this daemon shares with others through a database; `nil` if it shares none.
     let shared: SharedRecordings?
-    /// The queue on which listeners to recordings are called and recordings are searched, so that the server's worker
-    /// threads needn't do it.
-    package let queue = DispatchQueue(label: "understudy.recordings")
+    /// The queue on which several recordings are searched together.
+    let queue = DispatchQueue(label: "understudy.recordings")
 
     /// Makes an empty store for the recorded requests of test worlds.
     ///

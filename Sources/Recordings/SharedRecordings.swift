@@ -56,20 +56,13 @@ extension RecordingStore {
 
     // MARK: - Searching
 
-    /// Runs `find` on the recordings' queue, because it takes too long for a server's worker thread.
-    package func search<Result: Sendable, Failure: Error>(
-        _ find: @escaping @Sendable () throws(Failure) -> Result
-    ) async throws(Failure) -> Result {
-        try await queue.run(find)
-    }
-
     /// Runs a search of some test worlds' recordings. The search sees all requests that any daemon answered before this
     /// call.
     package func search<Result: Sendable>(
         in recordings: [Recording], _ find: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
         try await refresh(recordings)
-        return try await search(find)
+        return try await (recordings.count == 1 ? recordings[0].queue : queue).run(find)
     }
 
     /// Runs a search of the recordings of all test worlds, and of the refused requests of worlds that no longer exist.
@@ -77,7 +70,7 @@ extension RecordingStore {
         _ find: @escaping @Sendable () throws -> Result
     ) async throws -> Result {
         try await update(all)
-        return try await search(find)
+        return try await queue.run(find)
     }
 
     /// Copies the requests in these recordings from the shared database, including all that any daemon answered before

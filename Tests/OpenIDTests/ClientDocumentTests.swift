@@ -122,7 +122,8 @@ struct ClientDocumentTests {
         }
         for headers in [
             ["Origin": "https://evil.example"], ["Origin": "null"], ["Origin": "http://192.168.1.5:3000"],
-            ["Host": "evil.example"], ["Host": "0.0.0.0"], ["Host": "[::]"], ["Sec-Fetch-Site": "cross-site"],
+            ["Host": "evil.example"], ["Host": "0.0.0.0"], ["Host": "[::]"], ["Host": "[::ffff:0:0]"],
+            ["Host": "192.0.2.7"], ["Sec-Fetch-Site": "cross-site"],
             ["Sec-Fetch-Site": "cross-site", "Referer": "https://localhost.evil.example/"],
             ["Referer": "https://evil.example/"],
         ] {

@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 import Recordings
 
-/// Reads sign-ins from a test world's recording of requests. Use it on the store's dispatch queue, because reading a
+/// Reads sign-ins from a test world's recording of requests. Use it on the recording's dispatch queue, because reading a
 /// recorded request for the first time takes some time.
 package struct FlowReader: Sendable {
     package let control: ControlAPI

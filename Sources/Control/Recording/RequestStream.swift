@@ -17,7 +17,7 @@ extension ControlAPI {
 
 /// Sends recorded requests and their responses on an event stream, only as fast as the client reads, so that nothing is
 /// stored for a slow client. Requests that the recording drops before they are sent are skipped. The sending runs on
-/// the store's dispatch queue.
+/// the recording's dispatch queue.
 private final class RecordingReader: Sendable {
     private struct State {
         /// The position, within the recording, of the request to examine next.
@@ -56,7 +56,7 @@ private final class RecordingReader: Sendable {
     }
 
     func begin() -> EventStream {
-        let stream = EventStream(whenDrained: { [self] in recording.store.queue.async { [self] in advance() } })
+        let stream = EventStream(whenDrained: { [self] in recording.queue.async { [self] in advance() } })
         link.withLock { $0.stream = stream }
         budget.streams.add(stream)
         let number = recording.listen { [self] in advance() }
@@ -64,7 +64,7 @@ private final class RecordingReader: Sendable {
             recording.stopListening(number)
             state.withLock { $0.lease = nil }
         }
-        recording.store.queue.async { [self] in start() }
+        recording.queue.async { [self] in start() }
         stream.keepAlive(in: budget)
         return stream
     }

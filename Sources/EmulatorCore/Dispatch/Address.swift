@@ -266,28 +266,29 @@ struct HostAliases {
 }
 
 extension Address {
-    /// Returns whether `host` is `localhost`, a name below `localhost`, or an IP address other than 0.0.0.0 and `::`.
-    /// DNS rebinding, by which a website's own host name points to this machine, is impossible with these.
+    /// Returns whether `host` is `localhost`, a name below `localhost`, `::1`, or an IP address of 127.0.0.0/8. These
+    /// names always mean this machine: DNS rebinding, by which a website's own host name points here, is impossible
+    /// with them. Browsers say for them, and for no other address of a server without TLS, from which site a request
+    /// comes: <https://w3c.github.io/webappsec-secure-contexts/#is-origin-trustworthy>.
+    static func isLoopbackName(_ host: String) -> Bool {
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isV4 = numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
+        return host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || isV4
+    }
+
+    /// Returns whether `host` is a loopback name, or an IP address: four groups of digits, or hexadecimal digits with
+    /// colons. No DNS name looks like either.
     package static func isLocalName(_ host: String) -> Bool {
-        // A browser doesn't tell which site a request to 0.0.0.0 comes from.
-        let isUnspecified = host.utf8.allSatisfy { "0.:".utf8.contains($0) }
-        return host == "localhost" || host.hasSuffix(".localhost") || isIPAddress(host) && !isUnspecified
+        let isV4 =
+            host.split(separator: ".", omittingEmptySubsequences: false).count == 4
+            && host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
+        let isV6 = host.contains(":") && host.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." || $0 == "%" }
+        return isLoopbackName(host) || isV4 || isV6
     }
 
     /// Returns whether `origin`, such as `http://localhost:3000`, or a URL of that origin, is on this machine.
     static func isOnThisMachine(_ origin: String) -> Bool {
         guard let mark = origin.firstRange(of: "://") else { return false }
-        let host = hostName(of: String(origin[mark.upperBound...].prefix { $0 != "/" }))
-        return host == "::1" || host.hasPrefix("127.") && isIPAddress(host) || isLocalName(host) && !isIPAddress(host)
-    }
-
-    /// Whether `host` is an IP address: four groups of digits, or hexadecimal digits with colons. No DNS name looks
-    /// like either.
-    private static func isIPAddress(_ host: String) -> Bool {
-        let isV4 =
-            host.split(separator: ".", omittingEmptySubsequences: false).count == 4
-            && host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
-        let isV6 = host.contains(":") && host.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." || $0 == "%" }
-        return isV4 || isV6
+        return isLoopbackName(hostName(of: String(origin[mark.upperBound...].prefix { $0 != "/" })))
     }
 }

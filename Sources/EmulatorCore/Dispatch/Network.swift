@@ -40,7 +40,7 @@ extension Exchange {
     /// `Origin`, `Referer` does. Without both, `Sec-Fetch-Site: cross-site` shows such a page. A foreign name in `Host`
     /// also shows such a page: by DNS rebinding, the page's own host name points to this daemon.
     package var isFromForeignPage: Bool {
-        if address.form != .real, !Address.isLocalName(Address.hostName(of: address.authority)) { return true }
+        if address.form != .real, !Address.isLoopbackName(Address.hostName(of: address.authority)) { return true }
         if let origin = request.header("Origin") { return !Address.isOnThisMachine(origin) }
         if let page = request.header("Referer") { return !Address.isOnThisMachine(page) }
         return request.header("Sec-Fetch-Site")?.lowercased() == "cross-site"

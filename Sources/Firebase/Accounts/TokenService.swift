@@ -105,7 +105,9 @@ extension TableReading where Self: ~Copyable {
 
 /// A session of a signed-in Firebase user. The session lasts as long as its refresh token works.
 struct Session: Row {
-    static let table = Table<Session>("firebase.session", indexes: [byUser])
+    static let table = Table<Session>(
+        "firebase.session", byteLimit: 256 << 20, indexes: [byUser], size: { $0.customClaims.size + $0.attributes.size }
+    )
     static let byUser = Index<Session, User.Key>("user") { $0.user }
 
     let refreshToken: String
@@ -140,6 +142,9 @@ struct CustomClaims: Codable, Sendable {
     let object: JSONObject
     /// The claims as JSON text; `nil` if there are none. A JSON text from a request is kept unchanged.
     let text: String?
+
+    /// The approximate size in bytes.
+    var size: Int { text == nil ? 0 : JSONValue.object(object).weight }
 
     init(_ object: JSONObject = JSONObject()) {
         self.object = object

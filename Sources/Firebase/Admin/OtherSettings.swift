@@ -60,10 +60,8 @@ struct OtherSettings: Codable, Sendable {
     }
 
     var members: JSONObject { kept.object }
-    /// The approximate memory that the settings take, in bytes. It includes an overhead for each value.
-    var size: Int {
-        kept.text.map { $0.utf8.reduce(0) { size, byte in size + (",[{".utf8.contains(byte) ? 20 : 1) } } ?? 0
-    }
+    /// The approximate size in bytes.
+    var size: Int { kept.size }
 
     subscript(name: String) -> JSONValue? { kept.object[name] }
 

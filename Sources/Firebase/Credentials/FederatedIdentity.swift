@@ -40,9 +40,9 @@ struct FederatedIdentity: Codable, Sendable {
     var size: Int {
         [
             rawId, email, displayName, firstName, lastName, photoUrl, screenName, rawUserInfo, accessToken, idToken,
-            refreshToken, nonce, attributes.text,
+            refreshToken, nonce,
         ]
-        .reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+        .reduce(attributes.size) { $0 + ($1?.utf8.count ?? 0) }
     }
 
     /// Whether Firebase believes that the e-mail address belongs to this person, because it trusts the identity

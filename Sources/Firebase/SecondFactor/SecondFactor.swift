@@ -66,7 +66,8 @@ struct SecondFactorUse: Codable, Sendable {
 /// several times until it expires.
 struct PendingSecondFactor: TokenRow {
     static let table = Table<PendingSecondFactor>(
-        "firebase.pendingSecondFactor", limit: 100_000, indexes: [byPool], droppedAt: { $0.expires + .hours(1) })
+        "firebase.pendingSecondFactor", limit: 100_000, byteLimit: 64 << 20, indexes: [byPool],
+        droppedAt: { $0.expires + .hours(1) }, size: { $0.attributes.size })
     static let byPool = Index<PendingSecondFactor, UserPool>("pool") { $0.pool }
 
     let token: String

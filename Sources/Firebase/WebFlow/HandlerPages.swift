@@ -238,7 +238,8 @@ extension FirebaseProvider {
 /// The result of a sign-in by redirect, stored until the SDK's frame in the app's page fetches it.
 struct KeptAnswer: TokenRow {
     static let table = Table<KeptAnswer>(
-        "firebase.keptAnswer", limit: 2_000, indexes: [byPool], droppedAt: { $0.expires })
+        "firebase.keptAnswer", limit: 2_000, byteLimit: 64 << 20, indexes: [byPool], droppedAt: { $0.expires },
+        size: { $0.storageKey.utf8.count + $0.event.utf8.count })
     static let byPool = Index<KeptAnswer, UserPool>("pool") { $0.pool }
 
     /// The secret name under which the SDK's frame fetches the result of a sign-in.

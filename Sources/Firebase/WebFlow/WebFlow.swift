@@ -10,7 +10,9 @@ import Worlds
 /// ends when the client redeems the result with verifyAssertion, when the handler gets an error from the identity
 /// provider, or after an hour.
 struct WebFlow: TokenRow {
-    static let table = Table<WebFlow>("firebase.webFlow", limit: 10_000, indexes: [byPool], droppedAt: { $0.expires })
+    static let table = Table<WebFlow>(
+        "firebase.webFlow", limit: 10_000, byteLimit: 64 << 20, indexes: [byPool], droppedAt: { $0.expires },
+        size: { $0.size })
     static let byPool = Index<WebFlow, UserPool>("pool") { $0.pool }
 
     /// The place to which the result of a sign-in in the browser goes.
@@ -43,6 +45,17 @@ struct WebFlow: TokenRow {
     var tenantId: String?
     /// The nonce that the ID token of an OpenID provider must contain; `nil` for other providers.
     var nonce: String?
+
+    /// The number of bytes of the texts that the client or its user chose.
+    private var size: Int {
+        var texts = [redirectURI, sessionHash, authType, eventId, apiKey, appName, nonce]
+        switch destination {
+        case .app(let scheme): texts.append(scheme)
+        case .page(let redirectURL): texts.append(redirectURL)
+        case .client: break
+        }
+        return texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+    }
 
     func isBegunWith(_ sessionID: String?) -> Bool {
         guard let sessionHash else { return true }

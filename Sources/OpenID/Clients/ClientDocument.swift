@@ -12,7 +12,9 @@ import Worlds
 struct ClientDocument: Row, Equatable {
     /// The table of fetched client metadata documents. When it is full, the oldest documents are removed, and fetched
     /// again if needed.
-    static let table = Table<ClientDocument>("oauth.clientDocument", limit: 1_000)
+    static let table = Table<ClientDocument>(
+        "oauth.clientDocument", limit: 1_000, byteLimit: 64 << 20, size: { $0.clientID.utf8.count + $0.metadata.weight }
+    )
 
     let realm: String
     let clientID: String

@@ -16,7 +16,9 @@ extension Issuer {
             reading: try registrationBody(exchange), for: policy, algorithms: algorithms)
         let row = try exchange.world.update { tables -> DynamicClient? in
             // The limit is checked in the transaction that adds the client.
-            guard tables.count(DynamicClient.self) < DynamicClient.limit else { return nil }
+            guard tables.count(DynamicClient.self) < DynamicClient.limit,
+                tables.size(DynamicClient.self) < DynamicClient.byteLimit
+            else { return nil }
             let row = DynamicClient(
                 realm: realm, clientID: Base64URL.encode(tables.random.bytes(18)),
                 secret: description.needsSecret ? Base64URL.encode(tables.random.bytes(32)) : nil,
@@ -29,7 +31,8 @@ extension Issuer {
             throw OAuthRefusal(
                 "temporarily_unavailable",
                 Diagnosis(
-                    "this test world has \(DynamicClient.limit) registered clients, and can't have more: remove some "
+                    "this test world has \(DynamicClient.limit) registered clients, or "
+                        + "\(DynamicClient.byteLimit >> 20) MiB of their metadata, and can't have more: remove some "
                         + "(DELETE openid/clients), or reset the test world"))
         }
         return answer(row, exchange, status: 201)
@@ -173,9 +176,11 @@ extension Issuer {
 
 /// A client that has registered itself: <https://datatracker.ietf.org/doc/html/rfc7591>.
 struct DynamicClient: Row {
-    static let table = Table<DynamicClient>("oauth.client", limit: limit)
+    static let table = Table<DynamicClient>("oauth.client", limit: limit, size: { $0.metadata.weight })
     /// The greatest number of registered clients in a test world. Further registrations are refused.
     static let limit = 5_000
+    /// The greatest size in bytes of all registered clients' metadata. Further registrations are refused.
+    static let byteLimit = 64 << 20
 
     /// The issuer at which the client has registered: the provider's name and the issuer's ID.
     let realm: String

@@ -67,7 +67,9 @@ struct PushedRequest: Row {
     /// page that is already open.
     private static let memory = TimeSpan.hours(1)
 
-    static let table = Table<PushedRequest>("oauth.pushed", limit: 10_000) { $0.expires + memory }
+    static let table = Table<PushedRequest>(
+        "oauth.pushed", limit: 10_000, byteLimit: 64 << 20, droppedAt: { $0.expires + memory },
+        size: { $0.fields.utf8.count })
     /// The greatest size of a pushed request, in bytes of its encoded fields.
     static let sizeLimit = 64 << 10
 
