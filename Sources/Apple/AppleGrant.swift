@@ -178,7 +178,7 @@ extension AppleProvider {
                 let what = AppleToken.describe(text)
                 let advice =
                     "nothing was revoked, though Apple answers 200: send a current access_token or refresh_token of this client_id"
-                return done.noted(Note(Diagnosis(received: what, advice)))
+                return done.addingNote(Note(Diagnosis(received: what, advice)))
             }
             try endGrant(
                 grant, in: exchange, by: client.id, because: exchange.cause("the app revoked the user's grant"))
@@ -207,7 +207,7 @@ extension AppleProvider {
     {
         guard try exchange.world.update({ $0.revoke(grant, because: reason) }) else { return false }
         let event = AppleEvent(kind: .consentRevoked, account: grant.account, client: client, grant: grant)
-        try tell(of: event, in: exchange)
+        try sendNotification(of: event, in: exchange)
         return true
     }
 }

@@ -169,7 +169,7 @@ struct AppleSignIn: AuthorizationFlow {
             "the return URL is on this daemon's own site, where SameSite=Lax cookies would come along with the form post; "
                 + "Apple's form post is cross-site, so the browser goes on at \(base)")
         // A POST continues as a GET: the parameters fit in a query, and the page needs nothing else.
-        return Response.redirect(to: "\(base)/auth/authorize?\(request.form.encoded)", status: 303).noted(note)
+        return Response.redirect(to: "\(base)/auth/authorize?\(request.form.encoded)", status: 303).addingNote(note)
             .known(by: .chosen("Apple's own site differs from the client's, so Apple needs no such redirect"))
     }
 }

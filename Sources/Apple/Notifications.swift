@@ -30,7 +30,7 @@ struct AppleEvent: Sendable {
 extension AppleProvider {
     /// Sends the notification of an event, in the background, to the server of the app's developer team, if the seed
     /// has a notification URL for the team. A failure is logged.
-    func tell(of event: AppleEvent, in exchange: Exchange) throws {
+    func sendNotification(of event: AppleEvent, in exchange: Exchange) throws {
         do {
             if let notification = try notification(event, in: exchange) {
                 exchange.send(notification.message, pauses: AppleNotification.pauses)
@@ -141,7 +141,7 @@ extension AppleProvider {
         case .accountDeleted:
             let reason = exchange.cause("the account was deleted")
             let ended = try exchange.world.update { $0.endAllGrants(of: accountID, because: reason) }
-            try tell(of: ended.filter { $0.key != found.key }, in: exchange)
+            try sendDeletionNotifications(for: ended.filter { $0.key != found.key }, in: exchange)
             guard ended.contains(where: { $0.key == found.key }) else { return noConsent }
         }
         do {
@@ -165,15 +165,15 @@ extension AppleProvider {
     ) -> (@Sendable (_ exchange: Exchange) throws -> Void)? {
         let ended = tables.endAllGrants(of: account, because: reason)
         guard !ended.isEmpty else { return nil }
-        return { exchange in try tell(of: ended, in: exchange) }
+        return { exchange in try sendDeletionNotifications(for: ended, in: exchange) }
     }
 
     /// Notifies the developer teams that a person's account was deleted. `ended` contains the consents that the person
     /// had given to the teams' clients.
-    private func tell(of ended: [AppleGrant], in exchange: Exchange) throws {
+    private func sendDeletionNotifications(for ended: [AppleGrant], in exchange: Exchange) throws {
         for grant in ended {
             let event = AppleEvent(kind: .accountDeleted, account: grant.account, client: grant.client, grant: grant)
-            try tell(of: event, in: exchange)
+            try sendNotification(of: event, in: exchange)
         }
     }
 }

@@ -486,7 +486,7 @@ extension AppleProvider {
                 "forwarded": false, "reason": .string(refusal.reason.rawValue), "smtp": .string(refusal.smtp),
             ]).diagnosed(refusal.answer.diagnosis)
         case .lost(let diagnosis):
-            return ControlAnswer.ok(["forwarded": false, "reason": "lost"]).noted(Note(diagnosis))
+            return ControlAnswer.ok(["forwarded": false, "reason": "lost"]).addingNote(Note(diagnosis))
         }
     }
 }

@@ -114,7 +114,7 @@ struct JobControl {
                 case .ended(let code):
                     // If a command ends by itself, the processes that it leaves running are meant to stay.
                     if asked > 0 { ChildProcess.end(process.group, within: JobControl.grace, asking: false) }
-                    terminal?.takeBack(from: process.group)
+                    terminal?.reclaimForeground(from: process.group)
                     return code
                 case .stopped(let signal): stopped(by: signal)
                 case nil: continue
@@ -137,9 +137,9 @@ struct JobControl {
         case SIGTTIN where terminal.isOurs, SIGTTOU where terminal.isOurs:
             terminal.give(to: process.group)
             kill(-process.group, SIGCONT)
-        case SIGTTIN, SIGTTOU: Signals.take(signal, to: 0)
+        case SIGTTIN, SIGTTOU: Signals.sendUnblocked(signal, to: 0)
         case SIGTSTP:
-            terminal.takeBack(from: process.group)
+            terminal.reclaimForeground(from: process.group)
             // The terminal would also have stopped the other processes of this group, as in a pipeline.
             stop(0)
         default: return
@@ -149,7 +149,7 @@ struct JobControl {
     /// Stops (suspends) this process until a shell continues it. Without a shell, as in a container, nothing is
     /// stopped, and the command continues at once.
     private func stop(_ target: pid_t) {
-        Signals.take(SIGTSTP, to: target)
+        Signals.sendUnblocked(SIGTSTP, to: target)
         _ = Signals.comes(SIGCONT, withinMilliseconds: JobControl.stopDelay)
         resume()
     }
@@ -195,7 +195,7 @@ struct Signals {
 
     /// Sends `signal` to `target`: this process or its group. This process blocks the signal at other times, but not
     /// during this call, so that the signal has its default effect.
-    static func take(_ signal: Int32, to target: pid_t) {
+    static func sendUnblocked(_ signal: Int32, to target: pid_t) {
         var (only, before) = (sigset_t(), sigset_t())
         sigemptyset(&only)
         sigaddset(&only, signal)
@@ -231,7 +231,7 @@ struct ControllingTerminal {
     func give(to group: pid_t) { hand(to: group) }
 
     /// Puts this process's group into the terminal's foreground, if the command's group `group` is in the foreground.
-    func takeBack(from group: pid_t) {
+    func reclaimForeground(from group: pid_t) {
         if tcgetpgrp(descriptor) == group { hand(to: ownGroup) }
     }
 

@@ -174,7 +174,7 @@ struct DaemonOptions: ParsableArguments {
     }
 
     /// Writes how the client has coped with the unusual responses of the option `--rehearse`, if the option was given.
-    func tellRehearsal(_ server: RunningServer, to output: LineWriter = .standardError) throws {
+    func reportRehearsal(of server: RunningServer, to output: LineWriter = .standardError) throws {
         guard try !rehearsals().isEmpty else { return }
         for line in server.report().rehearsal { output.write("understudy: \(line)") }
     }

@@ -116,7 +116,7 @@ struct ExecCommand: ParsableCommand {
         let log = try LogFile(at: logFile ?? Environment.value("LOG_FILE"), watcher: watcher)
         // The user should see what has been logged so far, so it is written before the log goes to the file.
         LineWriter.standardError.flush()
-        log.takeStandardError()
+        log.redirectStandardError()
         let complaints = LineWriter(log.own)
         defer { complaints.flush() }
         let code: Int32
@@ -139,7 +139,7 @@ struct ExecCommand: ParsableCommand {
             complaints.write("understudy: \(command[0]) exited with \(code)\(place)")
         }
         server.stop()
-        try options.tellRehearsal(server, to: complaints)
+        try options.reportRehearsal(of: server, to: complaints)
         let isExported = DaemonOptions.export(server, to: export, complaints)
         let isWritten = evidence.write(server, of: time, complaints)
         LineWriter.standardError.flush()

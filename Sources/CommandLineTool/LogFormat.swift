@@ -102,7 +102,7 @@ struct LogFile {
     }
 
     /// Redirects this process's standard error to the log file.
-    func takeStandardError() { dup2(descriptor, STDERR_FILENO) }
+    func redirectStandardError() { dup2(descriptor, STDERR_FILENO) }
 
     var isEmpty: Bool {
         var known = stat()

@@ -62,7 +62,7 @@ struct ServeCommand: ParsableCommand {
             _ = Signals.comes(signal, withinMilliseconds: drain * 1_000)
         }
         server.stop()
-        try options.tellRehearsal(server)
+        try options.reportRehearsal(of: server)
         let isExported = DaemonOptions.export(server, to: export)
         server.end()
         LineWriter.standardError.flush()

@@ -74,7 +74,7 @@ struct Watcher {
             }
         }
         ChildProcess.end(group, within: grace, asking: true)
-        terminal?.takeBack(from: group)
+        terminal?.reclaimForeground(from: group)
         for file in files { File.remove(file) }
         _exit(0)
     }

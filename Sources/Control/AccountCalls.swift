@@ -116,7 +116,7 @@ extension ControlAPI {
         }
         switch outcome {
         case .done: return ControlAnswer.ok(account.json, status: 201)
-        case .taken(let path, let owner): return ControlAPI.taken(path, owner)
+        case .taken(let path, let owner): return ControlAPI.makeIdentifierConflict(path, owner)
         case .tooMany:
             let message = "a test world can have at most \(Account.limit) accounts: delete some, or reset the world"
             return ControlAnswer.error(409, "tooManyAccounts", message)
@@ -135,7 +135,7 @@ extension ControlAPI {
         case tooMany
     }
 
-    private static func taken(_ path: String, _ owner: String) -> Response {
+    private static func makeIdentifierConflict(_ path: String, _ owner: String) -> Response {
         ControlAnswer.error(
             409, "identifierTaken",
             "the account \(Diagnosis.quote(owner)) already has this value, which must be unique", path: path)
@@ -178,7 +178,7 @@ extension ControlAPI {
             }
             switch outcome {
             case .done: return ControlAnswer.ok(changed.json)
-            case .taken(let path, let owner): return ControlAPI.taken(path, owner)
+            case .taken(let path, let owner): return ControlAPI.makeIdentifierConflict(path, owner)
             case .notAsExpected, .tooMany: continue
             }
         }

@@ -175,7 +175,7 @@ extension ProcessBudget {
     /// Closes the slowest event streams if all event streams together have more unread bytes than allowed.
     package func enforceStreams() {
         guard streams.enforce() > 0 else { return }
-        notices.tell(
+        notices.warnOncePerMinute(
             .streams,
             "all event streams together have more than \(streams.limit) unread bytes: the slowest clients "
                 + "are disconnected"

@@ -253,7 +253,9 @@ package final class ProcessGauges: Sendable {
     var mailConnections: (open: Int, limit: Int)? { mail.withLock { $0 }?.connections() }
 
     /// Records a port on which the daemon listens, for the protocol `name`: `http`, `https`, `proxy` or `smtp`.
-    package func note(_ name: String, port: UInt16) { ports.withLock { $0.append((name: name, port: port)) } }
+    package func recordListening(_ name: String, port: UInt16) {
+        ports.withLock { $0.append((name: name, port: port)) }
+    }
 
     /// The ports on which the daemon listens, by protocol, without the ports that belong to a single test world.
     package var listening: [(name: String, port: UInt16)] { ports.withLock { $0 } }

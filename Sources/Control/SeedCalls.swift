@@ -87,7 +87,7 @@ extension ControlAPI {
             }
             let played = seeds.play(seed)
             let size = files.reduce(0) { $0 + $1.bytes.count }
-            guard let lease = worlds.budget.seeds.take(size, playing: played) else {
+            guard let lease = worlds.budget.seeds.reserve(size, playing: played) else {
                 return ControlAnswer.error(
                     503, "tooManySeeds",
                     "at most \(SeedBudget.limit) test worlds can have their own seeds, which together can take at most "

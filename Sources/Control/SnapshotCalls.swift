@@ -114,7 +114,7 @@ extension ControlAPI {
                         path: "$.seed"))
             }
             let played = seeds.play(seed)
-            guard let lease = worlds.budget.seeds.take(snapshot.seed.utf8.count, playing: played) else {
+            guard let lease = worlds.budget.seeds.reserve(snapshot.seed.utf8.count, playing: played) else {
                 throw ControlRefusal(
                     ControlAnswer.error(
                         503, "tooManySeeds",

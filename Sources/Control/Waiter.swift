@@ -75,7 +75,7 @@ final class Waiter: Sendable {
     /// Returns `false` when the client has disconnected and needs no answer.
     func wait(atMost limit: Duration) async -> Bool {
         // It doesn't wait for the queue, in which hundreds of requests may look: its lease is free at once.
-        let timer = Timer.after(limit) { [self] in settle() }
+        let timer = Timer.after(limit) { [self] in finish() }
         let number = world.streams.whenEnded { timer.fireNow() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -91,7 +91,7 @@ final class Waiter: Sendable {
     }
 
     private func begin(_ done: @escaping @Sendable () -> Void) {
-        let number = listen { [self] in look() }
+        let number = listen { [self] in finishIfThere() }
         let isSettled = state.withLock { state in
             (state.number, state.done) = (number, done)
             return state.isSettled
@@ -100,15 +100,15 @@ final class Waiter: Sendable {
             stopListening(number)
             return done()
         }
-        look()
+        finishIfThere()
     }
 
-    private func look() {
+    private func finishIfThere() {
         guard !state.withLock({ $0.isSettled }) else { return }
-        if position.withLock({ isThere(&$0) }) { settle() }
+        if position.withLock({ isThere(&$0) }) { finish() }
     }
 
-    private func settle() {
+    private func finish() {
         let (number, done) = state.withLock { state in
             defer { (state.isSettled, state.done, state.lease) = (true, nil, nil) }
             return (state.number, state.done)

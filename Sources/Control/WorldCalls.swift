@@ -161,7 +161,7 @@ extension ControlAPI {
             }
         }
         // A world with its own port isn't dropped as if it had only been read.
-        if order.listen != nil || order.smtp != nil { world.noteChange() }
+        if order.listen != nil || order.smtp != nil { world.markChanged() }
         var answer = JSONObject([
             ("name", .string(world.name)), ("url", .string(url(of: world.name, port, exchange))),
         ])

@@ -338,7 +338,7 @@ extension FacebookProvider {
 
     private func answer(_ data: JSONObject, _ fault: GraphError?) -> Response {
         let response = FacebookProvider.json(["data": .object(data)])
-        return fault.map { response.noted(Note($0.diagnosis)) } ?? response
+        return fault.map { response.addingNote(Note($0.diagnosis)) } ?? response
     }
 }
 

@@ -67,7 +67,8 @@ extension FacebookProvider {
         let app: FacebookApp
         do throws(PageRefusal) { app = try page(exchange, form) } catch { return error.response }
         func unknown(_ reason: String) -> Response {
-            FacebookProvider.json(["status": "unknown"]).noted(Note("the signed request that the page keeps \(reason)"))
+            FacebookProvider.json(["status": "unknown"]).addingNote(
+                Note("the signed request that the page keeps \(reason)"))
         }
         guard let payload = SignedRequest.payload(of: form["signed_request"] ?? "", secret: app.secret),
             let person = payload["user_id"]?.string

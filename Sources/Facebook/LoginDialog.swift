@@ -316,7 +316,7 @@ struct FacebookSignIn: PersonPagesFlow {
         let response = callback(exchange, request, fields)
         let unknown = FacebookPermission.unknown(FacebookPermission.names(ofScope: request.form["scope"] ?? ""))
         guard let name = unknown.first else { return response }
-        return response.noted(
+        return response.addingNote(
             Note(
                 "Facebook has no permission \(Diagnosis.quote(name)), and ignores it; developers of the app see the page \"Invalid Scopes\" "
                     + "instead"))

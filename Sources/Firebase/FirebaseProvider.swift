@@ -132,7 +132,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         do {
             let answer = try await run(try call())
             var response = FirebaseProvider.json(.object(answer.body))
-            if let note = answer.note { response = response.noted(note) }
+            if let note = answer.note { response = response.addingNote(note) }
             return answer.diagnosis.map { response.diagnosed($0) } ?? response
         } catch let error as FirebaseError {
             return error.response(dialect)

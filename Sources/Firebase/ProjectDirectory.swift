@@ -67,14 +67,14 @@ struct ProjectDirectory: Sendable {
     /// Returns a Firebase project with the Emulator Suite's defaults for an unknown ID, if unknown projects are
     /// accepted at the request's address.
     func trustedProject(id: String, at address: Address) -> Project? {
-        takesUnknown(at: address) && ProjectDirectory.isID(id) ? unseeded(id) : nil
+        acceptsUnknown(at: address) && ProjectDirectory.isID(id) ? unseeded(id) : nil
     }
 
     /// Returns the default Firebase project for an unknown API key, if unknown keys are accepted at the request's
     /// address.
     func trustedProject(forKey key: String, at address: Address) -> Project? {
         let isKey = (1...200).contains(key.utf8.count) && key.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-        return isKey && takesUnknown(at: address) ? defaultProject : nil
+        return isKey && acceptsUnknown(at: address) ? defaultProject : nil
     }
 
     /// Returns the Firebase project with this ID if it is in the seed, is the default project, or was made by requests
@@ -95,12 +95,12 @@ struct ProjectDirectory: Sendable {
     /// Whether a request to `address` that names an unknown tenant creates the tenant, as in the Firebase emulator. The
     /// project must be outside the seed, or have an ID that begins with `demo-`. Besides, requests to `address` must be
     /// allowed to name unknown projects.
-    func takesUnknownTenant(_ id: String, of project: Project, at address: Address) -> Bool {
+    func acceptsUnknownTenant(_ id: String, of project: Project, at address: Address) -> Bool {
         let isOpen = !project.isSeeded || ProjectDirectory.isDemo(project.id)
-        return isOpen && takesUnknown(at: address) && ProjectDirectory.isID(id)
+        return isOpen && acceptsUnknown(at: address) && ProjectDirectory.isID(id)
     }
 
-    private func takesUnknown(at address: Address) -> Bool {
+    private func acceptsUnknown(at address: Address) -> Bool {
         switch unknownKeys {
         case .auto: address.form == .prefix
         case .accept: true
@@ -151,7 +151,7 @@ extension FirebaseProvider {
             throw FirebaseError.badAPIKey(
                 key, hint: projects.hint(forKey: key), host: exchange.address.host ?? FirebaseProvider.host)
         }
-        try exchange.take(
+        try exchange.recordTakenOnTrust(
             "API key \(Diagnosis.quote(key)), which no project has, as one of \(Diagnosis.quote(project.id))")
         return try exchange.trusting(project)
     }
@@ -172,33 +172,35 @@ extension FirebaseProvider {
 
 extension Exchange {
     /// Stores the notice that a request used a tenant that nobody has created.
-    func takeTenant(_ id: String, of project: Project) throws {
-        try take("tenant \(Diagnosis.quote(id)) of \(Diagnosis.quote(project.id)), which nobody has created")
+    func recordTenantTakenOnTrust(_ id: String, of project: Project) throws {
+        try recordTakenOnTrust(
+            "tenant \(Diagnosis.quote(id)) of \(Diagnosis.quote(project.id)), which nobody has created")
     }
 
     fileprivate func trusting(_ project: Project) throws -> Project {
         if !project.isSeeded {
-            try take("project \(Diagnosis.quote(project.id)), which no seed has, with the Emulator Suite's defaults")
+            try recordTakenOnTrust(
+                "project \(Diagnosis.quote(project.id)), which no seed has, with the Emulator Suite's defaults")
         }
         return project
     }
 
     /// Stores the notice that an API key, project or tenant outside the seed was accepted. A new notice is logged, too.
-    fileprivate func take(_ text: String) throws {
-        guard world.read({ $0.takes(text) }) else { return }
+    fileprivate func recordTakenOnTrust(_ text: String) throws {
+        guard world.read({ $0.acceptsNotice(text) }) else { return }
         let isNew = try world.update { tables in
-            guard tables.takes(text) else { return false }
+            guard tables.acceptsNotice(text) else { return false }
             tables.put(TakenOnTrust(text: text))
             return true
         }
         guard isNew else { return }
-        world.budget.notices.tellOnce("Firebase: taken on trust: \(text)")
+        world.budget.notices.logOnce("Firebase: taken on trust: \(text)")
     }
 }
 
 extension TableReading where Self: ~Copyable {
     /// Whether the notice with this text is new, and the table of notices isn't full.
-    fileprivate func takes(_ text: String) -> Bool {
+    fileprivate func acceptsNotice(_ text: String) -> Bool {
         find(TakenOnTrust.self, text) == nil && count(TakenOnTrust.self) < TakenOnTrust.limit
     }
 }
@@ -251,7 +253,7 @@ final class UnseededPoolLeases: WorldCache {
 
     /// Keeps the lease by which a new project or tenant counts toward the daemon's limit, if a `lease` is given.
     /// Releases the leases of projects and tenants that have been removed.
-    func settle(_ lease: Allowance.Lease? = nil, in world: World) {
+    func reconcile(adding lease: Allowance.Lease? = nil, with world: World) {
         leases.withLock { leases in
             if let lease { leases.append(lease) }
             let surplus = leases.count - world.read { $0.count(UnseededPool.self) }
@@ -298,7 +300,7 @@ extension World {
     /// `false`.
     func admit(_ pool: UserPool, counting allowance: Allowance) throws -> Bool {
         guard read({ $0.find(UnseededPool.self, pool) == nil }) else { return true }
-        let lease = allowance.take()
+        let lease = allowance.acquire()
         let isCounted = lease != nil
         let isAdmitted = try update { tables in
             guard tables.find(UnseededPool.self, pool) == nil else { return true }
@@ -307,7 +309,7 @@ extension World {
             tables.put(UnseededPool(pool: pool))
             return true
         }
-        caches[UnseededPoolLeases.self].settle(lease, in: self)
+        caches[UnseededPoolLeases.self].reconcile(adding: lease, with: self)
         return isAdmitted
     }
 
@@ -352,7 +354,7 @@ extension World {
             tables.put(DeletedTenant(key: tenant))
             return true
         }
-        caches[UnseededPoolLeases.self].settle(in: self)
+        caches[UnseededPoolLeases.self].reconcile(with: self)
         return isRemoved
     }
 
@@ -407,8 +409,8 @@ extension Exchange {
         let allowance = world.budget.projects
         guard try !world.admit(UserPool(project: project.id, tenant: tenant), counting: allowance) else { return }
         let isWorldFull = allowance.count < allowance.limit
-        if isWorldFull { allowance.noteRefusal() }
-        world.budget.notices.tell(
+        if isWorldFull { allowance.countRefusal() }
+        world.budget.notices.warnOncePerMinute(
             .projects,
             isWorldFull
                 ? "a world has \(UnseededPool.limit) Firebase projects that no seed holds: no more are made in it"

@@ -170,7 +170,7 @@ extension GoogleClient {
     func registeredURI(_ form: Form) throws(GoogleError) -> String {
         let uri = form["redirect_uri"] ?? ""
         if let refusal = webRefusal(uri, form) ?? schemeRefusal(uri) { throw refusal }
-        guard takes(uri) else { throw mismatch(uri) }
+        guard accepts(uri) else { throw mismatch(uri) }
         return uri
     }
 
@@ -196,7 +196,7 @@ extension GoogleClient {
         // Google refuses such names even if they are registered:
         // https://github.com/ungoogled-software/ungoogled-chromium/issues/1437 Here, registered ones work, because
         // containers have such names.
-        guard address.isNonPublic, !takes(uri) else { return nil }
+        guard address.isNonPublic, !accepts(uri) else { return nil }
         return invalid(uri, "Non-public domains not allowed", "use localhost or a public name")
     }
 

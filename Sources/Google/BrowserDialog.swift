@@ -115,7 +115,8 @@ extension GoogleProvider {
         }
         let response = GoogleProvider.json(["accounts": .array(accounts)])
         return accounts.isEmpty
-            ? response.noted(Note("there is no account to sign in: seed one, or add it with POST accounts")) : response
+            ? response.addingNote(Note("there is no account to sign in: seed one, or add it with POST accounts"))
+            : response
     }
 
     /// Answers a browser's request for the links to a client's privacy policy and terms (FedCM). The response has no

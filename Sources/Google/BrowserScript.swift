@@ -78,7 +78,7 @@ extension GoogleProvider {
         }
         guard hasPeople else {
             return GoogleProvider.json(["reason": "opt_out_or_no_session"])
-                .noted(Note("there is no account to sign in: seed one, or add it with POST accounts"))
+                .addingNote(Note("there is no account to sign in: seed one, or add it with POST accounts"))
         }
         let interaction = client.interaction ?? exchange.world.seed.interaction
         return GoogleProvider.json(["reason": .null, "isOrdered": .bool(isOrdered || interaction.mode == .auto)])
@@ -146,12 +146,12 @@ extension JavaScriptOrigin {
 }
 
 extension GoogleClient {
-    func takes(_ origin: JavaScriptOrigin) -> Bool {
+    func accepts(_ origin: JavaScriptOrigin) -> Bool {
         type == .web && origin.isAmong(javaScriptOrigins)
     }
 
     func check(_ origin: JavaScriptOrigin) throws(GoogleError) {
-        guard !takes(origin) else { return }
+        guard !accepts(origin) else { return }
         throw GoogleClient.originMismatch(
             origin.text, expected: RegisteredRedirectURI.alternatives(javaScriptOrigins),
             type == .web

@@ -59,7 +59,7 @@ struct GoogleError: Error, Sendable {
         body["error_uri"] = uri.map { .string($0) }
         let response = GoogleProvider.json(.object(body), status: status).known(by: evidence)
         // A poll before the person has decided is no mistake.
-        return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
+        return name == "authorization_pending" ? response.addingNote(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
     // MARK: - Errors that can be ordered

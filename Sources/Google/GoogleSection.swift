@@ -156,7 +156,7 @@ struct GoogleClient: SeededOAuthClient {
     /// `ID.apps.googleusercontent.com`.
     static func reversed(_ id: String) -> String { id.split(separator: ".").reversed().joined(separator: ".") }
 
-    func takes(_ uri: String) -> Bool {
+    func accepts(_ uri: String) -> Bool {
         switch type {
         case .web: redirectURIs.contains { RegisteredRedirectURI($0).matches(uri) }
         case .desktop: WebAddress(uri).map { $0.scheme == "http" && $0.isLoopback && !$0.hasFragment } ?? false
@@ -191,7 +191,7 @@ struct GoogleClient: SeededOAuthClient {
         }
         for uri in json["redirectURIs"]?.items ?? [] {
             guard let text = uri.string else { continue }
-            if type == .web ? !["http", "https"].contains(scheme(of: text)) : !client.takes(text) {
+            if type == .web ? !["http", "https"].contains(scheme(of: text)) : !client.accepts(text) {
                 references.add(uri, "a client of type \(type.rawValue) can't redirect there: \(rule(of: client))")
             }
         }

@@ -155,7 +155,7 @@ extension GoogleProvider {
     /// (<https://github.com/zquestz/omniauth-google-oauth2/issues/272>).
     private static func redirectURI(_ sent: String?, fits authorized: String?, _ client: GoogleClient) -> Bool {
         guard authorized == nil else { return sent == authorized }
-        return (sent ?? "").isEmpty || client.takes(sent ?? "")
+        return (sent ?? "").isEmpty || client.accepts(sent ?? "")
     }
 
     private func refusal(

@@ -15,7 +15,7 @@ package final class EventStream: Sendable {
         var wake: (@Sendable () -> Void)?
         var whenClosed: [@Sendable () -> Void] = []
 
-        mutating func takeWake() -> (@Sendable () -> Void)? {
+        mutating func popWake() -> (@Sendable () -> Void)? {
             defer { wake = nil }
             return wake
         }
@@ -27,7 +27,7 @@ package final class EventStream: Sendable {
             backlog = 0
         }
 
-        mutating func takeFirst(upTo limit: Int) -> [UInt8] {
+        mutating func popBytes(upTo limit: Int) -> [UInt8] {
             let bytes = waiting[first].bytes
             let end = min(bytes.count, offset + limit)
             let part = Array(bytes[offset..<end])
@@ -77,7 +77,7 @@ package final class EventStream: Sendable {
                 state.clear()
                 state.hasEnded = true
             }
-            return (!state.hasEnded, state.takeWake())
+            return (!state.hasEnded, state.popWake())
         }
         wake?()
         return goesOn
@@ -92,7 +92,7 @@ package final class EventStream: Sendable {
     package func end() {
         let wake = state.withLock { state in
             state.hasEnded = true
-            return state.takeWake()
+            return state.popWake()
         }
         wake?()
     }
@@ -125,9 +125,9 @@ package final class EventStream: Sendable {
     /// Removes at most `limit` bytes from the streamed body and returns them for sending. If the body has no bytes at
     /// present, calls `suspend` at once; no bytes can be added while `suspend` runs. As soon as bytes have been added
     /// or the stream has ended, `wake` is called once.
-    func take(upTo limit: Int, suspend: () -> Void, wake: @escaping @Sendable () -> Void) -> Part {
+    func read(upTo limit: Int, suspend: () -> Void, wake: @escaping @Sendable () -> Void) -> Part {
         let part = state.withLock { state -> Part in
-            guard state.waiting.isEmpty else { return .bytes(state.takeFirst(upTo: limit)) }
+            guard state.waiting.isEmpty else { return .bytes(state.popBytes(upTo: limit)) }
             guard !state.hasEnded else { return .end }
             suspend()
             state.wake = wake

@@ -90,7 +90,7 @@ final class BodyReader: @unchecked Sendable {
         case .stream(let stream):
             nonisolated(unsafe) let connection = connection
             let (descriptor, watch) = (descriptor, watch)
-            let part = stream.take(
+            let part = stream.read(
                 upTo: limit,
                 suspend: {
                     MHD_suspend_connection(connection)

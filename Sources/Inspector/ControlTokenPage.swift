@@ -16,7 +16,7 @@ extension Inspector {
             Endpoint("POST", [], "\(Inspector.root)/token", nil) { exchange in
                 // This form has its own check: it needs no token of the daemon's forms, since its sender knows the
                 // control token.
-                control.refusal(of: exchange.request) ?? takeToken(exchange)
+                control.refusal(of: exchange.request) ?? checkTokenForm(exchange)
             }
         ]
     }
@@ -50,7 +50,7 @@ extension Inspector {
         return page
     }
 
-    private func takeToken(_ exchange: Exchange) -> Response {
+    private func checkTokenForm(_ exchange: Exchange) -> Response {
         let form = exchange.request.bodyForm
         let asked = form[Inspector.pageField] ?? ""
         let given = (form[Inspector.tokenField] ?? "").filter { !$0.isWhitespace }

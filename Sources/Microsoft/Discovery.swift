@@ -71,7 +71,7 @@ extension MicrosoftProvider {
                 answer.append("state", form["state"])
                 response = answer.deliver()
             } else {
-                response = response.noted(
+                response = response.addingNote(
                     Note("post_logout_redirect_uri \(Diagnosis.quote(uri)) isn't a redirect URI of any client"))
             }
         }

@@ -72,7 +72,7 @@ struct MicrosoftError: Error, Sendable {
         body["suberror"] = suberror.map { .string($0) }
         let response = MicrosoftProvider.json(.object(body), status: status, exchange).known(by: evidence)
         // A poll before the person has decided is no mistake.
-        return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
+        return name == "authorization_pending" ? response.addingNote(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
     /// The names of the errors that a test can request at Microsoft's sign-in service. A name is a code such as

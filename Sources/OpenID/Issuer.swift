@@ -203,12 +203,14 @@ extension OpenIDProvider {
                         expected: "an ID of 1 to 64 letters, digits, -, _ and ., which no issuer in the seed has",
                         "choose another ID for the issuer"))
             }
-            if exchange.world.read({ $0.find(TakenIssuer.self, id) }) == nil { try take(id, in: exchange.world) }
+            if exchange.world.read({ $0.find(TakenIssuer.self, id) }) == nil {
+                try createIssuer(id, in: exchange.world)
+            }
             return .takenOnTrust(id)
         }
     }
 
-    private func take(_ id: String, in world: World) throws {
+    private func createIssuer(_ id: String, in world: World) throws {
         let isTaken = try world.update { tables in
             guard tables.find(TakenIssuer.self, id) == nil else { return true }
             guard tables.count(TakenIssuer.self) < TakenIssuer.limit else { return false }
@@ -222,8 +224,8 @@ extension OpenIDProvider {
                     "the limit of \(TakenIssuer.limit) issuers that aren't in the seed is reached: reset this test world, or use another"
                 ))
         }
-        world.noteChange()
-        world.budget.notices.tellOnce("OpenID Connect: taken on trust: issuer \(Diagnosis.quote(id))")
+        world.markChanged()
+        world.budget.notices.logOnce("OpenID Connect: taken on trust: issuer \(Diagnosis.quote(id))")
     }
 }
 

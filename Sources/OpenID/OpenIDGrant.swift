@@ -210,6 +210,7 @@ extension Issuer {
         let done = Response(status: 200, headers: [(name: "Cache-Control", value: "no-store")])
         return isKnown
             ? done
-            : done.noted(Note("nothing was revoked, though the answer is 200: this issuer knows no such token now"))
+            : done.addingNote(
+                Note("nothing was revoked, though the answer is 200: this issuer knows no such token now"))
     }
 }

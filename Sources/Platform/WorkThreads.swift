@@ -25,7 +25,7 @@ package final class WorkThreads: Sendable {
 
         var count: Int { works.count - first }
 
-        mutating func takeFirst() -> (@Sendable () -> Void)? {
+        mutating func popFirst() -> (@Sendable () -> Void)? {
             guard first < works.count else { return nil }
             let work = works[first]
             // Finished work must not keep what it refers to, such as a request's body and its world's seed.
@@ -60,7 +60,7 @@ package final class WorkThreads: Sendable {
             let work = state.withLock { state in
                 state.threads -= 1
                 state.idle -= 1
-                return state.threads == 0 ? state.takeFirst() : nil
+                return state.threads == 0 ? state.popFirst() : nil
             }
             if let work { return work() }
         }
@@ -71,7 +71,7 @@ package final class WorkThreads: Sendable {
         while true {
             waiting.wait()
             let work = state.withLock { state in
-                let work = state.takeFirst()
+                let work = state.popFirst()
                 if work != nil { state.idle -= 1 }
                 return work
             }

@@ -117,7 +117,7 @@ final class ProxyState: Sendable {
 
     private func accept(from listener: Int32) {
         while !isStopping.load(ordering: .relaxed) {
-            tell()
+            closeRefusedAndWarn()
             var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
             guard poll(&waiting, 1, ProxyState.patience) > 0 else { continue }
             let descriptor = understudy_accept(listener, nil, nil, 1)
@@ -201,7 +201,7 @@ final class ProxyState: Sendable {
         refused.refuse(descriptor, "the proxy accepts no more connections: \(reason)")
     }
 
-    private func tell() {
+    private func closeRefusedAndWarn() {
         refused.tick()
         var counters = ServerCounters()
         counters.refused = refusedCount.load(ordering: .relaxed)

@@ -51,7 +51,7 @@ package final class Recording: Sendable {
     package func add(_ exchange: RecordedExchange) {
         if let shared = store.shared { return shared.append(exchange) }
         store.add(exchange, to: log)
-        listeners.tell()
+        listeners.notify()
     }
 
     /// The number of requests in the recording; if it is shared with other daemons, the number when the requests of all
@@ -76,7 +76,7 @@ package final class Recording: Sendable {
     package func clear(forgetting: Bool) throws(StoreFailure) {
         guard store.shared == nil else { return try store.clearShared([world], forgetting: forgetting) }
         store.clear(log, forgetting: forgetting)
-        listeners.tell()
+        listeners.notify()
     }
 
     /// Empties the recording unless it is shared with other daemons. A shared recording is emptied by the daemon that
@@ -84,7 +84,7 @@ package final class Recording: Sendable {
     package func clearUnshared() {
         guard store.shared == nil else { return }
         store.clear(log, forgetting: false)
-        listeners.tell()
+        listeners.notify()
     }
 
     // MARK: - Shared
@@ -111,7 +111,7 @@ package final class Recording: Sendable {
             copied.reached = max(copied.reached, kept.last?.number ?? 0)
             copied.total = summary.map { $0.count + $0.dropped } ?? 0
         }
-        if isEmptied || !exchanges.isEmpty { listeners.tell() }
+        if isEmptied || !exchanges.isEmpty { listeners.notify() }
     }
 
     /// Returns at most `limit` recorded requests, beginning at `position`, each with its answer and its sign-in, and

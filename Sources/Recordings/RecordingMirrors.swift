@@ -213,29 +213,30 @@ final class RecordingMirrors: Sendable {
             state.isPolling = true
             return true
         }
-        if begins { queue.async { [self] in look() } }
+        if begins { queue.async { [self] in pollListened() } }
     }
 
     private var listened: Set<String> {
         state.withLock { state in Set(state.mirrors.filter { $0.value.listeners > 0 }.map(\.key)) }
     }
 
-    private func look() {
+    private func pollListened() {
         let worlds = listened
         let goesOn = state.withLock { state in
             state.isPolling = !worlds.isEmpty && !state.isClosed
             return state.isPolling
         }
         guard goesOn else { return }
-        look(at: worlds)
-        queue.asyncAfter(deadline: .now() + RecordingMirrors.poll) { [self] in look() }
+        pullOrWarn(worlds)
+        queue.asyncAfter(deadline: .now() + RecordingMirrors.poll) { [self] in pollListened() }
     }
 
-    private func look(at worlds: Set<String>) {
+    private func pullOrWarn(_ worlds: Set<String>) {
         do throws(StoreFailure) {
             try pull(worlds)
         } catch {
-            notices.tell(.stores, "the requests that other daemons have recorded can't be read: \(error.detail)")
+            notices.warnOncePerMinute(
+                .stores, "the requests that other daemons have recorded can't be read: \(error.detail)")
         }
     }
 

@@ -201,7 +201,7 @@ package final class RecordingStore: Sendable {
             return (removed, ledger.dropped > before)
         }
         if isFull, !isNumbered {
-            notices.tell(
+            notices.warnOncePerMinute(
                 .recordings,
                 "the recorded requests have reached \(limit) bytes: the oldest are removed (see --recording-limit)")
         }

@@ -35,11 +35,11 @@ final class SharedRecordings: Sendable {
                 return known.dropped
             }
             guard usage.dropped > before else { return }
-            notices.tell(
+            notices.warnOncePerMinute(
                 .recordings,
                 "the recorded requests have reached \(limit) bytes: the oldest are removed (see --recording-limit)")
         } catch {
-            notices.tell(.stores, "a request can't be recorded: \(error.message)")
+            notices.warnOncePerMinute(.stores, "a request can't be recorded: \(error.message)")
         }
     }
 }

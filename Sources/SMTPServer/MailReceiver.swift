@@ -11,9 +11,9 @@ package protocol MailConversation: AnyObject {
     /// Decides whether an SMTP command is carried out. The command can be refused, or the client can be disconnected.
     func decide(_ question: MailQuestion, _ session: SMTPSession) -> MailDecision
     /// Receives a mail after the end of its data, and decides whether to accept it.
-    func take(_ message: IncomingMessage, _ session: SMTPSession) -> MailDecision
+    func receive(_ message: IncomingMessage, _ session: SMTPSession) -> MailDecision
     /// Records a line that the client or the server has sent. Secrets have been removed from it.
-    func note(_ line: ConversationLine)
+    func recordLine(_ line: ConversationLine)
     /// Records that the SMTP server itself refused a command, for example because the command was malformed or out of
     /// order. `verb` is the command's name, `COMMAND` for an unknown command, or `MESSAGE` for the data of a mail.
     func didRefuse(_ verb: String, _ reply: SMTPReply, _ session: SMTPSession)

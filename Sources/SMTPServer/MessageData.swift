@@ -48,7 +48,7 @@ package struct MessageData: Sendable {
     }
 
     /// Consumes the octets of `chunk` that belong to the mail, and returns their number.
-    package mutating func take(_ chunk: ArraySlice<UInt8>) -> Int {
+    package mutating func consume(_ chunk: ArraySlice<UInt8>) -> Int {
         var rest = chunk
         while state != .done, let byte = rest.first {
             if state == .text {

@@ -37,7 +37,7 @@ struct SMTPConnection: ~Copyable {
     private var silence: ContinuousClock.Instant { .now + .seconds(server.options.silence) }
 
     private func say(_ reply: SMTPReply) {
-        conversation.note(.server(reply))
+        conversation.recordLine(.server(reply))
         stream.write(reply.text)
     }
 
@@ -46,8 +46,8 @@ struct SMTPConnection: ~Copyable {
         guard send(session.greeting { receiver.decide($0, $1) }) else { return .closedByServer }
         while true {
             let line = try stream.line(limit: SMTPSession.lineLimit, until: silence)
-            let turn = session.take(line) { receiver.decide($0, $1) }
-            conversation.note(.client(turn.shown))
+            let turn = session.receive(line) { receiver.decide($0, $1) }
+            conversation.recordLine(.client(turn.shown))
             let isOpen = send(turn)
             if let verb = turn.refused, let reply = turn.step.reply { conversation.didRefuse(verb, reply, session) }
             guard isOpen else { return turn.isLeave ? .quit : .closedByServer }
@@ -81,13 +81,13 @@ struct SMTPConnection: ~Copyable {
         // A client that sends an octet now and then must not hold the connection for ever.
         let end = ContinuousClock.now + .seconds(2 * server.options.silence)
         while !data.isComplete {
-            try stream.use(data.take(stream.read(until: min(end, silence))))
+            try stream.use(data.consume(stream.read(until: min(end, silence))))
             if !data.isDropped, !part.grow(to: data.bytes.count) { data.drop() }
         }
         let refusal = refusal(of: data)
         let decision =
             refusal.map { .reply($0) }
-            ?? conversation.take(IncomingMessage(session.envelope, data.bytes), session)
+            ?? conversation.receive(IncomingMessage(session.envelope, data.bytes), session)
         defer {
             if let refusal { conversation.didRefuse("MESSAGE", refusal, session) }
             session.didTakeMessage()

@@ -45,12 +45,12 @@ package final class SMTPServer: Sendable {
 
         func accept() {
             while !isStopping {
-                for (descriptor, label) in listeners.wait() { take(descriptor, label) }
+                for (descriptor, label) in listeners.wait() { serveOrRefuse(descriptor, label) }
             }
             listeners.closeAll()
         }
 
-        private func take(_ descriptor: Int32, _ label: String?) {
+        private func serveOrRefuse(_ descriptor: Int32, _ label: String?) {
             let isTaken = connections.withLock { connections in
                 guard !isStopping, connections.count < options.limit else { return false }
                 connections.insert(descriptor)

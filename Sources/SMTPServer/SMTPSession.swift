@@ -85,7 +85,7 @@ package struct SMTPSession: Sendable {
 
     /// Replies to a line of the SMTP client, which is given without its line end. Before a valid EHLO, HELO, STARTTLS,
     /// AUTH, MAIL, RCPT or DATA is carried out, `decide` can refuse it.
-    package mutating func take(_ bytes: [UInt8], decide: Decide) -> Turn {
+    package mutating func receive(_ bytes: [UInt8], decide: Decide) -> Turn {
         guard bytes.count <= SMTPSession.lineLimit - 2 else {
             return bad("COMMAND", SMTPReply(500, "5.5.6", "line too long"), shown: "(a line that is too long)")
         }

@@ -26,9 +26,9 @@ package struct Markdown: Sendable {
                 blocks.append(.heading(level: level, String(line.dropFirst(level + 1))))
                 lines.removeFirst()
             } else if line.hasPrefix("|") {
-                takeTable(&lines)
+                parseTable(&lines)
             } else if Markdown.isItem(line) {
-                takeList(&lines)
+                parseList(&lines)
             } else {
                 let body = lines.prefix {
                     !$0.isEmpty && !$0.hasPrefix("#") && !$0.hasPrefix("```") && !$0.hasPrefix("|")
@@ -43,7 +43,7 @@ package struct Markdown: Sendable {
         line.hasPrefix("- ") || line.hasPrefix("* ") || line.drop { $0.isNumber }.hasPrefix(". ")
     }
 
-    private mutating func takeList(_ lines: inout ArraySlice<Substring>) {
+    private mutating func parseList(_ lines: inout ArraySlice<Substring>) {
         var items: [String] = []
         while let line = lines.first, !line.isEmpty {
             let text = line.drop { $0 == " " }
@@ -57,7 +57,7 @@ package struct Markdown: Sendable {
         blocks.append(.list(items))
     }
 
-    private mutating func takeTable(_ lines: inout ArraySlice<Substring>) {
+    private mutating func parseTable(_ lines: inout ArraySlice<Substring>) {
         var rows: [[String]] = []
         while let line = lines.first, line.hasPrefix("|") {
             rows.append(Markdown.cells(line))

@@ -30,7 +30,7 @@ extension RunningServer {
         let shared = archive == nil ? options.keyGenerator : nil
         let generator =
             shared
-            ?? KeyGenerator(texts: archive) { [notices = budget.notices] in notices.tell(.stores, $0) }
+            ?? KeyGenerator(texts: archive) { [notices = budget.notices] in notices.warnOncePerMinute(.stores, $0) }
         let worlds: WorldRegistry
         do throws(StoreFailure) {
             worlds = try WorldRegistry(
@@ -62,7 +62,7 @@ extension RunningServer {
             let plain = options.isTLSOnly ? nil : try Server(serverOptions) { dispatcher.handle($0) }
             if let plain {
                 gauges.add("http") { [weak plain] in plain?.counters }
-                gauges.note("http", port: plain.port)
+                gauges.recordListening("http", port: plain.port)
                 ports.begin(main: plain.port) { [weak plain] port, world throws(ListenError) in
                     guard let plain else { throw ListenError(description: "the server has stopped") }
                     return try plain.listen(on: port, label: world)
@@ -77,16 +77,16 @@ extension RunningServer {
             }
             if let secure {
                 gauges.add("https") { [weak secure] in secure?.counters }
-                gauges.note("https", port: secure.port)
+                gauges.recordListening("https", port: secure.port)
             }
             var proxy: ProxyServer?
             if let port = options.proxyPort, let secure {
                 let started = try startProxy(port, options, plain: plain, secure: secure) { dispatcher.plays($0) }
-                gauges.note("proxy", port: started.port)
+                gauges.recordListening("proxy", port: started.port)
                 proxy = started
             }
             let mail = try MailServer(options, MailService(dispatcher), secure: secure, ports: mailPorts)
-            if let port = mail.port { gauges.note("smtp", port: port) }
+            if let port = mail.port { gauges.recordListening("smtp", port: port) }
             gauges.addMail { [weak mail] in mail?.connections }
             worlds.budget.mailRoutes.submission = mail.service
             return RunningServer(

@@ -71,16 +71,16 @@ package struct CBORReader {
     package mutating func item() throws(WebAuthnError) -> CBOR { try item(depth: 0) }
 
     private mutating func item(depth: Int) throws(WebAuthnError) -> CBOR {
-        let first = try take(1).first ?? 0
+        let first = try readBytes(1).first ?? 0
         let (kind, detail) = (first >> 5, first & 0x1F)
         if kind == 7 { return try simple(detail) }
         let argument = try argument(detail)
         switch kind {
         case 0: return .integer(try small(argument))
         case 1: return .integer(-1 - (try small(argument)))
-        case 2: return .bytes(Array(try take(count(argument, of: 1))))
+        case 2: return .bytes(Array(try readBytes(count(argument, of: 1))))
         case 3:
-            let bytes = try take(count(argument, of: 1))
+            let bytes = try readBytes(count(argument, of: 1))
             guard bytes.count <= CBOR.maximumText else {
                 throw WebAuthnError("a text in CBOR is longer than \(CBOR.maximumText) bytes")
             }
@@ -107,7 +107,7 @@ package struct CBORReader {
     private mutating func argument(_ detail: UInt8) throws(WebAuthnError) -> UInt64 {
         switch detail {
         case ..<24: return UInt64(detail)
-        case 24...27: return try take(1 << Int(detail - 24)).reduce(0) { $0 << 8 | UInt64($1) }
+        case 24...27: return try readBytes(1 << Int(detail - 24)).reduce(0) { $0 << 8 | UInt64($1) }
         default: throw WebAuthnError("CBOR holds an item of indefinite or reserved length")
         }
     }
@@ -126,7 +126,7 @@ package struct CBORReader {
         return count
     }
 
-    private mutating func take(_ count: Int) throws(WebAuthnError) -> ArraySlice<UInt8> {
+    private mutating func readBytes(_ count: Int) throws(WebAuthnError) -> ArraySlice<UInt8> {
         guard count <= rest.count else { throw WebAuthnError("CBOR ends before its item does") }
         defer { rest = rest.dropFirst(count) }
         return rest.prefix(count)

@@ -34,7 +34,7 @@ package struct ClientData: Sendable {
             throw WebAuthnError("clientDataJSON is of type \"\(type.prefix(64))\", not \"\(ceremony.rawValue)\"")
         }
         guard self.challenge == challenge else { throw WebAuthnError("clientDataJSON has another challenge") }
-        guard party.takes(origin) else {
+        guard party.accepts(origin) else {
             throw WebAuthnError(
                 "the origin \"\(origin.prefix(256))\" isn't among those of the relying party \"\(party.id)\"")
         }

@@ -6,16 +6,16 @@ package struct RelyingParty: Sendable {
     /// The ID of the WebAuthn relying party, a domain.
     package let id: String
     let hash: [UInt8]
-    private let takesOrigin: @Sendable (String) -> Bool
+    private let acceptsOrigin: @Sendable (String) -> Bool
 
     /// Makes a WebAuthn relying party.
     ///
-    /// - Parameter takesOrigin: returns whether the pages or apps of an origin may use the party's credentials.
-    package init(id: String, takesOrigin: @escaping @Sendable (String) -> Bool) {
+    /// - Parameter acceptsOrigin: returns whether the pages or apps of an origin may use the party's credentials.
+    package init(id: String, acceptsOrigin: @escaping @Sendable (String) -> Bool) {
         self.id = id
-        self.takesOrigin = takesOrigin
+        self.acceptsOrigin = acceptsOrigin
         hash = Digest.sha256(id)
     }
 
-    func takes(_ origin: String) -> Bool { takesOrigin(origin) }
+    func accepts(_ origin: String) -> Bool { acceptsOrigin(origin) }
 }

@@ -186,7 +186,7 @@ package protocol WorldDirectory: Sendable {
     func count() throws(StoreFailure) -> Int
 
     /// Records that the test worlds of these names are used now.
-    func noteUse(of names: [String]) throws(StoreFailure)
+    func recordUse(of names: [String]) throws(StoreFailure)
 
     /// Removes test worlds that haven't been used for `seconds`, except the world called `kept`, and returns their
     /// names. At most `count` are removed, the least recently used first. Several daemons can call this at once; no two

@@ -38,7 +38,7 @@ package final class Listeners: Sendable {
     }
 
     /// Calls each listener of a test world once, even if this method is called several times before the listeners run.
-    package func tell() {
+    package func notify() {
         guard hasAny.load(ordering: .acquiring), !isTelling.exchange(true, ordering: .acquiringAndReleasing) else {
             return
         }

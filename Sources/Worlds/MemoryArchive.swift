@@ -177,7 +177,7 @@ extension MemoryArchive: WorldDirectory {
 
     package func count() throws(StoreFailure) -> Int { try use { $0.worlds.count } }
 
-    package func noteUse(of names: [String]) throws(StoreFailure) {
+    package func recordUse(of names: [String]) throws(StoreFailure) {
         let now = now
         try use { state throws(StoreFailure) in for name in names { state.worlds[name]?.lastUse = now } }
     }

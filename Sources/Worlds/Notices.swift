@@ -25,7 +25,7 @@ package final class Notices: Sendable {
 
     package init(_ logger: Logger) { self.logger = logger }
 
-    package func tell(_ kind: Kind, _ message: @autoclosure () -> String) {
+    package func warnOncePerMinute(_ kind: Kind, _ message: @autoclosure () -> String) {
         let now = MachineClock.uptime
         let isDue = told.withLock { told in
             if let last = told[kind], now - last < Notices.interval { return false }
@@ -39,7 +39,7 @@ package final class Notices: Sendable {
     package func warn(_ message: String) { logger.warning("\(message)") }
 
     /// Logs a message only once while the process runs. After 200 different messages, new ones aren't logged.
-    package func tellOnce(_ message: String) {
+    package func logOnce(_ message: String) {
         let isNew = said.withLock { $0.count < Notices.saidLimit && $0.insert(message).inserted }
         if isNew { logger.notice("\(message)") }
     }

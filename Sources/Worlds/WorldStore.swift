@@ -147,7 +147,7 @@ package final class WorldStore: Sendable {
             }
             // The tables are freed outside the lock.
             _ = consume old
-            tell(news)
+            notifyListeners(of: news)
             if isTaken { return }
         }
     }
@@ -301,7 +301,7 @@ package final class WorldStore: Sendable {
         then: (inout State) -> Void = { _ in }
     ) throws(StoreFailure) {
         var othersChange = StoreChange()
-        defer { tell(othersChange) }
+        defer { notifyListeners(of: othersChange) }
         for number in 0..<WorldStore.attempts {
             try loadIfStale(from: archive)
             let isDone = try state.withLock { (state) throws(StoreFailure) -> Bool in
@@ -391,16 +391,16 @@ package final class WorldStore: Sendable {
                 _ = state.withLock { $0.becomeGone() }
                 return .removed
             case .changes(let changes, let isAll):
-                if try take(changes) { found = .changed }
+                if try applyNew(changes) { found = .changed }
                 if isAll { return found }
             case .forgotten: state.withLock { $0.isStale = !$0.isGone }
             }
         }
     }
 
-    private func take(_ changes: [ArchivedChange]) throws(StoreFailure) -> Bool {
+    private func applyNew(_ changes: [ArchivedChange]) throws(StoreFailure) -> Bool {
         var news = StoreChange()
-        defer { tell(news) }
+        defer { notifyListeners(of: news) }
         return try state.withLock { (state) throws(StoreFailure) -> Bool in
             var hasChanged = false
             for change in changes.withLastValues where change.version > state.held.version {
@@ -442,7 +442,7 @@ package final class WorldStore: Sendable {
         listeners.withLock { $0.append(body) }
     }
 
-    private func tell(_ change: StoreChange) {
+    private func notifyListeners(of change: StoreChange) {
         guard !change.names.isEmpty || change.isReset else { return }
         for listener in listeners.withLock({ $0 }) { listener(change) }
     }

@@ -10,14 +10,14 @@ struct BudgetTests {
     @Test("an allowance counts leases for as long as they are held")
     func allowance() {
         let allowance = Allowance(limit: 2)
-        let first = allowance.take()
-        var second = allowance.take()
+        let first = allowance.acquire()
+        var second = allowance.acquire()
         #expect(first != nil && second != nil)
-        #expect(allowance.take() == nil)
+        #expect(allowance.acquire() == nil)
         #expect(allowance.refused == 1)
         second = nil
         #expect(allowance.count == 1)
-        second = allowance.take()
+        second = allowance.acquire()
         #expect(second != nil)
     }
 
@@ -25,8 +25,8 @@ struct BudgetTests {
     func notices() {
         let lines = Mutex<[String]>([])
         let notices = Notices(Logger(label: "test") { _ in LineHandler { line in lines.withLock { $0.append(line) } } })
-        for number in 0..<1_000 { notices.tell(.recordings, "recordings \(number)") }
-        notices.tell(.worlds, "worlds")
+        for number in 0..<1_000 { notices.warnOncePerMinute(.recordings, "recordings \(number)") }
+        notices.warnOncePerMinute(.worlds, "worlds")
         #expect(lines.withLock { $0 } == ["recordings 0", "worlds"])
     }
 

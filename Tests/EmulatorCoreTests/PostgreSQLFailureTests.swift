@@ -277,7 +277,7 @@ struct PostgreSQLFailureTests {
             let held = try ["a", "b", "c"].map { try one.store(of: $0, seed: seed) }
             #expect(try other.count() == 3 && other.has("b") && !other.has("d"))
             try TestDatabase.execute("UPDATE understudy_worlds SET used = now() - interval '1 hour'", at: url)
-            try one.noteUse(of: ["b"])
+            try one.recordUse(of: ["b"])
             let idle = try other.list().filter { $0.idle > 3_000 }.map(\.name)
             #expect(idle == ["a", "c"])
             #expect(try other.removeIdle(60, atMost: 10, but: "c") == ["a"])

@@ -74,20 +74,20 @@ struct WorldValueTests {
     @Test("outcomes are taken as often as they have left")
     func outcomes() throws {
         var queue = OutcomeQueue(seed)
-        _ = queue.take(provider: "apple", client: "any")
+        _ = queue.consumeNext(provider: "apple", client: "any")
         let id = queue.nextID()
         var read = try copy(queue)
         #expect(read.queued == queue.queued)
         #expect(read.nextID() != id)
-        #expect(read.take(provider: "apple", client: "any")?.name == .init(given: "A", family: "L"))
-        #expect(read.take(provider: "apple", client: "any") == nil)
+        #expect(read.consumeNext(provider: "apple", client: "any")?.name == .init(given: "A", family: "L"))
+        #expect(read.consumeNext(provider: "apple", client: "any") == nil)
     }
 
     @Test("faults keep what was ordered, byte by byte, and their counts")
     func faults() throws {
         var queue = FaultQueue(seed)
         var random = Randomness(seed: "x")
-        for _ in 0..<2 { _ = queue.take(&random) { $0.effect.answer != nil } }
+        for _ in 0..<2 { _ = queue.beginUse(&random) { $0.effect.answer != nil } }
         var read = try copy(queue)
         #expect(read.queued.map(\.json) == queue.queued.map(\.json))
         #expect(read.queued.first?.json["done"] == 1)
@@ -95,7 +95,7 @@ struct WorldValueTests {
         #expect(String(decoding: answer.body, as: UTF8.self) == #"{"z":1,"a":[null,1.5]}"#)
         #expect(answer.headers.map(\.name) == ["Retry-After", "Age", "Content-Type"])
         #expect(read.queued.last?.effect.rotation == .keep)
-        #expect(read.take(&random) { $0.effect.answer != nil } != nil)
-        #expect(read.take(&random) { $0.effect.answer != nil } == nil)
+        #expect(read.beginUse(&random) { $0.effect.answer != nil } != nil)
+        #expect(read.beginUse(&random) { $0.effect.answer != nil } == nil)
     }
 }

@@ -323,11 +323,11 @@ extension ParserGrowthTests {
         },
         Parser("SMTP: data", "", ".\r\n..\r") { bytes in
             var data = MessageData(limit: 10 << 20)
-            _ = data.take(bytes[...])
+            _ = data.consume(bytes[...])
         },
         Parser("SMTP: data, byte by byte", "", "a.\r\n") { bytes in
             var data = MessageData(limit: 10 << 20)
-            for place in bytes.indices { _ = data.take(bytes[place...place]) }
+            for place in bytes.indices { _ = data.consume(bytes[place...place]) }
         },
         Parser("SMTP: commands", "", "RCPT TO:<\"\\a\"@b.c> SIZE=1 BODY=8BITMIME ORCPT=rfc822;a+40b\n", "", commands),
         Parser("SMTP: recipients", "EHLO a\nMAIL FROM:<>\n", "RCPT TO:<@a:b@c.d>\n", "", commands),
@@ -393,7 +393,7 @@ extension ParserGrowthTests {
     private static let commands: @Sendable ([UInt8]) -> Void = { bytes in
         var session = SMTPSession(host: "mail.test", offersTLS: true)
         _ = session.greeting { _, _ in .goOn }
-        for line in bytes.split(separator: 0x0A) { _ = session.take(Array(line)) { _, _ in .goOn } }
+        for line in bytes.split(separator: 0x0A) { _ = session.receive(Array(line)) { _, _ in .goOn } }
     }
 }
 

@@ -37,7 +37,7 @@ package final class TestMailServer: MailReceiver {
             }
         }
 
-        func take(_ message: IncomingMessage, _ session: SMTPSession) -> MailDecision {
+        func receive(_ message: IncomingMessage, _ session: SMTPSession) -> MailDecision {
             let decision = server.answer("END", session)
             if case .usual = decision.answer {
                 server.received.withLock {
@@ -48,7 +48,7 @@ package final class TestMailServer: MailReceiver {
             return decision
         }
 
-        func note(_ line: ConversationLine) {}
+        func recordLine(_ line: ConversationLine) {}
         func didRefuse(_ verb: String, _ reply: SMTPReply, _ session: SMTPSession) {}
         func end(_ session: SMTPSession, _ reason: ConversationEnd) {}
     }

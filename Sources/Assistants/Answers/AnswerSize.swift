@@ -62,7 +62,7 @@ struct AnswerCutting {
             if case .choice = schema { return value }
             return .string(AnswerSize.cut(text, to: textLimit))
         case .array(let items):
-            note(items.count, "elements", at: place)
+            recordIfCut(items.count, "elements", at: place)
             let inner = AnswerCutting.alternative(schema, for: value).elements
             return .array(
                 items.prefix(countLimit).enumerated().map { cut($1, inner, at: Place.step(place, "[\($0)]")) })
@@ -83,14 +83,14 @@ struct AnswerCutting {
         }
         var inner = Schema.any
         if case .map(let schema) = schema { inner = schema }
-        note(object.count, "members", at: place)
+        recordIfCut(object.count, "members", at: place)
         return JSONObject(
             object.members.prefix(countLimit).map { member in
                 (member.key, cut(member.value, inner, at: Place.step(place, ".\(member.key)")))
             })
     }
 
-    private mutating func note(_ count: Int, _ what: String, at place: String) {
+    private mutating func recordIfCut(_ count: Int, _ what: String, at place: String) {
         guard count > countLimit else { return }
         places.append("\(place) has \(count) \(what), the first \(countLimit) of which are here")
     }

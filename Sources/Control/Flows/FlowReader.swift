@@ -48,7 +48,7 @@ package struct FlowReader: Sendable {
             if let before, place >= before { continue }
             guard isWanted(exchanges) else { continue }
             let flow = flow(exchanges)
-            if filter.takes(flow, self) { flows.append(flow) }
+            if filter.matches(flow, self) { flows.append(flow) }
         }
         return flows
     }
@@ -163,7 +163,7 @@ package struct FlowFilter: Sendable {
             "all", .boolean, default: false, "true: also list requests for key sets and discovery documents.")
     }
 
-    func takes(_ flow: Flow, _ reader: FlowReader) -> Bool {
+    func matches(_ flow: Flow, _ reader: FlowReader) -> Bool {
         if flow.isQuiet, !takesQuiet { return false }
         if let isRefused, isRefused != (flow.failure != nil) { return false }
         if let isUnfinished, isUnfinished != (flow.ending == .unfinished) { return false }

@@ -23,9 +23,9 @@ struct MailDocument {
         ])
         if !mail.cc.isEmpty { object["cc"] = MailDocument.list(mail.cc.map(\.address)) }
         object["subject"] = mail.subject.map { .string($0) }
-        object["text"] = content.text.map { .string(cut.take($0)) }
-        object["html"] = content.html.map { .string(cut.take($0)) }
-        object["links"] = MailDocument.list(cut.take(mail.links))
+        object["text"] = content.text.map { .string(cut.shorten($0)) }
+        object["html"] = content.html.map { .string(cut.shorten($0)) }
+        object["links"] = MailDocument.list(cut.shorten(mail.links))
         object["codes"] = MailDocument.list(mail.codes)
         if !mail.attachments.isEmpty { object["attachments"] = attachments }
         if let relay = mail.relay { object["relay"] = MailDocument.json(relay) }
@@ -34,7 +34,7 @@ struct MailDocument {
         if !content.headers.isEmpty {
             object["headers"] = .array(
                 content.headers.prefix(isListed ? 100 : .max).map { field in
-                    ["name": .string(cut.take(field.name)), "value": .string(cut.take(field.value))]
+                    ["name": .string(cut.shorten(field.name)), "value": .string(cut.shorten(field.value))]
                 })
         }
         if !content.notes.isEmpty { object["notes"] = MailDocument.list(content.notes) }
@@ -81,7 +81,7 @@ private struct Cut {
 
     init(left: Int) { self.left = left }
 
-    mutating func take(_ text: String) -> String {
+    mutating func shorten(_ text: String) -> String {
         guard text.utf8.count > left else {
             left -= text.utf8.count
             return text
@@ -94,7 +94,7 @@ private struct Cut {
     }
 
     /// Returns as many of the texts as fit into the limit, without cutting any of them.
-    mutating func take(_ texts: [String]) -> [String] {
+    mutating func shorten(_ texts: [String]) -> [String] {
         var taken: [String] = []
         for text in texts {
             guard text.utf8.count <= left else {

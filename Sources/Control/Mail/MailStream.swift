@@ -81,7 +81,7 @@ private final class MailReader: Sendable {
     /// Sends the messages that match the query on the event stream. Stops when all have been sent, or when the client
     /// has many unread bytes.
     private func advance() {
-        guard let stream = link.withLock({ $0.stream }), noteDeletions(stream) else { return }
+        guard let stream = link.withLock({ $0.stream }), reportDeletions(to: stream) else { return }
         while stream.backlog < MailReader.ahead {
             let seen = state.withLock { $0.seen }
             guard let seen else { return }
@@ -99,7 +99,7 @@ private final class MailReader: Sendable {
 
     /// Sends an event if messages of the inbox were deleted. Returns `false` if the client has disconnected, or if the
     /// event stream hasn't started.
-    private func noteDeletions(_ stream: EventStream) -> Bool {
+    private func reportDeletions(to stream: EventStream) -> Bool {
         let inbox = world.read { $0.inbox }
         let isNews: Bool? = state.withLock { state in
             guard let seen = state.seen else { return nil }

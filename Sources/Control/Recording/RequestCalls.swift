@@ -182,9 +182,9 @@ extension ControlAPI {
 
     /// Reserves a place for an event stream or a waiting call. Returns `nil` if all places are taken.
     package func listenerLease() -> Allowance.Lease? {
-        let lease = worlds.budget.listeners.take()
+        let lease = worlds.budget.listeners.acquire()
         if lease == nil {
-            worlds.budget.notices.tell(
+            worlds.budget.notices.warnOncePerMinute(
                 .listeners,
                 "more than \(worlds.budget.listeners.limit) event streams and waiting requests: new ones are refused")
         }

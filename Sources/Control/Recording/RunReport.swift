@@ -13,7 +13,7 @@ package struct RunReport {
     /// Reads the recordings of all test worlds. That takes time, so don't call it on a server's worker thread.
     package init(_ worlds: WorldRegistry, masksSecrets: Bool, version: String) {
         do throws(StoreFailure) { try worlds.budget.recordings.refreshAll() } catch {
-            worlds.budget.notices.tell(
+            worlds.budget.notices.warnOncePerMinute(
                 .stores, "the report lacks the requests that other daemons recorded: \(error.diagnosis.line)")
         }
         documents = RecordingAccount(worlds).exchanges.map { ExchangeDocument($0, masksSecrets: masksSecrets) }

@@ -56,7 +56,7 @@ package final class ProcessBudget: Sendable {
 }
 
 /// A limit on the number of things of a kind, such as event streams, that exist at once. A thing counts as long as its
-/// lease, an object from `take`, exists.
+/// lease, an object from `acquire`, exists.
 package final class Allowance: Sendable {
     package let limit: Int
     private let taken = Atomic<Int>(0)
@@ -70,7 +70,7 @@ package final class Allowance: Sendable {
 
     /// Takes one of the places of this limit. Returns a lease that holds the place until the last reference to the
     /// lease is released; `nil` when no place is free.
-    package func take() -> Lease? {
+    package func acquire() -> Lease? {
         guard taken.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
             taken.wrappingSubtract(1, ordering: .relaxed)
             refusals.wrappingAdd(1, ordering: .relaxed)
@@ -80,7 +80,7 @@ package final class Allowance: Sendable {
     }
 
     /// Counts a refusal that has another reason than a reached limit.
-    package func noteRefusal() { refusals.wrappingAdd(1, ordering: .relaxed) }
+    package func countRefusal() { refusals.wrappingAdd(1, ordering: .relaxed) }
 
     /// The right to have one of a limited number of things, such as open event streams. It ends when the last reference
     /// to this object is released.
@@ -116,7 +116,7 @@ package final class SeedBudget: Sendable {
 
     /// Reserves memory for a seed (initial data) whose JSON has `bytes` bytes. Returns `nil` when too little memory is
     /// left, or when there are too many seeds.
-    package func take(_ bytes: Int, playing played: PlayedSeed) -> Lease? {
+    package func reserve(_ bytes: Int, playing played: PlayedSeed) -> Lease? {
         let bytes = SeedBudget.weight(
             bytes: bytes, objects: played.seed.objectCount, endpoints: played.endpoints.count)
         let isTaken = taken.withLock { taken in

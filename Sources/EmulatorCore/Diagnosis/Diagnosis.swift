@@ -95,7 +95,7 @@ package struct Note: Sendable, Equatable {
 extension Response {
     /// Returns a copy of the response with `note` in the header `Understudy-Note`. Several notes are joined into one
     /// line.
-    package func noted(_ note: Note) -> Response {
+    package func addingNote(_ note: Note) -> Response {
         var response = self
         guard let place = response.headers.firstIndex(where: { $0.name == Note.headerName }) else {
             response.headers.append((name: Note.headerName, value: note.line))

@@ -45,7 +45,7 @@ extension Dispatcher {
     /// too many worlds are in use.
     package func worldOfMail(_ name: String?) throws -> World? {
         guard let world = try worlds.world(name ?? worlds.unnamed) else { return nil }
-        world.noteChange()
+        world.markChanged()
         if !scenarios.isEmpty, !world.isPrepared { try prepareForMail(world) }
         return world
     }
@@ -57,7 +57,7 @@ extension Dispatcher {
 
     private func prepareForMail(_ world: World) throws {
         let isDone = DispatchSemaphore(value: 0)
-        switch world.preparation.take(then: { isDone.signal() }) {
+        switch world.preparation.requestTurn(then: { isDone.signal() }) {
         case .go: return
         case .wait: isDone.wait()
         case .mine:
@@ -82,7 +82,7 @@ extension Dispatcher {
             status: exchange.code ?? 421, contentType: "text/plain; charset=utf-8", body: exchange.reply)
         if exchange.code == nil { response.delivery = .dropped }
         if let diagnosis = exchange.diagnosis { response = response.diagnosed(diagnosis) }
-        if let note = exchange.note { response = response.noted(note) }
+        if let note = exchange.note { response = response.addingNote(note) }
         let request = Request(
             method: Dispatcher.mailMethod, target: "/\(exchange.step)",
             headers: [(name: "Content-Type", value: "text/plain; charset=utf-8")],

@@ -7,7 +7,9 @@ extension Dispatcher {
     /// there, and blocks the thread meanwhile. Returns the reasons why scenarios can't be run; otherwise `nil`.
     package func prepareDefaultWorld() throws -> String? {
         let world = worlds.main
-        guard !scenarios.isEmpty, !world.isPrepared, case .mine = world.preparation.take(then: {}) else { return nil }
+        guard !scenarios.isEmpty, !world.isPrepared, case .mine = world.preparation.requestTurn(then: {}) else {
+            return nil
+        }
         return try waitUntilPrepared(world)
     }
 

@@ -114,7 +114,7 @@ package final class Dispatcher: Sendable {
         guard let world = found else {
             return .now(identified(Dispatcher.noWorld(named.name), request, at: address, id: id))
         }
-        if !Dispatcher.safeMethods.contains(request.method) { world.noteChange() }
+        if !Dispatcher.safeMethods.contains(request.method) { world.markChanged() }
         let context = RequestContext(
             request: request, id: id, parent: parent, address: address, world: world, began: began)
         // The daemon's requests to itself don't wait for the scenarios: they are part of them, or of a request that has
@@ -141,7 +141,7 @@ package final class Dispatcher: Sendable {
     private func prepared(_ context: RequestContext) -> Reply {
         .later { [self] done in
             let goOn: @Sendable () -> Void = { [self] in answer(context).deliver(done) }
-            switch context.world.preparation.take(then: goOn) {
+            switch context.world.preparation.requestTurn(then: goOn) {
             case .wait: return
             case .go: goOn()
             case .mine:
@@ -234,7 +234,7 @@ package final class Dispatcher: Sendable {
         let client = entry.provider?.client(of: exchange)
         // Faults don't apply to a scenario's own calls.
         if context.parent != Scenario.parent {
-            exchange.appliedFault = try context.world.takeFault(for: exchange, at: endpoint) {
+            exchange.appliedFault = try context.world.consumeFault(for: exchange, at: endpoint) {
                 endpoints(of: context.world).shortPaths(of: address.path, at: address.host)
             } client: {
                 client ?? request.namedClient
@@ -304,7 +304,7 @@ extension Dispatcher {
     @Sendable func refusal(of error: any Error) -> Response {
         switch error {
         case let failure as StoreFailure:
-            worlds.budget.notices.tell(.stores, failure.diagnosis.line)
+            worlds.budget.notices.warnOncePerMinute(.stores, failure.diagnosis.line)
             return failure.response
         case let error as any AnswerableError: return error.response
         case let refusal as NamedWorld.Refusal: return noWorld(refusal)
@@ -345,7 +345,7 @@ extension Dispatcher {
         if let fault, fault.isUsed, response.header(Diagnosis.headerName) == nil {
             // A late answer, or a token that a fault changed, isn't a refusal.
             response =
-                response.isRefusal ? response.diagnosed(fault.diagnosis) : response.noted(Note(fault.diagnosis))
+                response.isRefusal ? response.diagnosed(fault.diagnosis) : response.addingNote(Note(fault.diagnosis))
         }
         response = identified(response, context.request, at: context.address, id: context.id)
         context.world.recording.add(

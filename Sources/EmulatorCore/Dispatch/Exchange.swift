@@ -88,7 +88,7 @@ extension Exchange {
                 }
             }
         } onCancel: {
-            cancellation.note()
+            cancellation.markHappened()
         }
     }
 
@@ -102,7 +102,7 @@ extension Exchange {
 
         var hasHappened: Bool { flag.load(ordering: .relaxed) }
 
-        func note() { flag.store(true, ordering: .relaxed) }
+        func markHappened() { flag.store(true, ordering: .relaxed) }
     }
 }
 

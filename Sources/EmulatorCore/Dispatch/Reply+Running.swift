@@ -7,7 +7,7 @@ extension Reply {
     /// macOS, only since version 26). It is cancelled when nobody waits for the reply any more.
     static func running(_ body: @escaping @Sendable () async -> Response) -> Reply {
         let pending = PendingResponse()
-        let task = Task.atOnce(executorPreference: OperationExecutor.shared) { pending.settle(await body()) }
+        let task = Task.atOnce(executorPreference: OperationExecutor.shared) { pending.resolve(with: await body()) }
         if let response = pending.settled { return .now(response) }
         return .later { done in
             done.whenAbandoned { task.cancel() }
@@ -66,7 +66,7 @@ private final class PendingResponse: Sendable {
 
     var settled: Response? { state.withLock { $0.response } }
 
-    func settle(_ response: Response) {
+    func resolve(with response: Response) {
         let waiting = state.withLock { state in
             state.response = response
             return state.waiting

@@ -119,9 +119,9 @@ extension Exchange {
             return Outcome(id: appliedFault.fault.id, provider: provider, kind: .error, details: details)
         }
         if !state.value(OutcomeQueue.self).queued.isEmpty,
-            let ordered = state.outcomes.take(provider: provider, client: client, account: account)
+            let ordered = state.outcomes.consumeNext(provider: provider, client: client, account: account)
         {
-            world.noteChange()
+            world.markChanged()
             return ordered
         }
         return interaction.standing(provider: provider)
@@ -261,7 +261,7 @@ extension AppliedFault {
         guard try await exchange.world.keys[owner].rotate(dropping: fault.effect.rotation == .drop) == nil else {
             return
         }
-        exchange.world.budget.notices.tell(
+        exchange.world.budget.notices.warnOncePerMinute(
             .keys,
             "a rotation of signing keys that a test requested was skipped: \(KeyGenerator.waitingLimit) rotations already wait for a new key"
         )

@@ -48,9 +48,9 @@ package struct EndpointCatalog: Sendable {
         /// The HTTP method of an endpoint with its address: `POST appleid.apple.com/auth/token`.
         package var name: String { "\(method) \(host ?? "")\(path)" }
 
-        func takes(path pattern: Glob) -> Bool { pathPatterns.contains { pattern.overlaps($0) } }
+        func matches(path pattern: Glob) -> Bool { pathPatterns.contains { pattern.overlaps($0) } }
 
-        func takes(shortPath pattern: Glob) -> Bool { shortPaths.contains { pattern.overlaps($0) } }
+        func matches(shortPath pattern: Glob) -> Bool { shortPaths.contains { pattern.overlaps($0) } }
 
         /// The total length in bytes of the endpoint's path patterns. Each pattern is compared byte by byte with the
         /// path pattern of a fault.
@@ -173,7 +173,7 @@ package struct EndpointCatalog: Sendable {
     private func unknownError(_ name: String, at provider: String) -> String? {
         let errors = errors[provider] ?? []
         let ofSignIns = errors.filter { $0.answer == nil }
-        guard !ofSignIns.isEmpty, !ofSignIns.contains(where: { $0.takes(name) }),
+        guard !ofSignIns.isEmpty, !ofSignIns.contains(where: { $0.accepts(name) }),
             !errors.contains(where: { $0.names.contains(name) })
         else { return nil }
         let hint = Spelling.hint(name, among: Array(Set(ofSignIns.flatMap { $0.names + $0.others })).sorted())
@@ -198,7 +198,7 @@ package struct EndpointCatalog: Sendable {
                     "in a fault's match, \(name) applies only to mail: add smtp to the match, too")
             ]
         }
-        let atHost = match.host == nil ? entries : entries.filter { match.takes(host: $0.hostPattern) }
+        let atHost = match.host == nil ? entries : entries.filter { match.accepts(host: $0.hostPattern) }
         guard !atHost.isEmpty else {
             let hosts = Set(entries.compactMap(\.host)).sorted()
             let hint = Spelling.hint(match.host?.text ?? "", among: hosts)
@@ -252,9 +252,9 @@ package struct EndpointCatalog: Sendable {
     /// addresses are compared.
     private func at(_ match: FaultMatch, among atHost: [Entry]) -> [Entry] {
         guard let path = match.path else { return atHost }
-        guard match.host == nil else { return atHost.filter { $0.takes(path: path) } }
-        guard shortPaths(like: match).isEmpty else { return atHost.filter { $0.takes(shortPath: path) } }
-        return atHost.filter { $0.takes(path: path) || $0.takes(shortPath: path) }
+        guard match.host == nil else { return atHost.filter { $0.matches(path: path) } }
+        guard shortPaths(like: match).isEmpty else { return atHost.filter { $0.matches(shortPath: path) } }
+        return atHost.filter { $0.matches(path: path) || $0.matches(shortPath: path) }
     }
 
     /// Returns the short addresses (paths without a provider's host, such as `/oidc/corp/token`) that have the same

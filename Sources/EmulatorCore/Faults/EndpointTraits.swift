@@ -29,7 +29,7 @@ package struct EndpointTraits: Sendable {
 
         package var takesOthers: Bool { isOpen || !others.isEmpty }
 
-        package func takes(_ name: String) -> Bool {
+        package func accepts(_ name: String) -> Bool {
             names.contains(name) || others.contains(name) || isOpen && hint(for: name).isEmpty
         }
 
@@ -123,7 +123,7 @@ package struct EndpointTraits: Sendable {
     /// is no such member.
     package func misfit(_ effect: FaultEffect) -> String? {
         if let error = effect.error {
-            guard let errors, errors.takes(error) else { return "error" }
+            guard let errors, errors.accepts(error) else { return "error" }
         }
         // The outcome of an authorization has an error's name, but no description.
         if effect.description != nil, errors?.answer == nil { return "description" }

@@ -152,7 +152,7 @@ package struct FaultQueue: SeededValue {
     }
 
     /// Counts a request for every fault that matches it, and returns the first fault that applies to this request.
-    package mutating func take(_ random: inout Randomness, where matches: (Fault) -> Bool) -> Fault? {
+    package mutating func beginUse(_ random: inout Randomness, where matches: (Fault) -> Bool) -> Fault? {
         var taken: Fault?
         for place in faults.indices where !faults[place].isSpent && matches(faults[place]) {
             faults[place].seen += 1

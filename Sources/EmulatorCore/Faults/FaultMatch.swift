@@ -77,7 +77,7 @@ package struct FaultMatch: SchemaObject {
 
     /// Returns whether the fault can apply to an endpoint with the host `known`. An endpoint's host may be a pattern,
     /// such as `*.firebaseapp.com`. It is `nil` for an endpoint at the daemon's own address.
-    package func takes(host known: Glob?) -> Bool {
+    package func accepts(host known: Glob?) -> Bool {
         guard let host else { return true }
         return known.map { host.overlaps($0) } ?? false
     }
@@ -85,7 +85,7 @@ package struct FaultMatch: SchemaObject {
     /// Returns whether the fault applies to an HTTP request (`exchange`) that `endpoint` answers. `shortPaths` returns
     /// the endpoint's paths at the daemon's own address. `client` returns the client's ID, and is called last because
     /// finding the ID may take long.
-    func takes(
+    func accepts(
         _ exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client name: () -> String?,
         fields sent: () -> [String: String]
     ) -> Bool {
@@ -105,7 +105,7 @@ package struct FaultMatch: SchemaObject {
 
     /// Returns whether the fault applies to a step of SMTP with this sender and these recipients. If there are several
     /// recipients, it is enough that one of them matches.
-    func takes(_ step: SMTPStep, from sender: String?, to recipients: [String]) -> Bool {
+    func accepts(_ step: SMTPStep, from sender: String?, to recipients: [String]) -> Bool {
         guard smtp == step else { return false }
         if let from, sender.map({ from.matches($0.lowercased()) }) != true { return false }
         guard let to else { return true }

@@ -119,7 +119,7 @@ package enum HeaderRewriting {
         var rest = raw[...]
         var isLeftOut = false
         while !rest.isEmpty {
-            let line = takeLine(&rest)
+            let line = popLine(&rest)
             if line.elementsEqual([0x0A]) || line.elementsEqual([0x0D, 0x0A]) || line.elementsEqual([0x0D]) {
                 rest = raw[line.startIndex...]
                 break
@@ -137,7 +137,7 @@ package enum HeaderRewriting {
         return output + rest
     }
 
-    private static func takeLine(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    private static func popLine(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let end = rest.firstIndex(of: 0x0A).map { $0 + 1 } ?? rest.endIndex
         defer { rest = rest[end...] }
         return rest[..<end]

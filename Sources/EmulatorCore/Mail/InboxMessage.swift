@@ -129,8 +129,8 @@ extension World {
         let limit = state.inboxSize.limit
         let (row, bytes) = try update { $0.deliver(message, limit: limit) }
         state.inboxSize.set(bytes)
-        noteChange()
-        inboxListeners.tell()
+        markChanged()
+        inboxListeners.notify()
         return row
     }
 
@@ -146,7 +146,7 @@ extension World {
     package func deleteMessage(_ id: String) throws(StoreFailure) -> Bool {
         guard let bytes = try update({ $0.deleteMessage(id) }) else { return false }
         state.inboxSize.set(bytes)
-        inboxListeners.tell()
+        inboxListeners.notify()
         return true
     }
 
@@ -154,7 +154,7 @@ extension World {
         try update { $0.deleteMessages() }
         state.inboxSize.set(0)
         budget.readMails.forget(inboxNumber)
-        inboxListeners.tell()
+        inboxListeners.notify()
     }
 
     /// A number that no other inbox of this process has. A reset of the test world gives its inbox a new number.

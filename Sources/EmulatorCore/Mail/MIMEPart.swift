@@ -108,13 +108,13 @@ struct HeaderParameters {
 
     init(_ text: String) {
         var rest = Array(text.utf8.prefix(64 << 10))[...]
-        value = HeaderParameters.trimmed(HeaderParameters.take(&rest, until: 0x3B)).lowercased()
+        value = HeaderParameters.trimmed(HeaderParameters.popPrefix(&rest, until: 0x3B)).lowercased()
         var found: [String: String] = [:]
         var pieces: [String: DividedValue] = [:]
         var count = 0
         while !rest.isEmpty, count < 100 {
             count += 1
-            let name = HeaderParameters.trimmed(HeaderParameters.take(&rest, until: 0x3D)).lowercased()
+            let name = HeaderParameters.trimmed(HeaderParameters.popPrefix(&rest, until: 0x3D)).lowercased()
             let content = HeaderParameters.content(&rest)
             guard !name.isEmpty else { continue }
             guard let star = name.firstIndex(of: "*") else {
@@ -129,7 +129,7 @@ struct HeaderParameters {
         parameters = found
     }
 
-    private static func take(_ rest: inout ArraySlice<UInt8>, until mark: UInt8) -> ArraySlice<UInt8> {
+    private static func popPrefix(_ rest: inout ArraySlice<UInt8>, until mark: UInt8) -> ArraySlice<UInt8> {
         let end = rest.firstIndex(of: mark) ?? rest.endIndex
         defer { rest = rest[end...].dropFirst() }
         return rest[..<end]
@@ -146,13 +146,13 @@ struct HeaderParameters {
     /// Removes what has been read from `rest`.
     private static func content(_ rest: inout ArraySlice<UInt8>) -> String {
         rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
-        guard rest.first == 0x22 else { return trimmed(take(&rest, until: 0x3B)) }
+        guard rest.first == 0x22 else { return trimmed(popPrefix(&rest, until: 0x3B)) }
         rest = rest.dropFirst()
         var content: [UInt8] = []
         while let byte = rest.popFirst(), byte != 0x22 {
             if byte == 0x5C, let escaped = rest.popFirst() { content.append(escaped) } else { content.append(byte) }
         }
-        _ = take(&rest, until: 0x3B)
+        _ = popPrefix(&rest, until: 0x3B)
         return String(decoding: content, as: UTF8.self).withoutEndlessMarks
     }
 }

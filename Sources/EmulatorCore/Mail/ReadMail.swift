@@ -63,7 +63,7 @@ package struct ReadMail: Sendable {
         to = whole.mailboxes("To")
         cc = whole.mailboxes("Cc")
         var left = ReadMail.limit.parts
-        take(whole, depth: 0, left: &left)
+        add(whole, depth: 0, left: &left)
         if left == 0 { notes.append("Only the first \(ReadMail.limit.parts) MIME parts of the mail are shown.") }
     }
 
@@ -83,13 +83,13 @@ package struct ReadMail: Sendable {
         return 4_096 + 2 * count + 2 * fields + (text?.utf8.count ?? 0) + (html?.utf8.count ?? 0)
     }
 
-    private mutating func take(_ part: MIMEPart, depth: Int, left: inout Int) {
+    private mutating func add(_ part: MIMEPart, depth: Int, left: inout Int) {
         guard left > 0 else { return }
         left -= 1
         let type = part.contentType
         let boundary = type.value.hasPrefix("multipart/") ? type.parameters["boundary"] ?? "" : nil
         if let boundary, !boundary.isEmpty, depth < ReadMail.limit.depth {
-            for inner in part.parts(boundary, limit: left) { take(inner, depth: depth + 1, left: &left) }
+            for inner in part.parts(boundary, limit: left) { add(inner, depth: depth + 1, left: &left) }
             return
         }
         let disposition = part.disposition

@@ -141,8 +141,8 @@ extension Exchange {
     /// Posts a notification to a client's server without waiting for the result. The notification is dropped if too
     /// many notifications already wait for clients' servers.
     package func send(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) {
-        guard let lease = world.budget.messages.take() else {
-            return world.budget.notices.tell(
+        guard let lease = world.budget.messages.acquire() else {
+            return world.budget.notices.warnOncePerMinute(
                 .messages,
                 "\(world.budget.messages.limit) notifications already wait for clients' servers: further notifications are dropped"
             )

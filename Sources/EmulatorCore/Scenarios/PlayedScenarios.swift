@@ -87,8 +87,8 @@ extension Scenario {
 
     /// Notes the change that a call of the scenario has made to `world`, so that it can be undone: a fault, a requested
     /// sign-in result, or a changed clock.
-    func note(
-        _ call: Call, _ response: Response, from clock: WorldClock, in world: World
+    func recordChange(
+        by call: Call, _ response: Response, from clock: WorldClock, in world: World
     ) throws(StoreFailure) {
         guard call.method == "POST", ["faults", "outcomes", "clock"].contains(call.target) else { return }
         let id = (try? JSONValue(parsing: response.body, limits: .answer))?["id"]?.string

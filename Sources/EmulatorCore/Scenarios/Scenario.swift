@@ -151,7 +151,7 @@ package struct Scenario: Sendable {
                 let reason = response.header(Diagnosis.headerName) ?? "status \(response.status)"
                 throw Failure(description: "\(call.method) \(call.target): \(reason)", response: response)
             }
-            try note(call, response, from: clock, in: world)
+            try recordChange(by: call, response, from: clock, in: world)
         }
     }
 

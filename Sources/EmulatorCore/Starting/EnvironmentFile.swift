@@ -27,10 +27,10 @@ enum EnvironmentFile {
                 skip { $0 != UInt8(ascii: "\n") }
             }
             let start = line
-            var name = take { EnvironmentFile.isNameByte($0) }
+            var name = readText { EnvironmentFile.isNameByte($0) }
             skip { EnvironmentFile.isBlank($0) }
             if name == "export" {
-                name = take { EnvironmentFile.isNameByte($0) }
+                name = readText { EnvironmentFile.isNameByte($0) }
                 skip { EnvironmentFile.isBlank($0) }
             }
             guard !name.isEmpty, place < bytes.count, bytes[place] == UInt8(ascii: "=") else {
@@ -87,7 +87,7 @@ enum EnvironmentFile {
             }
         }
 
-        private mutating func take(_ isTaken: (UInt8) -> Bool) -> String {
+        private mutating func readText(_ isTaken: (UInt8) -> Bool) -> String {
             let start = place
             skip(isTaken)
             return String(decoding: bytes[start..<place], as: UTF8.self)

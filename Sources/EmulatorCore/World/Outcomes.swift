@@ -148,7 +148,7 @@ package struct OutcomeQueue: SeededValue {
 
     /// Returns the oldest queued result for a sign-in of this client at this provider, and of this account if the
     /// request names one. Counts the use of the result, and removes the result after its last use.
-    package mutating func take(provider: String, client: String, account: String? = nil) -> Outcome? {
+    package mutating func consumeNext(provider: String, client: String, account: String? = nil) -> Outcome? {
         guard
             let place = queued.firstIndex(where: { outcome in
                 outcome.provider == provider && (outcome.client ?? client) == client

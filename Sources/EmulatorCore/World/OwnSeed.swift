@@ -80,13 +80,13 @@ extension WorldRegistry {
         let changed = World(
             world, with: OwnSeed(played, lease, stored?.digest), generator: generator, isAfresh: addition == nil)
         guard replace(world, with: changed) else { return false }
-        changed.noteChange()
+        changed.markChanged()
         do throws(StoreFailure) {
             guard let addition else {
                 try changed.reset()
                 return true
             }
-            guard try changed.takeIn(addition, after: world, keeping: stored) else {
+            guard try changed.applyAddition(addition, after: world, keeping: stored) else {
                 _ = replace(changed, with: world)
                 return false
             }
@@ -114,7 +114,7 @@ extension World {
     /// Adds the people, sign-in results, faults, time and random seed of `addition` to the test world's tables, and
     /// stores `stored`, the extended seed, with them. Returns `false`, and changes nothing, when another daemon that
     /// shares the world has replaced its seed meanwhile.
-    fileprivate func takeIn(
+    fileprivate func applyAddition(
         _ addition: LocatedJSON, after world: World, keeping stored: StoredSeed?
     ) throws(StoreFailure) -> Bool {
         let earlier = world.seed

@@ -31,7 +31,7 @@ final class Preparation: Sendable {
     /// Returns `mine` to the first caller. This caller must run the test world's initial scenarios and then call
     /// `finish`. Returns `wait` while the scenarios run; `finish` calls the closure `then` of each caller that got
     /// `wait`. Returns `go` after `finish`.
-    func take(then: @escaping @Sendable () -> Void) -> Turn {
+    func requestTurn(then: @escaping @Sendable () -> Void) -> Turn {
         state.withLock { state in
             switch state {
             case .due:

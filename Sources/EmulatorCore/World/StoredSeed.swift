@@ -65,7 +65,7 @@ extension WorldRegistry {
             let stored = world.read { $0.value(StoredSeed.self) }
             guard let (seed, rows, size) = try stored.read(seeds, world: name) else { continue }
             let played = seeds.play(seed)
-            guard let lease = budget.seeds.take(size, playing: played) else { continue }
+            guard let lease = budget.seeds.reserve(size, playing: played) else { continue }
             try world.state.store.resume(seed, rows: rows ?? world.seed)
             let own = OwnSeed(played, lease, stored.digest)
             _ = replace(world, with: World(world, resuming: own, or: seed, generator: generator))

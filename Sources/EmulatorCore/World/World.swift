@@ -54,7 +54,7 @@ package final class World: Sendable {
     /// Notes that a test world that was read from a file or database may already have faults, mails and other changes.
     private func resume() {
         state.mayHaveFaults.store(true, ordering: .relaxed)
-        noteChange()
+        markChanged()
         countInbox()
         // The scenarios with which worlds begin were played earlier. For shared worlds, `PreparedWorld` says so.
         if !state.isShared { preparation.finish() }
@@ -105,7 +105,7 @@ package final class World: Sendable {
     }
 
     /// Records that a request may have changed the test world.
-    package func noteChange() { state.wasChanged.store(true, ordering: .relaxed) }
+    package func markChanged() { state.wasChanged.store(true, ordering: .relaxed) }
 
     /// Whether nobody has used the test world since it was made: nothing has changed, no codes or tokens were issued,
     /// and there are no listeners.
@@ -130,7 +130,7 @@ package final class World: Sendable {
             })
         state.inboxSize.set(0)
         forgetMail()
-        inboxListeners.tell()
+        inboxListeners.notify()
         FreedMemory.giveBackSoon()
         // Clearing waits for the archive, so it isn't done under a lock.
         if recording.isShared { try recording.clear(forgetting: false) }
@@ -155,7 +155,7 @@ package final class World: Sendable {
 
     /// Returns the fault that applies to the request; `nil` if none does. Counts the request for every fault that
     /// matches it. A test or the seed (initial data) requests the faults.
-    func takeFault(
+    func consumeFault(
         for exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client: () -> String?
     ) throws(StoreFailure) -> AppliedFault? {
         guard mayHaveFaults, let traits = endpoint.traits else { return nil }
@@ -172,7 +172,7 @@ package final class World: Sendable {
                         && !(Fault.isRehearsal(scenario(thatOrdered: fault))
                             // A certificate that isn't one is no legal surprise. The daemon's own requests are no client's.
                             && (exchange.isInternal || traits.answersCertificates && !fault.effect.response.isEmpty))
-                        && fault.match.takes(
+                        && fault.match.accepts(
                             exchange, at: endpoint, shortPaths: { short.value }, client: { name.value },
                             fields: { fields.value })
                 }
@@ -181,30 +181,32 @@ package final class World: Sendable {
         guard !matching.isEmpty else { return nil }
         let names = Set(matching.map(\.id))
         // Counting a request at a fault is a change, also when the fault isn't due yet.
-        noteChange()
+        markChanged()
         return try update { tables in
             var random = tables.random
             defer { tables.random = random }
-            return tables.faults.take(&random) { names.contains($0.id) }
+            return tables.faults.beginUse(&random) { names.contains($0.id) }
         }.map { AppliedFault($0, of: scenario(thatOrdered: $0)) }
     }
 
     /// Returns the fault that applies at this step of SMTP, and marks it as used; `nil` if none applies. A test or the
     /// seed (initial data) requests the faults.
-    package func takeFault(
+    package func consumeFault(
         at step: SMTPStep, from sender: String?, to recipients: [String]
     ) throws(StoreFailure) -> AppliedFault? {
         guard mayHaveFaults else { return nil }
         let matching = read { $0.value(FaultQueue.self).queued }.filter {
-            $0.match.takes(step, from: sender, to: recipients)
+            $0.match.accepts(step, from: sender, to: recipients)
         }
         guard !matching.isEmpty else { return nil }
         let names = Set(matching.map(\.id))
-        noteChange()
+        markChanged()
         let taken = try update { tables in
             var random = tables.random
             defer { tables.random = random }
-            guard let fault = tables.faults.take(&random, where: { names.contains($0.id) }) else { return Fault?.none }
+            guard let fault = tables.faults.beginUse(&random, where: { names.contains($0.id) }) else {
+                return Fault?.none
+            }
             tables.faults.finish(fault.id, isUsed: true)
             return fault
         }
@@ -225,7 +227,8 @@ package final class World: Sendable {
         do throws(StoreFailure) {
             try update { $0.faults.finish(applied.fault.id, isUsed: applied.isUsed) }
         } catch {
-            budget.notices.tell(.stores, "the use of a simulated fault can't be counted: \(error.diagnosis.line)")
+            budget.notices.warnOncePerMinute(
+                .stores, "the use of a simulated fault can't be counted: \(error.diagnosis.line)")
         }
     }
 }

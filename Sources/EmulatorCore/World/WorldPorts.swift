@@ -101,7 +101,7 @@ package final class WorldPorts: Sendable {
 
     fileprivate func open(_ port: UInt16, for world: String) throws(Refusal) -> Opened {
         guard let listen = state.withLock({ $0.listen }) else { throw .notServed }
-        guard let lease = allowance.take() else { throw .tooMany }
+        guard let lease = allowance.acquire() else { throw .tooMany }
         do throws(ListenError) { return Opened(try listen(port, world), lease) } catch {
             // The error names an option, but a control call has none.
             throw .cannotListen(error.description.replacing(#/ with --[a-z-]*port|--[a-z-]*port /#, with: ""))

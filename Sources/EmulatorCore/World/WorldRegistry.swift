@@ -162,7 +162,7 @@ package final class WorldRegistry: Sendable {
             return (world, gone, before)
         }
         for world in gone { world.streams.endAll() }
-        if !gone.isEmpty || world == nil { tell(before) }
+        if !gone.isEmpty || world == nil { warnIfLimitReached(since: before) }
         try world?.state.store.refresh()
         return world
     }
@@ -250,7 +250,8 @@ package final class WorldRegistry: Sendable {
     private func remove(_ worlds: [World], from state: inout State) -> [World] {
         worlds.filter { world in
             do throws(StoreFailure) { try world.state.store.remove() } catch {
-                budget.notices.tell(.stores, "a test world can't be removed from the store: \(error.diagnosis.line)")
+                budget.notices.warnOncePerMinute(
+                    .stores, "a test world can't be removed from the store: \(error.diagnosis.line)")
                 return false
             }
             state.worlds[world.name] = nil
@@ -293,19 +294,19 @@ package final class WorldRegistry: Sendable {
 
     /// If more test worlds have been removed to make room, or refused, than `before` says, logs that the limit of test
     /// worlds is reached.
-    func tell(_ before: Counts) {
+    func warnIfLimitReached(since before: Counts) {
         let counts = counts
         if counts.changed > before.changed {
-            budget.notices.tell(
+            budget.notices.warnOncePerMinute(
                 .worlds,
                 "the limit of \(WorldRegistry.limit) test worlds is reached: \(counts.changed - before.changed) worlds "
                     + "with data, unused for \(WorldRegistry.evictionLimit) seconds, were removed")
         } else if counts.refused > before.refused {
-            budget.notices.tell(
+            budget.notices.warnOncePerMinute(
                 .worlds,
                 "the limit of \(WorldRegistry.limit) test worlds is reached, all in use: new worlds are refused")
         } else if counts.untouched > before.untouched {
-            budget.notices.tell(
+            budget.notices.warnOncePerMinute(
                 .worlds,
                 "the limit of \(WorldRegistry.limit) test worlds is reached: unchanged ones are removed to make room")
         }

@@ -163,7 +163,7 @@ extension FirebaseProvider {
             tables.delete(user)
             return user
         }
-        call.tell(.delete, deleted)
+        call.postEvent(.delete, about: deleted)
         return FirebaseAnswer(["kind": "identitytoolkit#DeleteAccountResponse"])
     }
 }

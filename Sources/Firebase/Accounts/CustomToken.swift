@@ -45,7 +45,7 @@ extension FirebaseProvider {
             tables.put(made)
             return (made, true)
         }
-        if isNew, call.isInEmulatorMode { call.tell(.create, user) }
+        if isNew, call.isInEmulatorMode { call.postEvent(.create, about: user) }
         guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
         var body = JSONObject(["kind": "identitytoolkit#VerifyCustomTokenResponse", "isNewUser": isNew])
         if try call.wantsSession() {

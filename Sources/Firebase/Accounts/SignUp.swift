@@ -80,7 +80,7 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
-        call.tell(.create, user)
+        call.postEvent(.create, about: user)
         let tokens = try call.openSession(user, provider: "anonymous")
         return FirebaseAnswer(
             ["kind": "identitytoolkit#SignupNewUserResponse", "localId": user.localId], and: tokens.members)

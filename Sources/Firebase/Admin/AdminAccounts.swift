@@ -28,7 +28,7 @@ extension FirebaseProvider {
             tables.put(user)
             return user
         }
-        call.tell(.create, user)
+        call.postEvent(.create, about: user)
         return FirebaseAnswer([
             "kind": "identitytoolkit#SignupNewUserResponse", "localId": user.localId, "email": user.email ?? "",
             "displayName": call.isInEmulatorMode ? user.displayName : nil,
@@ -116,7 +116,7 @@ extension FirebaseProvider {
             tables.delete(user)
             return user
         }
-        call.tell(.delete, deleted)
+        call.postEvent(.delete, about: deleted)
         return FirebaseAnswer(["kind": "identitytoolkit#DeleteAccountResponse"])
     }
 }

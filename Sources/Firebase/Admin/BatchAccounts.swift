@@ -49,7 +49,7 @@ extension FirebaseProvider {
             }
             return (refused, deleted)
         }
-        if call.isInEmulatorMode { for user in deleted { call.tell(.delete, user) } }
+        if call.isInEmulatorMode { for user in deleted { call.postEvent(.delete, about: user) } }
         let errors = refused.map { refusal -> JSONValue in
             [
                 "index": .integer(Int64(refusal.place)), "localId": .string(refusal.id),

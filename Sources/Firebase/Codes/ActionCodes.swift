@@ -188,7 +188,7 @@ extension FirebaseProvider {
     /// Sends a mail to the user when a second factor was added. The mail has a link that removes the factor. No mail is
     /// documented for the removal of a factor.
     /// <https://cloud.google.com/identity-platform/docs/reference/rest/v2/Config#SendEmail>
-    func tell(_ call: FirebaseCall, of factor: SecondFactor, _ user: User) async throws -> Diagnosis? {
+    func sendNotice(_ call: FirebaseCall, ofAdded factor: SecondFactor, to user: User) async throws -> Diagnosis? {
         guard let email = user.email else { return nil }
         let mail = try call.update { tables in
             var mail = call.code(.revertSecondFactorAddition, for: email, owner: user.localId, &tables)

@@ -80,12 +80,12 @@ extension FirebaseCall {
                 try tables.checkRoom(for: 0, in: exchange.world)
                 // A new user whom a function then refuses has signed in all the same. Recorded as
                 // `blocking/rollback#lookup-refused-at-sign-in`.
-                if !isInEmulatorMode, expected != nil, let user = who(decision)?.user { tables.note(signInOf: user) }
+                if !isInEmulatorMode, expected != nil, let user = who(decision)?.user { tables.recordSignIn(of: user) }
             }
             return decision
         }
         guard let (user, isNew) = who(decision) else { return (decision, nil) }
-        if isNew { tell(.create, user) }
+        if isNew { postEvent(.create, about: user) }
         guard !user.disabled else { throw FirebaseError.userIsDisabled(user) }
         if isNew, !needsFactor(user) { change = try await ask(.beforeSignIn, about: user, event) }
         return (decision, try agreed(user, change))
@@ -191,7 +191,7 @@ extension FirebaseCall {
 }
 
 extension Transaction {
-    fileprivate mutating func note(signInOf user: User) {
+    fileprivate mutating func recordSignIn(of user: User) {
         guard var user = find(User.self, user.key) else { return }
         (user.lastLoginAt, user.lastRefreshAt) = (now, now)
         put(user)

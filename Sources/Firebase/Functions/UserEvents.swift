@@ -47,7 +47,7 @@ struct UserEvents: SchemaObject {
 
 extension FirebaseCall {
     /// Posts an event about a new or deleted user to the project's functions, without waiting for their answers.
-    func tell(_ kind: UserEvents.Kind, _ user: User) {
+    func postEvent(_ kind: UserEvents.Kind, about user: User) {
         for url in project.userEvents.addresses(kind, of: project.id) {
             let body = JSONValue.document([
                 "eventType": "providers/firebase.auth/eventTypes/user.\(kind.rawValue)",

@@ -78,7 +78,7 @@ extension FirebaseProvider {
         }
         let client = try response.clientData()
         let attestationObject = try response.bytes("attestationObject")
-        let challenge = try call.takeChallenge(client, for: user.localId)
+        let challenge = try call.consumeChallenge(client, for: user.localId)
         let made: Registration
         do {
             made = try Registration(client, attestationObject: attestationObject, challenge: challenge, at: party)

@@ -60,7 +60,7 @@ extension FirebaseProvider {
         let authenticatorData = try response.bytes("authenticatorData")
         let signature = try response.bytes("signature")
         let userHandle = try response.userHandle()
-        let challenge = try call.takeChallenge(client)
+        let challenge = try call.consumeChallenge(client)
         guard userHandle == nil || userHandle == Passkey.userHandle(of: user.localId) else {
             throw FirebaseError.invalidAuthenticator("userHandle names a different user than the passkey's")
         }
@@ -166,7 +166,7 @@ extension FirebaseCall {
     /// Checks the passkey challenge that an authenticator has signed, and deletes it, so that it works once.
     ///
     /// - Throws: `PASSKEY_CHALLENGE_TIMEOUT`, `INVALID_AUTHENTICATOR_RESPONSE`.
-    func takeChallenge(_ client: ClientData, for localId: String? = nil) throws -> String {
+    func consumeChallenge(_ client: ClientData, for localId: String? = nil) throws -> String {
         let found = try update { tables -> (PasskeyChallenge, isLate: Bool)? in
             guard let challenge = tables.pop(PasskeyChallenge.self, client.challenge, where: { $0.pool == pool }) else {
                 return nil

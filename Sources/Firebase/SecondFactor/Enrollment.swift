@@ -100,7 +100,7 @@ extension FirebaseProvider {
         let tokens = try call.openSession(user, provider: signedIn.provider, secondFactor: use)
         var body = answer(tokens)
         if case .totp = factor.kind { body["totpAuthInfo"] = [:] }
-        return FirebaseAnswer(body: body, diagnosis: try await tell(call, of: factor, user))
+        return FirebaseAnswer(body: body, diagnosis: try await sendNotice(call, ofAdded: factor, to: user))
     }
 
     /// A second factor whose code was checked, so that it can be enrolled.

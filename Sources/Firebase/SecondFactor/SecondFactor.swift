@@ -23,7 +23,7 @@ struct SecondFactor: Codable, Sendable {
     /// Whether a code of an authenticator app for this time step can still be used: neither that code nor a later one
     /// has been used. A used code is ignored if its step is more than ten steps after `now`, because a test may set the
     /// clock back.
-    func takes(_ step: Int64, at now: Instant) -> Bool {
+    func accepts(_ step: Int64, at now: Instant) -> Bool {
         guard let usedStep, usedStep <= TOTP.steps(around: now, give: TOTP.largestIntervals).upperBound else {
             return true
         }

@@ -150,7 +150,7 @@ extension FirebaseProvider {
                 throw FirebaseError(
                     "INVALID_MFA_ENROLLMENT_ID", because: "the authenticator app was removed during the sign-in")
             }
-            guard user.factors[place].takes(step, at: tables.now) else {
+            guard user.factors[place].accepts(step, at: tables.now) else {
                 throw FirebaseError(
                     "INVALID_CODE",
                     because:

@@ -111,12 +111,12 @@ extension FirebaseProvider {
         if isDeleted, !exchange.isInEmulatorMode {
             throw FirebaseError("TENANT_DELETED", because: "the tenant \(Diagnosis.quote(id)) was deleted")
         }
-        guard projects.takesUnknownTenant(id, of: project, at: exchange.address) else {
+        guard projects.acceptsUnknownTenant(id, of: project, at: exchange.address) else {
             throw FirebaseError(
                 "INVALID_TENANT_ID",
                 because: "the project has no tenant \(Diagnosis.quote(id)): add it to the seed, or create it")
         }
-        try exchange.takeTenant(id, of: project)
+        try exchange.recordTenantTakenOnTrust(id, of: project)
         try exchange.admit(project, tenant: id)
         return try exchange.world.update { tables in
             if let tenant = tables.find(Tenant.self, pool) { return tenant }

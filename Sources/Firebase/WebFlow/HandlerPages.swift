@@ -80,7 +80,8 @@ extension FirebaseProvider {
             let reserved = custom.map(\.0).filter { FirebaseProvider.reservedParameters.contains($0) }
             let response = Response.redirect(to: url)
             guard !reserved.isEmpty else { return response }
-            return response.noted(Note("customParameters may not set \(reserved.joined(separator: ", ")): left out"))
+            return response.addingNote(
+                Note("customParameters may not set \(reserved.joined(separator: ", ")): left out"))
         case .failure(let error):
             if project.takesFakes, configuredSource(providerId, of: call.project, flow.pool, in: exchange) == nil {
                 return try fakeSignIn(exchange, flow, project)
@@ -289,7 +290,7 @@ extension FirebaseProvider {
                 + FirebaseProvider.handOver(exchange, flow, event, redirectURL, keptAs: name))
         if name != nil { response.headers.append((name: "Referrer-Policy", value: "unsafe-url")) }
         guard isElsewhere, !isEmulated, let own, let page else { return response }
-        return response.noted(
+        return response.addingNote(
             Note(
                 Diagnosis(
                     received: "a redirect for \(Diagnosis.quote(page.origin))",
@@ -352,7 +353,7 @@ extension FirebaseProvider {
 
     /// Returns the sign-in result that was stored for the Firebase SDK's frame, and deletes it from the store. The
     /// result is found by its secret name, which is in the URL that the frame requests.
-    func takeKept(_ exchange: Exchange, storageKey: String, of project: Project) throws -> String? {
+    func popKeptEvent(_ exchange: Exchange, storageKey: String, of project: Project) throws -> String? {
         guard let token = exchange.request.queryForm["understudy_answer"] else { return nil }
         return try exchange.world.update { tables in
             let now = tables.now

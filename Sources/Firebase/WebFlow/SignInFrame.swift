@@ -42,7 +42,7 @@ extension FirebaseProvider {
         let key = FirebaseProvider.storageKey(exchange, apiKey: apiKey, app: app)
         let project = try? project(apiKey: apiKey, in: exchange)
         let domains = JSONValue.array((project?.returnDomains ?? []).map { .string($0) })
-        let kept = try project.flatMap { try takeKept(exchange, storageKey: key, of: $0) }
+        let kept = try project.flatMap { try popKeptEvent(exchange, storageKey: key, of: $0) }
         return Page.response(
             title: "Sign-in frame", look: .firebase,
             [

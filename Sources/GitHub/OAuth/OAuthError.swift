@@ -92,7 +92,7 @@ struct OAuthError: Error, Sendable {
         let response = format.response(fields, status: status)
             .known(by: GitHubProvider.evidence.ofError(code.rawValue, description))
         // A poll before the person has decided is no mistake.
-        return code == .authorizationPending ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
+        return code == .authorizationPending ? response.addingNote(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 }
 

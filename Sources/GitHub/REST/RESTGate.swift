@@ -232,7 +232,7 @@ struct RESTContext: Sendable {
         var response = Response(
             status: isUnchanged ? 304 : answer.status, headers: headers,
             body: isUnchanged ? [] : answer.body?.bytes ?? [])
-        if let note = answer.note { response = response.noted(note) }
+        if let note = answer.note { response = response.addingNote(note) }
         guard let diagnosis = answer.diagnosis else { return response }
         return response.diagnosed(diagnosis)
             .known(by: GitHubProvider.evidence.ofError(String(answer.status), answer.message))

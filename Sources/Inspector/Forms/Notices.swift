@@ -26,7 +26,7 @@ struct PageNotice: Row {
 
 extension World {
     /// Removes the notice with this name and returns its text. Returns `nil` if `page` has no such notice.
-    fileprivate func takeNotice(_ name: String, on page: String) throws -> String? {
+    fileprivate func popNotice(_ name: String, on page: String) throws -> String? {
         // Reading first keeps the reload of a page from changing the world.
         guard read({ $0.find(PageNotice.self, name) }) != nil else { return nil }
         return try update { tables in tables.pop(PageNotice.self, name) { $0.page == page }?.text }
@@ -50,7 +50,7 @@ extension Inspector {
     func notice(_ exchange: Exchange) throws -> HTML? {
         let name = exchange.request.queryForm["notice"] ?? ""
         let page = String(exchange.address.path.dropFirst(Inspector.root.count + 1))
-        guard !name.isEmpty, let text = try exchange.world.takeNotice(name, on: page) else { return nil }
+        guard !name.isEmpty, let text = try exchange.world.popNotice(name, on: page) else { return nil }
         return .of("p.note.good", ["role": "status"], ShownText.isolated(text, limit: 2_000))
     }
 

@@ -17,13 +17,13 @@ package struct SchemaReference {
         var told = 0
         while told < reference.waiting.count {
             let next = reference.waiting[told]
-            reference.tell(next.members, as: next.title, isRoot: told == 0)
+            reference.addSection(for: next.members, as: next.title, isRoot: told == 0)
             told += 1
         }
         return reference.sections.joined(separator: "\n")
     }
 
-    private mutating func tell(_ members: Schema.Members, as title: String, isRoot: Bool) {
+    private mutating func addSection(for members: Schema.Members, as title: String, isRoot: Bool) {
         let place = isRoot ? "" : title
         let rows = members.listed.map { field in
             let value = SchemaReference.value(field.schema)

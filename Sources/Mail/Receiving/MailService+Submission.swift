@@ -7,7 +7,7 @@ extension MailService: MailSubmission {
         _ raw: [UInt8], from sender: String, to recipients: [String], in world: World, request: String?
     ) throws -> SubmittedMail {
         let content = ReceivedContent(raw)
-        let fault = try world.takeFault(at: .message, from: sender, to: recipients)
+        let fault = try world.consumeFault(at: .message, from: sender, to: recipients)
         var submitted: SubmittedMail
         if let fault, !fault.fault.effect.onlyDelays {
             submitted = carryOut(fault, for: content, from: sender, to: recipients, in: world, request: request)

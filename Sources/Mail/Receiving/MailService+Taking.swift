@@ -24,7 +24,7 @@ extension MailService {
 
     /// Applies a requested fault to a received mail, or delivers the mail if there is no fault. If the mail can't be
     /// stored, the reply is a temporary error, after which clients may send the mail again.
-    func take(_ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String) -> Taken {
+    func receive(_ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String) -> Taken {
         do { return try tried(content, envelope, in: world, request: request) } catch {
             return Taken(
                 decision: .reply(SMTPReply(451, "4.3.0", "the mail can't be saved in the inbox")), note: "not kept",
@@ -35,7 +35,7 @@ extension MailService {
     private func tried(
         _ content: ReceivedContent, _ envelope: MailEnvelope, in world: World, request: String
     ) throws -> Taken {
-        let fault = try world.takeFault(at: .message, from: envelope.sender, to: envelope.recipients)
+        let fault = try world.consumeFault(at: .message, from: envelope.sender, to: envelope.recipients)
         let delay = fault?.fault.effect.delay?.duration ?? .zero
         guard let fault, !fault.fault.effect.onlyDelays else {
             var taken = try deliver(content, envelope, in: world, request: request)

@@ -68,7 +68,7 @@ final class RecordedConversation: MailConversation {
     private func decide(
         _ question: MailQuestion, _ asked: Asked, _ session: SMTPSession, in world: World
     ) throws -> MailDecision {
-        let fault = try world.takeFault(at: asked.step, from: asked.sender, to: asked.recipients)
+        let fault = try world.consumeFault(at: asked.step, from: asked.sender, to: asked.recipients)
         let delay = fault?.fault.effect.delay?.duration ?? .zero
         guard let fault, fault.fault.effect.replacesAnswer else {
             if let fault { delays.append(fault.summary) }
@@ -111,7 +111,7 @@ final class RecordedConversation: MailConversation {
         address.lastIndex(ofASCII: "@").map { address[$0...].dropFirst().lowercased() }
     }
 
-    func note(_ line: ConversationLine) {
+    func recordLine(_ line: ConversationLine) {
         transcript.add(line)
         guard case .server(let reply) = line else { return }
         lastCode = reply.code
@@ -154,7 +154,7 @@ final class RecordedConversation: MailConversation {
 
     // MARK: - Messages
 
-    func take(_ incoming: IncomingMessage, _ session: SMTPSession) -> MailDecision {
+    func receive(_ incoming: IncomingMessage, _ session: SMTPSession) -> MailDecision {
         let envelope = incoming.envelope
         let content = ReceivedContent(incoming.content)
         let id = message?.id ?? dispatcher.makeID()
@@ -175,7 +175,7 @@ final class RecordedConversation: MailConversation {
             pending = (exchange, world, true)
             return .reply(error.reply)
         }
-        let result = service.take(content, envelope, in: destination.world, request: id)
+        let result = service.receive(content, envelope, in: destination.world, request: id)
         transcript.add(dataOf: incoming.content, result.note)
         if let fault = result.fault { exchange.fault = fault }
         exchange.diagnosis = result.diagnosis

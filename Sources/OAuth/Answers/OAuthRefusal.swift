@@ -38,7 +38,7 @@ package struct OAuthRefusal: AnswerableError {
         if let nonce { response.headers.append((name: "DPoP-Nonce", value: nonce)) }
         if let challenge { response.headers.append((name: "WWW-Authenticate", value: challenge)) }
         // A poll before the person has decided is no mistake.
-        return name == "authorization_pending" ? response.noted(Note(diagnosis)) : response.diagnosed(diagnosis)
+        return name == "authorization_pending" ? response.addingNote(Note(diagnosis)) : response.diagnosed(diagnosis)
     }
 
     /// The error response for a request with a bearer token: <https://datatracker.ietf.org/doc/html/rfc6750#section-3>.

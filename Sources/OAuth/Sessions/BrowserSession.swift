@@ -95,7 +95,7 @@ extension Transaction {
 
     /// Records that the person signs in to a client in the session with this `sid`, if the session still exists. `iss`
     /// is the issuer that the client is told.
-    package mutating func note(_ client: String, told iss: String, inSession id: String?, at issuer: String) {
+    package mutating func recordVisit(to client: String, told iss: String, inSession id: String?, at issuer: String) {
         guard let id, var known = session(withID: id, at: issuer) else { return }
         if let place = known.clients.firstIndex(where: { $0.id == client }) {
             guard known.clients[place].issuer != iss else { return }

@@ -117,7 +117,7 @@ extension Issuer {
                 "only requests from the daemon's own machine may name a document on that machine, and pages of other "
                     + "machines in its browsers may not")
         }
-        guard !policy.takesDocuments(from: address) else { return }
+        guard !policy.acceptsDocuments(from: address) else { return }
         let name = String(address.origin.dropFirst("https://".count))
         throw ClientDocument.refusal(
             id,

@@ -232,7 +232,7 @@ extension Issuer {
                 throw Issuer.sessionHasEnded
             }
             let session = known ?? tables.beginSession(of: account.id, at: realm, for: policy.lifetimes.session)
-            tables.note(client.clientID, told: identifier(exchange), inSession: session.id, at: realm)
+            tables.recordVisit(to: client.clientID, told: identifier(exchange), inSession: session.id, at: realm)
             tables.consent(account.id, to: key(of: client), scopes: scopes)
             let grant = tables.makeGrant(client, at: self, account: account.id, scopes: scopes) { grant in
                 (grant.nonce, grant.acr, grant.claims) = (parameters.nonce, acr, parameters.claims)

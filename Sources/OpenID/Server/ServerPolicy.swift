@@ -148,7 +148,7 @@ struct ServerPolicy: SchemaObject {
     var takesAssertions: Bool { !trustedIssuers.isEmpty || !workloadPlatforms.isEmpty }
 
     /// Whether a client metadata document may be fetched from an https address.
-    func takesDocuments(from address: WebAddress) -> Bool {
+    func acceptsDocuments(from address: WebAddress) -> Bool {
         let host = address.host.contains(":") ? "[\(address.host)]" : address.host
         let port = address.effectivePort
         return clientMetadataHosts.contains("\(host):\(port)") || port == "443" && clientMetadataHosts.contains(host)

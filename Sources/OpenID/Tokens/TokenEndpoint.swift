@@ -81,7 +81,8 @@ extension Issuer {
             return tables.redeem(
                 OpenIDGrant.self, request, by: Issuer.redemption, reuseRevokes: policy.codeReuseRevokes
             ).map { redeemed in
-                tables.note(client.clientID, told: identifier(exchange), inSession: redeemed.grant.session, at: realm)
+                tables.recordVisit(
+                    to: client.clientID, told: identifier(exchange), inSession: redeemed.grant.session, at: realm)
                 let access = tables.makeAccessToken(
                     redeemed.grant, for: client, at: self, audience: resources, boundTo: thumbprint)
                 return Issued(

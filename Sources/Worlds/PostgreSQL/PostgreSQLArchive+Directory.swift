@@ -37,7 +37,7 @@ extension PostgreSQLArchive: WorldDirectory {
         Int(clamping: try run(PostgreSQLSchema.count())[0].integer(0, 0))
     }
 
-    package func noteUse(of names: [String]) throws(StoreFailure) {
+    package func recordUse(of names: [String]) throws(StoreFailure) {
         guard !names.isEmpty else { return }
         let calls = names.map { PostgreSQLSchema.use(.text($0)) }
         _ = try pool.use { connection throws(PostgreSQLError) in

@@ -71,7 +71,7 @@ package final class PostgreSQLArchive: Archive {
             _ = try? text("seed")
             return
         }
-        if (try? writeMuch()) != nil { pool.noteRoom() }
+        if (try? writeMuch()) != nil { pool.markNotFull() }
     }
 
     /// Writes 64 kB of random text, which can't be compressed, to find out whether the database server's disk is still

@@ -60,7 +60,7 @@ package final class PostgreSQLPool: Sendable {
     }
 
     /// Records that the database server has space for changes again.
-    func noteRoom() { state.withLock { $0.full = nil } }
+    func markNotFull() { state.withLock { $0.full = nil } }
 
     /// Runs `body` with a database connection. If the connection ends, `body` runs once more with another connection,
     /// although the first run may have changed something.
@@ -69,7 +69,7 @@ package final class PostgreSQLPool: Sendable {
     ) throws(StoreFailure) -> Value {
         var isRepeated = false
         while true {
-            let held = try take()
+            let held = try acquire()
             do throws(PostgreSQLError) {
                 let value = try body(held.connection)
                 give(held)
@@ -85,7 +85,7 @@ package final class PostgreSQLPool: Sendable {
     package func useOnce<Value>(
         _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
     ) throws(StoreFailure) -> Result<Value, PostgreSQLError> {
-        let held = try take()
+        let held = try acquire()
         do throws(PostgreSQLError) {
             let value = try body(held.connection)
             give(held)
@@ -114,7 +114,7 @@ package final class PostgreSQLPool: Sendable {
         case fail(StoreFailure)
     }
 
-    private func take() throws(StoreFailure) -> Held {
+    private func acquire() throws(StoreFailure) -> Held {
         let deadline = ContinuousClock.now + PostgreSQLPool.answerLimit
         while true {
             let step = state.withLock { state -> Step in

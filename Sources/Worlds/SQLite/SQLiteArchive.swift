@@ -111,15 +111,15 @@ package final class SQLiteArchive: Archive {
                 file.database.wait(milliseconds: isFailing ? 0 : SQLiteFile.patience)
                 return try file.change { () throws(SQLiteError) in try body(file) }
             }
-            noteFailure(nil)
+            recordHealth(failure: nil)
             return value
         } catch {
-            noteFailure(error)
+            recordHealth(failure: error)
             throw error
         }
     }
 
-    private func noteFailure(_ failure: StoreFailure?) {
+    private func recordHealth(failure: StoreFailure?) {
         state.withLock { state in
             guard !state.isClosed else { return }
             state.failingSince = failure == nil ? nil : state.failingSince ?? MachineClock.now

@@ -75,8 +75,8 @@ final class MemoryIndex: @unchecked Sendable {
 
     func remove(_ row: StoredRow, _ slot: Int32) {
         switch values {
-        case .one(let value): if let value = value(row) { take(value, slot) }
-        case .many(let values): for value in MemoryIndex.distinct(values(row)) { take(value, slot) }
+        case .one(let value): if let value = value(row) { removeEntry(value, slot) }
+        case .many(let values): for value in MemoryIndex.distinct(values(row)) { removeEntry(value, slot) }
         }
     }
 
@@ -85,13 +85,13 @@ final class MemoryIndex: @unchecked Sendable {
         case .one(let value):
             let (before, after) = (value(old), value(row))
             guard before != after else { return }
-            if let before { take(before, slot) }
+            if let before { removeEntry(before, slot) }
             if let after { add(after, slot) }
         case .many(let values):
             let (earlier, later) = (values(old), values(row))
             guard earlier != later else { return }
             let (before, after) = (Set(earlier), Set(later))
-            for value in before.subtracting(after) { take(value, slot) }
+            for value in before.subtracting(after) { removeEntry(value, slot) }
             for value in after.subtracting(before) { add(value, slot) }
         }
     }
@@ -123,7 +123,7 @@ final class MemoryIndex: @unchecked Sendable {
         return end.last
     }
 
-    private func take(_ value: String, _ slot: Int32) {
+    private func removeEntry(_ value: String, _ slot: Int32) {
         guard Int(slot) < firstNodes.count else { return }
         var before: Int32 = -1
         var place = firstNodes[Int(slot)]

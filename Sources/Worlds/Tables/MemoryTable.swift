@@ -271,19 +271,21 @@ extension MemoryTable {
         if let slot = byKey[key] {
             guard let old = slots[Int(slot)].row else { return }
             if row.place < 0 { row.place = old.place }
-            note(key, old, slots[Int(slot)].seeded < 0 ? .nowhere : .replacing(seeded: slots[Int(slot)].seeded))
+            recordChange(
+                of: key, from: old,
+                at: slots[Int(slot)].seeded < 0 ? .nowhere : .replacing(seeded: slots[Int(slot)].seeded))
             replace(old, by: row, in: slot)
             return
         }
-        if row.place < 0 { row.place = places.take() }
+        if row.place < 0 { row.place = places.issueNumber() }
         if let seeded = base?.byKey[key], hidden[seeded] == nil {
-            note(key, nil, .seeded(seeded))
+            recordChange(of: key, from: nil, at: .seeded(seeded))
             let slot = occupy(row)
             slots[Int(slot)].seeded = seeded
             hidden[seeded] = slot
             return
         }
-        note(key, nil, .nowhere)
+        recordChange(of: key, from: nil, at: .nowhere)
         link(occupy(row), after: last)
         purge(now: now)
         while byKey.count > rules.limit || size > rules.byteLimit, first >= 0, let oldest = self.row(first)?.key {
@@ -296,17 +298,17 @@ extension MemoryTable {
             guard let old = slots[Int(slot)].row else { return nil }
             let seeded = slots[Int(slot)].seeded
             if seeded >= 0 {
-                note(key, old, .replacing(seeded: seeded))
+                recordChange(of: key, from: old, at: .replacing(seeded: seeded))
                 hide(seeded)
             } else {
-                note(key, old, .after(slots[Int(slot)].previous))
+                recordChange(of: key, from: old, at: .after(slots[Int(slot)].previous))
                 unlink(slot)
             }
             vacate(slot, old)
             return old
         }
         guard let base, let seeded = base.byKey[key], hidden[seeded] == nil else { return nil }
-        note(key, nil, .seeded(seeded))
+        recordChange(of: key, from: nil, at: .seeded(seeded))
         hide(seeded)
         return base.row(seeded)
     }
@@ -334,7 +336,7 @@ extension MemoryTable {
 
     // MARK: - Undoing
 
-    private func note(_ key: String, _ row: StoredRow?, _ place: Place) {
+    private func recordChange(of key: String, from row: StoredRow?, at place: Place) {
         if keepsChanges { changes.append(Change(key: key, row: row, place: place)) }
     }
 
@@ -481,14 +483,14 @@ extension MemoryTable {
 final class RowPlaces {
     private var next: Int64 = 0
 
-    func take() -> Int64 {
+    func issueNumber() -> Int64 {
         // An archive may hold any number, so this may overflow.
         defer { next &+= 1 }
         return next
     }
 
     /// Records that a row has this number, so that later rows get greater ones.
-    func note(_ place: Int64) { next = max(next, place &+ 1) }
+    func markUsed(_ place: Int64) { next = max(next, place &+ 1) }
 }
 
 extension MemoryTable {
@@ -523,7 +525,7 @@ extension MemoryTable {
         }
         let row = try rules.decode(archived.value, coder)
         row.place = archived.place
-        places.note(archived.place)
+        places.markUsed(archived.place)
         if kind == .own, standsElsewhere(row) { _ = remove(row.key) }
         put(row, now: .first)
     }

@@ -85,8 +85,8 @@ struct SharedSeedTests {
         let played = PlayedSeed(seed, providers: [], own: [])
         let addition = LocatedJSON(["accounts": [["id": "x"]]], file: "x")
         let leases = (
-            try #require(a.worlds.budget.seeds.take(10, playing: played)),
-            try #require(b.worlds.budget.seeds.take(10, playing: played))
+            try #require(a.worlds.budget.seeds.reserve(10, playing: played)),
+            try #require(b.worlds.budget.seeds.reserve(10, playing: played))
         )
         try #expect(a.worlds.give(played, leases.0, to: mine, adding: addition))
         // The other replica hasn't seen that yet.

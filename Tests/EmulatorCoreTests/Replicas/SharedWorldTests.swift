@@ -199,7 +199,7 @@ struct IdleSharedWorldTests {
         for _ in 0..<3 {
             pass(1_800)
             _ = try b.worlds.world("one")
-            try b.worlds.noteUses()
+            try b.worlds.reportUses()
             try a.worlds.letIdleGo(forAll: true)
         }
         // A world that only others use is removed from memory, but not lost.

@@ -30,7 +30,7 @@ extension FuzzTarget {
             Fault.schema.issues(in: again).isEmpty, "a fault can't be ordered as it is listed: \(fault.json.text)")
         try require(
             Fault(reading: again.value).named("f").json.text == fault.json.text, "a fault changes: \(fault.json.text)")
-        _ = fault.match.takes(host: Glob("appleid.apple.com"))
+        _ = fault.match.accepts(host: Glob("appleid.apple.com"))
         _ = fault.match.path?.matches("/auth/token")
     }
 

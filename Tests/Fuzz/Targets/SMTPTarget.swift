@@ -10,7 +10,7 @@ extension FuzzTarget {
             var line = Array(rest[..<end])
             rest = rest[(end + 1)...]
             if line.last == 0x0D { line.removeLast() }
-            let turn = session.take(line) { _, _ in .goOn }
+            let turn = session.receive(line) { _, _ in .goOn }
             if let reply = turn.step.reply { try check(reply) }
             switch turn.step {
             case .reply: break
@@ -42,9 +42,9 @@ extension FuzzTarget {
     /// Returns what follows the message. However the data is cut into pieces, it is the same message.
     private static func message(_ data: ArraySlice<UInt8>) throws(Finding) -> ArraySlice<UInt8> {
         var whole = MessageData(limit: 1_000)
-        let used = whole.take(data)
+        let used = whole.consume(data)
         var pieces = MessageData(limit: 1_000)
-        for byte in data.prefix(used) { _ = pieces.take([byte]) }
+        for byte in data.prefix(used) { _ = pieces.consume([byte]) }
         try require(
             whole.bytes == pieces.bytes && whole.size == pieces.size && whole.isComplete == pieces.isComplete,
             "another message when it comes octet by octet")

@@ -39,12 +39,12 @@ final class Receiver: MailReceiver, Sendable {
             }
         }
 
-        func take(_ message: IncomingMessage, _ session: SMTPSession) -> MailDecision {
+        func receive(_ message: IncomingMessage, _ session: SMTPSession) -> MailDecision {
             receiver.messages.withLock { $0.append(message) }
             return receiver.decide("message")
         }
 
-        func note(_ line: ConversationLine) {
+        func recordLine(_ line: ConversationLine) {
             receiver.lines.withLock { lines in
                 switch line {
                 case .client(let text): lines.append("C: \(text)")

@@ -8,7 +8,7 @@ import Testing
     private func codes(_ lines: [String], offersTLS: Bool = false) -> [Int] {
         var session = SMTPSession(host: "mail.test", offersTLS: offersTLS)
         return lines.map { line in
-            session.take(Array(line.utf8), decide: { _, _ in .goOn }).step.reply?.code ?? 0
+            session.receive(Array(line.utf8), decide: { _, _ in .goOn }).step.reply?.code ?? 0
         }
     }
 
@@ -48,7 +48,7 @@ import Testing
             "POST / HTTP/1.1", "get / HTTP/1.1", "OPTIONS * HTTP/1.1", "PRI * HTTP/2.0", "Host: 127.0.0.1", "host:",
         ] {
             var session = SMTPSession(host: "mail.test", offersTLS: false)
-            let turns = (before + [line]).map { session.take(Array($0.utf8), decide: { _, _ in .goOn }) }
+            let turns = (before + [line]).map { session.receive(Array($0.utf8), decide: { _, _ in .goOn }) }
             guard case .close(let reply) = turns.last?.step else {
                 Issue.record("\(line) goes on")
                 continue
@@ -62,12 +62,12 @@ import Testing
         arguments: ["BREW /", "\u{16}\u{3}\u{1}", "X-A: b", ""])
     func firstLines(line: String) {
         var session = SMTPSession(host: "mail.test", offersTLS: false)
-        guard case .close = session.take(Array(line.utf8), decide: { _, _ in .goOn }).step else {
+        guard case .close = session.receive(Array(line.utf8), decide: { _, _ in .goOn }).step else {
             Issue.record("it goes on")
             return
         }
         session = SMTPSession(host: "mail.test", offersTLS: false)
-        guard case .close = session.take([0xFF, 0xFE], decide: { _, _ in .goOn }).step else {
+        guard case .close = session.receive([0xFF, 0xFE], decide: { _, _ in .goOn }).step else {
             Issue.record("bytes go on")
             return
         }
@@ -82,9 +82,9 @@ import Testing
     @Test("nothing said before TLS counts after it") func afterTLS() {
         var session = SMTPSession(host: "mail.test", offersTLS: true)
         for line in ["EHLO me", "AUTH PLAIN AGFkYQBzZWNyZXQ=", "MAIL FROM:<a@b.test>"] {
-            _ = session.take(Array(line.utf8), decide: { _, _ in .goOn })
+            _ = session.receive(Array(line.utf8), decide: { _, _ in .goOn })
         }
-        guard case .startTLS = session.take(Array("STARTTLS".utf8), decide: { _, _ in .goOn }).step else {
+        guard case .startTLS = session.receive(Array("STARTTLS".utf8), decide: { _, _ in .goOn }).step else {
             Issue.record("no TLS")
             return
         }
@@ -125,7 +125,7 @@ import Testing
             var place = 0
             let bytes = Array(sent.utf8)
             while !data.isComplete, place < bytes.count {
-                place += data.take(bytes[place..<min(place + size, bytes.count)])
+                place += data.consume(bytes[place..<min(place + size, bytes.count)])
             }
             #expect(data.isComplete && String(decoding: data.bytes, as: UTF8.self) == content)
             #expect(String(decoding: bytes[place...], as: UTF8.self) == rest)
@@ -134,7 +134,7 @@ import Testing
 
     @Test("a message beyond the limit is read to its end and not kept") func tooLong() {
         var data = MessageData(limit: 10)
-        _ = data.take(Array("0123456789abcdef\r\n.\r\n".utf8)[...])
+        _ = data.consume(Array("0123456789abcdef\r\n.\r\n".utf8)[...])
         #expect(data.isComplete && data.isTooLong && data.bytes.count == 10)
     }
 }

@@ -122,7 +122,7 @@ struct SharedPreparation {
                     if tables[PreparedWorld.self].replica == replica { tables[PreparedWorld.self].beat += 1 }
                 }
             } catch {
-                world.budget.notices.tell(.stores, error.diagnosis.line)
+                world.budget.notices.warnOncePerMinute(.stores, error.diagnosis.line)
             }
             next()
         }

@@ -24,7 +24,7 @@ struct SharedWorldsWatch {
     static func begin(_ registry: WorldRegistry) {
         let isStarted = WorkThread.start(stack: 512 << 10) { [weak registry] in
             guard var watch = registry.map({ SharedWorldsWatch($0) }) else { return }
-            while registry.map({ watch.look($0) }) == true { usleep(pause) }
+            while registry.map({ watch.poll($0) }) == true { usleep(pause) }
         }
         if !isStarted {
             registry.budget.notices.warn(
@@ -35,19 +35,19 @@ struct SharedWorldsWatch {
 
     /// Reads the changes of other daemons from the store. Every 30 seconds, also reports which test worlds this daemon
     /// has used, and removes unused ones. Returns `false` when the server has stopped.
-    private mutating func look(_ registry: WorldRegistry) -> Bool {
+    private mutating func poll(_ registry: WorldRegistry) -> Bool {
         guard !registry.state.withLock({ $0.sharing.hasEnded }) else { return false }
         do throws(StoreFailure) {
             try registry.refreshListened()
             let now = registry.now()
             guard now - noted >= SharedWorldsWatch.noteInterval else { return true }
             noted = now
-            try registry.noteUses()
+            try registry.reportUses()
             try registry.compareWithAll()
             // A daemon that has just begun doesn't know about uses by others that ended without noting them.
             try registry.letIdleGo(forAll: now - began >= WorldRegistry.idleLimit + SharedWorldsWatch.delay)
         } catch {
-            registry.budget.notices.tell(.stores, error.diagnosis.line)
+            registry.budget.notices.warnOncePerMinute(.stores, error.diagnosis.line)
         }
         return true
     }
@@ -63,13 +63,13 @@ extension WorldRegistry {
     }
 
     /// Tells the other daemons that share the store which test worlds this daemon has used since its last report.
-    func noteUses() throws(StoreFailure) {
+    func reportUses() throws(StoreFailure) {
         guard let directory = archive?.directory else { return }
         let names = state.withLock { state in
             defer { state.sharing.used = [] }
             return state.sharing.used
         }
-        do throws(StoreFailure) { if !names.isEmpty { try directory.noteUse(of: names.sorted()) } } catch {
+        do throws(StoreFailure) { if !names.isEmpty { try directory.recordUse(of: names.sorted()) } } catch {
             state.withLock { $0.sharing.used.formUnion(names) }
             throw error
         }
@@ -99,6 +99,6 @@ extension WorldRegistry {
         guard forAll, let directory = archive?.directory else { return }
         let removed = try directory.removeIdle(
             WorldRegistry.idleLimit + SharedWorldsWatch.delay, atMost: WorldRegistry.limit, but: unnamed)
-        try note(removed, as: \.idle)
+        try recordDeletion(of: removed, as: \.idle)
     }
 }

@@ -55,7 +55,7 @@ extension WorldRegistry {
     func shared(_ name: String, makes: Bool, refreshing: Bool) throws(StoreFailure) -> World? {
         for _ in 0..<WorldRegistry.attempts {
             var found = held(name)
-            if found == nil { found = try takeUp(name, makes: makes) }
+            if found == nil { found = try load(name, makes: makes) }
             guard let world = found else { return nil }
             if refreshing, try world.state.store.refresh() == .removed {
                 letGo(world)
@@ -70,7 +70,7 @@ extension WorldRegistry {
 
     /// Loads a shared test world that this daemon doesn't hold in memory. A world that no daemon has made yet is made
     /// if `makes` is true and there aren't too many worlds; otherwise, this returns `nil`.
-    private func takeUp(_ name: String, makes: Bool) throws(StoreFailure) -> World? {
+    private func load(_ name: String, makes: Bool) throws(StoreFailure) -> World? {
         try turn(of: name) { () throws(StoreFailure) -> World? in
             if let world = held(name) { return world }
             guard let directory = archive?.directory else { return nil }
@@ -103,19 +103,19 @@ extension WorldRegistry {
             let gone = try directory.removeIdle(
                 WorldRegistry.evictionLimit + SharedWorldsWatch.delay, atMost: WorldRegistry.limit / 16, but: unnamed)
             count -= gone.count
-            try note(gone, as: \.changed)
+            try recordDeletion(of: gone, as: \.changed)
         }
         state.withLock { state in
             state.sharing.count = count
             if count >= WorldRegistry.limit { state.counts.refused += 1 }
         }
-        tell(before)
+        warnIfLimitReached(since: before)
         return count < WorldRegistry.limit
     }
 
     /// Adds the number of the deleted test worlds `gone` to the counter `kind`, and clears the recorded requests of
     /// these worlds.
-    func note(_ gone: [String], as kind: any WritableKeyPath<Counts, Int> & Sendable) throws(StoreFailure) {
+    func recordDeletion(of gone: [String], as kind: any WritableKeyPath<Counts, Int> & Sendable) throws(StoreFailure) {
         guard !gone.isEmpty else { return }
         state.withLock { $0.counts[keyPath: kind] += gone.count }
         try budget.recordings.clearShared(gone, forgetting: false)
@@ -161,7 +161,7 @@ extension WorldRegistry {
             return World(world, resuming: nil, or: seed, generator: generator)
         }
         let played = seeds.play(read.seed)
-        guard let lease = budget.seeds.take(read.size, playing: played) else {
+        guard let lease = budget.seeds.reserve(read.size, playing: played) else {
             throw StoreFailure(.full, "too many test worlds have their own seed: delete some of these worlds")
         }
         try world.state.store.resume(read.seed, rows: read.rows ?? seed)
@@ -230,7 +230,7 @@ package struct ListedWorld: Sendable {
 
 extension World {
     fileprivate func othersHaveChanged(_ change: StoreChange) {
-        noteChange()
+        markChanged()
         if change.isReset {
             caches.removeAll()
             recording.clearUnshared()
@@ -238,7 +238,7 @@ extension World {
         }
         guard change.isReset || change.names.contains(Inbox.name) else { return }
         countInbox()
-        inboxListeners.tell()
+        inboxListeners.notify()
     }
 
     /// Whether the test world must stay in this daemon's memory, because it has a listener or a port. Listeners and

@@ -36,10 +36,10 @@ extension World {
         preparation.finish()
         caches.removeAll()
         state.mayHaveFaults.store(true, ordering: .relaxed)
-        noteChange()
+        markChanged()
         countInbox()
         forgetMail()
-        inboxListeners.tell()
+        inboxListeners.notify()
         try recording.clear(forgetting: false)
     }
 
