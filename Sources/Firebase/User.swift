@@ -265,11 +265,11 @@ extension User: PoolRow {
 
     private var size: Int {
         let texts = [
-            email, initialEmail, displayName, photoUrl, phoneNumber, password?.hash, password?.salt, customClaims.text,
+            email, initialEmail, displayName, photoUrl, phoneNumber, password?.hash, password?.salt,
         ]
         let linked = links.flatMap { [$0.rawId, $0.displayName, $0.photoUrl, $0.email, $0.screenName] }
         return (texts + linked + factors.map(\.displayName) + passkeys.flatMap { [$0.id, $0.name, $0.publicKey] })
-            .reduce(localId.utf8.count) { $0 + ($1?.utf8.count ?? 0) }
+            .reduce(localId.utf8.count + customClaims.size + 250 * links.count) { $0 + ($1?.utf8.count ?? 0) }
     }
 
     var key: Key { Key(pool: pool, localId: localId) }

@@ -10,7 +10,7 @@ package final class RecordingStore: Sendable {
 
     /// The recorded requests of one test world, in the sequence in which they were answered.
     private final class Log {
-        var entries: [(exchange: RecordedExchange, size: Int, place: Int)] = []
+        var entries: [(exchange: RecordedExchange?, size: Int, place: Int)] = []
         /// The index, in `entries`, of the oldest request that hasn't been dropped. The array's earlier elements are
         /// obsolete.
         var first = 0
@@ -32,12 +32,14 @@ package final class RecordingStore: Sendable {
         }
 
         func removeFirst() -> (exchange: RecordedExchange, size: Int, place: Int)? {
-            guard first < entries.count else { return nil }
-            let entry = entries[first]
-            size -= entry.size
+            guard first < entries.count, let exchange = entries[first].exchange else { return nil }
+            let (size, place) = (entries[first].size, entries[first].place)
+            // The request's memory is freed now, though its place in the array is freed later.
+            entries[first].exchange = nil
+            self.size -= size
             first += 1
             position += 1
-            return entry
+            return (exchange, size, place)
         }
 
         func compact() {
@@ -239,7 +241,7 @@ package final class RecordingStore: Sendable {
             let from = min(max(position, log.position), log.position + log.count)
             let begin = log.first + from - log.position
             let end = begin + min(limit, log.entries.count - begin)
-            return (start: log.position, first: from, exchanges: log.entries[begin..<end].map(\.exchange))
+            return (start: log.position, first: from, exchanges: log.entries[begin..<end].compactMap(\.exchange))
         }
     }
 }

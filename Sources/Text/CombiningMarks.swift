@@ -21,7 +21,7 @@ extension String {
         return false
     }
 
-    private static let markLimit = 30
+    fileprivate static let markLimit = 30
 
     /// The text with each very long run of combining marks cut to its first 30 marks. This is for texts that must be
     /// shown even if they contain such runs.
@@ -47,5 +47,30 @@ extension Unicode.Scalar {
     /// but their decomposition has one.
     fileprivate var isMark: Bool {
         properties.canonicalCombiningClass != .notReordered || properties.generalCategory == .nonspacingMark
+    }
+}
+
+extension [UInt8] {
+    /// Whether a text in JSON has a very long run of combining marks, written as they are or as `\u0301`.
+    package var hasEndlessMarksInJSON: Bool {
+        if String(decoding: self, as: UTF8.self).hasEndlessMarks { return true }
+        var run = 0
+        var place = startIndex
+        while let escape = self[place...].firstIndex(of: UInt8(ascii: "\\")) {
+            let digits = self[escape...].dropFirst(2).prefix(4)
+            guard self[escape...].dropFirst().first == UInt8(ascii: "u"), digits.count == 4,
+                let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16),
+                value >= 0x300, Unicode.Scalar(value)?.isMark ?? false
+            else {
+                run = 0
+                place = Swift.min(escape + 2, endIndex)
+                continue
+            }
+            // Marks that are written as they are may stand between escapes.
+            run = self[place..<escape].allSatisfy { $0 >= 0x80 } ? run + 1 : 1
+            if run > String.markLimit { return true }
+            place = digits.endIndex
+        }
+        return false
     }
 }

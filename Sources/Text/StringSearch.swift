@@ -13,6 +13,7 @@ extension StringProtocol {
 
     /// Returns this text with each occurrence of a text replaced by another.
     package func replacing(_ text: some StringProtocol, with replacement: some StringProtocol) -> String {
+        guard contains(text), !text.isEmpty else { return String(self) }
         var output = ""
         var rest = startIndex
         while let found = firstRange(of: text, from: rest) {

@@ -21,6 +21,18 @@ struct CombiningMarkTests {
         }
     }
 
+    @Test("in a snapshot, as they are, as escapes, or both in turn")
+    func snapshot() throws {
+        let fixture = try FirebaseFixture()
+        for run in ["\u{316}\u{301}", #"\u0316\u0301"#, "\u{316}" + #"\u0301"#] {
+            let body = #"{"seed":"{}","keys":[],"values":["\#(String(repeating: run, count: 40))"]}"#
+            let answer = try fixture.client.request(
+                "PUT", "/_understudy/v1/snapshot", headers: ["Content-Type": "application/json"],
+                body: Array(body.utf8))
+            #expect(answer.status == 400 && answer.text.contains("combining marks"), "\(run): \(answer)")
+        }
+    }
+
     @Test("in queries, forms, paths, headers, Basic credentials and forms in fields", arguments: runs.indices)
     func everywhere(index: Int) throws {
         let text = Self.runs[index]

@@ -2,6 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 import Recordings
+import Text
 
 /// Masks the secrets in a recorded request and its response. A secret is found by the name of its field or header, and
 /// masked wherever its value occurs.
@@ -25,41 +26,10 @@ package struct Mask: Sendable {
     /// in a form in a batch.
     private static let depthLimit = 4
 
-    /// A secret in one of its encodings, with the mark that replaces it.
+    /// A secret in one of its encodings, with the mark that replaces it, such as `masked-32`.
     private struct Secret: Sendable {
-        let bytes: [UInt8]
-        let mark: [UInt8]
-        /// The failure table of the Knuth–Morris–Pratt search for the secret. It makes the time of a search independent
-        /// of the secret's length.
-        private var borders: [Int]
-
-        init(_ text: String, mark: String) {
-            bytes = Array(text.utf8)
-            self.mark = Array(mark.utf8)
-            borders = [0, 0]
-            for byte in bytes.dropFirst() { borders.append(matched(borders[borders.count - 1], then: byte)) }
-        }
-
-        /// Reads the text's next byte in a Knuth-Morris-Pratt search for the secret, and returns how many of the
-        /// secret's first bytes are matched after it. `count` is how many were matched before it.
-        private func matched(_ count: Int, then byte: UInt8) -> Int {
-            var count = count
-            while count > 0, bytes[count] != byte { count = borders[count] }
-            return bytes[count] == byte ? count + 1 : 0
-        }
-
-        /// Returns the text with a mark, such as `masked-32`, in place of each occurrence of this secret.
-        func masked(_ text: [UInt8]) -> [UInt8] {
-            var (output, count) = ([UInt8](), 0)
-            for byte in text {
-                output.append(byte)
-                count = matched(count, then: byte)
-                guard count == bytes.count else { continue }
-                output.replaceSubrange((output.count - count)..., with: mark)
-                count = 0
-            }
-            return output
-        }
+        let text: String
+        let mark: String
     }
 
     /// The secrets to mask, the longest first, because one may be part of another.
@@ -129,9 +99,9 @@ package struct Mask: Sendable {
                 // A message in a page's attribute is JSON, then escaped as HTML.
                 HTML.escape(json),
             ]
-            return spellings.map { Secret($0, mark: "masked-\(value.utf8.count)") }
+            return spellings.map { Secret(text: $0, mark: "masked-\(value.utf8.count)") }
         }
-        secrets = all.sorted { $0.bytes.count > $1.bytes.count }
+        secrets = all.sorted { $0.text.utf8.count > $1.text.utf8.count }
     }
 
     private static func inJSON(_ text: String) -> String { String(JSONValue.string(text).text.dropFirst().dropLast()) }
@@ -158,7 +128,6 @@ package struct Mask: Sendable {
     /// Masks all known secrets in a text.
     package func apply(to text: String) -> String {
         guard !hidesAll else { return "masked-\(text.utf8.count)" }
-        guard !secrets.isEmpty else { return text }
-        return String(decoding: secrets.reduce(Array(text.utf8)) { $1.masked($0) }, as: UTF8.self)
+        return secrets.reduce(text) { $0.replacing($1.text, with: $1.mark) }
     }
 }

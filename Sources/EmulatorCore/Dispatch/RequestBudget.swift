@@ -12,6 +12,8 @@ package enum RequestBudget {
     static let name = 256
     /// The largest number of bytes that the value of a field may have, unless the field has a limit of its own.
     package static let value = 1 << 16
+    /// The largest number of bytes of the header `Host`: a DNS name has at most 253 bytes, and a port six.
+    private static let hostName = 260
     /// The smallest of the limits on fields, in bytes. A query or form of at most this length needs no further check.
     private static let unnamed = 254
 
@@ -45,6 +47,11 @@ package enum RequestBudget {
             if path.hasEndlessMarks { return endlessMarks }
         }
         if request.headers.contains(where: { $0.value.hasEndlessMarks }) { return endlessMarks }
+        if let host = request.header("Host"), host.utf8.count > hostName {
+            return Diagnosis(
+                received: "a header Host of \(host.utf8.count) bytes", expected: "at most \(hostName) bytes",
+                "send a DNS name, and a port if need be")
+        }
         let query = request.query.flatMap { query in
             isShort(query.utf8) ? nil : excess(of: Array(query.utf8), called: "query")
         }

@@ -20,7 +20,7 @@ package struct ClaimsParameter: Codable, Sendable {
 
     package let idToken: [String: Wish]
     package let userInfo: [String: Wish]
-    /// The length of the parameter `claims`, in bytes.
+    /// The approximate number of bytes that the requested claims take in memory.
     package let size: Int
 
     package init() { (idToken, userInfo, size) = ([:], [:], 0) }
@@ -31,14 +31,14 @@ package struct ClaimsParameter: Codable, Sendable {
             (idToken, userInfo, size) = ([:], [:], 0)
             return
         }
-        size = text.utf8.count
-        guard size <= ClaimsParameter.sizeLimit else {
+        guard text.utf8.count <= ClaimsParameter.sizeLimit else {
             throw ClaimsParameter.refusal(
-                "it has \(size) bytes; at most \(ClaimsParameter.sizeLimit) are read")
+                "it has \(text.utf8.count) bytes; at most \(ClaimsParameter.sizeLimit) are read")
         }
         guard let value = try? JSONValue(parsing: Array(text.utf8), limits: .control), value.object != nil else {
             throw ClaimsParameter.refusal("it must be an object of JSON")
         }
+        size = value.weight
         idToken = try ClaimsParameter.wishes(value["id_token"])
         userInfo = try ClaimsParameter.wishes(value["userinfo"])
     }

@@ -17,6 +17,10 @@ extension WorldSnapshot {
                 message:
                     "the snapshot has the number \(number.prefix(40)), which is too large for a test world's data")
         }
+        guard !bytes.hasEndlessMarksInJSON else {
+            throw SnapshotIssue(
+                path: "$", message: "the snapshot has a text with more than 30 Unicode combining marks in a row")
+        }
         let decoder = JSONDecoder()
         if let key = CodingUserInfoKey.accountProfiles { decoder.userInfo[key] = format.profiles }
         if let key = CodingUserInfoKey.jsonAsText { decoder.userInfo[key] = true }
