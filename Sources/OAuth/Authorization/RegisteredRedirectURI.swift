@@ -21,7 +21,9 @@ package struct RegisteredRedirectURI: Sendable {
     ) { text in
         guard let colon = text.firstIndex(of: ":"), text.utf8.count <= 8_192 else { return false }
         let scheme = text[..<colon].utf8
-        return scheme.first.map { (0x61...0x7A).contains($0 | 0x20) } ?? false
+        let isLetter = { (byte: UInt8) in (0x61...0x7A).contains(byte | 0x20) }
+        return scheme.first.map(isLetter) ?? false
+            && scheme.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || "+.-".utf8.contains($0) }
             && text.index(after: colon) < text.endIndex
             && !text.contains(where: \.isWhitespace)
             // Bytes are compared, because a combining mark after "#" makes it another character.
