@@ -173,6 +173,13 @@ extension AppleProvider {
         {
             return client
         }
+        guard !text.hasPrefix("-----BEGIN") else {
+            throw refuse(
+                Diagnosis(
+                    received: "a client_secret that is a key in PEM, as in a .p8 file",
+                    expected: "an ES256 JWT signed with the team's private key",
+                    "keep the private key secret: sign a JWT with it, and send the JWT as client_secret"))
+        }
         let secret: ClientSecret
         do { secret = try ClientSecret(text) } catch {
             throw refuse(Diagnosis(expected: "an ES256 JWT", "client_secret can't be read: \(error.description)"))

@@ -24,8 +24,8 @@ static _Atomic(understudy_log_line) take_line;
 
 void understudy_take_log(understudy_log_line take) { take_line = take; }
 
-// For libmicrohttpd, which sets it when a daemon starts. In C, because Swift sees the type of the arguments differently
-// on each processor.
+// libmicrohttpd calls this function with its log lines; it is set when a daemon starts. It is in C, because the type of
+// its arguments is a different one in Swift on each processor.
 void understudy_log(void *context, const char *format, va_list arguments);
 
 void understudy_log(void *context, const char *format, va_list arguments) {
@@ -50,7 +50,7 @@ static enum MHD_Result queue(struct MHD_Connection *connection, unsigned int sta
 
 #else
 
-// Elsewhere a library calls its own functions first. The pages are libmicrohttpd's own, then.
+// On other systems, a library calls its own functions first, so the pages are libmicrohttpd's own.
 static enum MHD_Result queue(struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response) {
   return MHD_queue_response(connection, status, response);
 }
@@ -88,7 +88,7 @@ int understudy_send_ahead(struct MHD_Connection *connection, const void *bytes, 
   if (session == NULL) {
     send(descriptor, bytes, count, understudy_no_signal | MSG_DONTWAIT);
   } else {
-    // libmicrohttpd has loaded GnuTLS.
+    // GnuTLS is in the process already, since libmicrohttpd has loaded it.
     tls_send_function tls_send = (tls_send_function)dlsym(RTLD_DEFAULT, "gnutls_record_send");
     if (tls_send != NULL) tls_send(session, bytes, count);
   }

@@ -1,7 +1,7 @@
 // libmicrohttpd 0.9.75 asks epoll for up to 128 events, and when there are exactly as many it asks again, before it looks at
 // any of them, for as long as it would wait for the next request: with 128 connections to a worker whose requests come
 // together, nobody is answered. It calls epoll_wait through the dynamic linker, which finds the function of this name in the
-// program first. Here the second question doesn't wait.
+// program first. In the function below, the second call doesn't wait.
 #define _GNU_SOURCE
 #include "refusals.h"
 

@@ -1,4 +1,4 @@
-// libmicrohttpd behind functions that Swift can call: MHD_start_daemon is variadic, and Swift can't call those.
+// These functions call libmicrohttpd for Swift, which can't call variadic functions such as MHD_start_daemon.
 #ifndef UNDERSTUDY_CMICROHTTPD_SHIM_H
 #define UNDERSTUDY_CMICROHTTPD_SHIM_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-// CConnections has it.
+// CConnections defines this function.
 extern void understudy_log(void *context, const char *format, va_list arguments);
 
 typedef struct {
@@ -20,10 +20,10 @@ typedef struct {
   void *(*begin)(void *context, const char *uri, struct MHD_Connection *connection);
   MHD_RequestCompletedCallback completed;
   MHD_NotifyConnectionCallback connection;
-  // PEM; NULL without TLS. libmicrohttpd keeps the pointers until the daemon stops.
+  // The certificate and the key as PEM, or NULL without TLS. libmicrohttpd uses the pointers until the daemon stops.
   const char *tls_certificate;
   const char *tls_key;
-  // Does without epoll, as on systems that lack it.
+  // Whether to use no epoll, as on systems that lack it.
   int polls;
 } understudy_daemon_options;
 
@@ -39,7 +39,7 @@ static inline struct MHD_Daemon *understudy_start_daemon(const understudy_daemon
   struct MHD_OptionItem tls[] = {
       {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)o->tls_certificate},
       {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)o->tls_key},
-      // GnuTLS's way to say TLS 1.2 and 1.3 only.
+      // This priority string of GnuTLS allows only TLS 1.2 and 1.3.
       {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
       {MHD_OPTION_END, 0, NULL},
   };
@@ -60,7 +60,7 @@ static inline struct MHD_Daemon *understudy_start_daemon(const understudy_daemon
                           MHD_OPTION_END);
 }
 
-// What a content reader returns; the header's macros hold casts, which Swift doesn't import.
+// These are the results of a content reader. Swift doesn't import the header's macros, since they contain casts.
 static const ssize_t understudy_end_of_stream = MHD_CONTENT_READER_END_OF_STREAM;
 static const ssize_t understudy_end_with_error = MHD_CONTENT_READER_END_WITH_ERROR;
 static const uint64_t understudy_unknown_size = MHD_SIZE_UNKNOWN;
@@ -70,13 +70,13 @@ static inline int understudy_descriptor(struct MHD_Connection *connection) {
   return info == NULL ? -1 : info->connect_fd;
 }
 
-// What the notification about the connection has set, or NULL.
+// Returns the value that the notification about the connection has set, or NULL.
 static inline void *understudy_connection_context(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info == NULL ? NULL : info->socket_context;
 }
 
-// Sets an empty `Cookie` header before those of the request, which libmicrohttpd looks at alone.
+// Puts an empty `Cookie` header before those of the request. libmicrohttpd then parses only the empty one.
 static inline void understudy_hide_cookies(struct MHD_Connection *connection) {
   MHD_set_connection_value(connection, MHD_HEADER_KIND, "Cookie", "");
 }

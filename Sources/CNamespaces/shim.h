@@ -1,5 +1,5 @@
-// What Linux has for giving one process a view of its own. The C library declares these only with _GNU_SOURCE, which a
-// module can't set for itself.
+// These are Linux's calls that give one process its own view of the system. The C library declares them only with
+// _GNU_SOURCE, which a module can't define.
 #ifndef UNDERSTUDY_CNAMESPACES_SHIM_H
 #define UNDERSTUDY_CNAMESPACES_SHIM_H
 
@@ -19,15 +19,15 @@ static const int understudy_new_network = 0x40000000;
 
 static inline int understudy_unshare(int flags) { return unshare(flags); }
 
-// What is mounted from now on is seen by this process and its children only.
+// Makes later mounts visible only to this process and its children.
 static inline int understudy_make_mounts_private(void) { return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL); }
 
-// Puts the file `source` in the place of `target`.
+// Makes the file `source` appear in the place of `target`.
 static inline int understudy_bind(const char *source, const char *target) {
   return mount(source, target, NULL, MS_BIND, NULL);
 }
 
-// A new network has a loopback device that is down.
+// Switches the loopback device on, which is off in a new network.
 static inline int understudy_raise_loopback(void) {
   struct ifreq request;
   memset(&request, 0, sizeof request);

@@ -1,4 +1,4 @@
-// What JOSE and HTTPClient need of OpenSSL 3, with the macros that Swift can't see written as functions.
+// This is the part of OpenSSL 3 that JOSE and HTTPClient use. Macros, which Swift can't call, are functions here.
 #ifndef UNDERSTUDY_COPENSSL_SHIM_H
 #define UNDERSTUDY_COPENSSL_SHIM_H
 
@@ -24,13 +24,13 @@ static inline EVP_PKEY *understudy_generate_rsa(unsigned int bits) { return EVP_
 static inline EVP_PKEY *understudy_generate_ec(const char *curve) { return EVP_EC_gen(curve); }
 static inline EVP_PKEY *understudy_generate_ed25519(void) { return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); }
 
-// A decoder for PEM keys. It keeps the pointer to the name of its input type, so that comes from here.
+// Makes a decoder for PEM keys. It keeps the pointer to the name of its input type, so that name is a constant in C.
 static inline OSSL_DECODER_CTX *understudy_pem_decoder(EVP_PKEY **target) {
   return OSSL_DECODER_CTX_new_for_pkey(target, "PEM", NULL, NULL, 0, NULL, NULL);
 }
 
-// A public key from its numbers, big-endian; NULL when they make none. Parameter builders keep pointers to names until
-// the key is made, which is why this is C: a Swift string's pointer is gone by then.
+// Makes a public key of its big-endian numbers, or returns NULL if they are invalid. It is in C because parameter
+// builders keep pointers to names until the key is made, and a Swift string's pointer isn't valid that long.
 static inline EVP_PKEY *understudy_key_from(const char *type, OSSL_PARAM_BLD *builder) {
   EVP_PKEY *key = NULL;
   OSSL_PARAM *parameters = OSSL_PARAM_BLD_to_param(builder);
@@ -76,12 +76,13 @@ static inline void understudy_ssl_require_tls12(SSL_CTX *context) {
 }
 
 
-// Adds a certificate behind the server's own; the context owns it then.
+// Adds a certificate behind the server's own. The context then owns it.
 static inline int understudy_ssl_add_chain(SSL_CTX *context, X509 *certificate) {
   return (int)SSL_CTX_add_extra_chain_cert(context, certificate);
 }
 
-// A private RSA key that signs without blinding, or NULL. OpenSSL 3 has a switch for that in its earlier interface only.
+// Makes a private RSA key that signs without blinding, or returns NULL. OpenSSL 3 can switch blinding off only by its
+// older interface.
 static inline RSA *understudy_unblinded_rsa(EVP_PKEY *key) {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
@@ -91,7 +92,7 @@ static inline RSA *understudy_unblinded_rsa(EVP_PKEY *key) {
 #pragma clang diagnostic pop
 }
 
-// A signature of a SHA-256 digest by RSASSA-PKCS1-v1_5, as long as the key's modulus. 0 when there is none.
+// Signs a SHA-256 digest by RSASSA-PKCS1-v1_5. The signature is as long as the key's modulus. Returns 0 on failure.
 static inline unsigned int understudy_rsa_sign_sha256(RSA *rsa, const unsigned char *digest, unsigned char *signature) {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"

@@ -62,7 +62,7 @@ void understudy_events_wake(understudy_events events) {
 #include <sys/time.h>
 #include <sys/types.h>
 
-// In words of descriptors that are watched for their end.
+// This bit is set in the words of descriptors that are watched for their end.
 static const uint64_t closing_mark = (uint64_t)1 << 63;
 
 static void *as_pointer(uint64_t word) { return (void *)(uintptr_t)word; }
@@ -71,7 +71,7 @@ void understudy_events_close(understudy_events events) {
   if (events.set >= 0) close(events.set);
 }
 
-// A queue isn't inherited by children.
+// Children don't inherit a queue.
 understudy_events understudy_events_open(void) {
   understudy_events events = {kqueue(), -1};
   struct kevent change;
@@ -83,7 +83,8 @@ understudy_events understudy_events_open(void) {
   return events;
 }
 
-// For `closing`, bytes that arrive mustn't be told of: only as many as no buffer has would be. EV_CLEAR tells of each end once.
+// For `closing`, arriving bytes must not cause an event, so the low-water mark is larger than any buffer. With
+// EV_CLEAR, each end causes one event.
 int understudy_events_add(understudy_events events, int descriptor, int closing, uint64_t word) {
   struct kevent change;
   if (closing)

@@ -29,7 +29,7 @@ static int exchange_at_once(const char *first, const char *second) {
 #if defined(__APPLE__)
   return renamex_np(first, second, RENAME_SWAP);
 #elif defined(SYS_renameat2)
-  // <linux/fs.h>: RENAME_EXCHANGE. Not every C library has a function for it.
+  // The number is RENAME_EXCHANGE of <linux/fs.h>. Not every C library has a function for this call.
   return (int)syscall(SYS_renameat2, AT_FDCWD, first, AT_FDCWD, second, 2);
 #else
   errno = ENOSYS;
@@ -63,7 +63,7 @@ void understudy_raise_open_files(void) {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   rlim_t most = limit.rlim_max;
 #ifdef __APPLE__
-  // More is refused, though the limit says that there is none:
+  // The system refuses a larger number, although the limit is unlimited:
   // https://developer.apple.com/library/archive/documentation/System/Conceptual/ManPages_iPhoneOS/man2/setrlimit.2.html
   if (most > OPEN_MAX) most = OPEN_MAX;
 #endif
@@ -97,7 +97,7 @@ int64_t understudy_resident_bytes(void) {
 
 #else
 
-// The second field of /proc/self/statm, in pages.
+// The second field of /proc/self/statm is the resident memory in pages.
 int64_t understudy_resident_bytes(void) {
   int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return -1;

@@ -69,7 +69,8 @@ int understudy_adopt_orphans(void) {
 // MARK: - Between processes
 
 #ifndef __linux__
-// Made first and closed for programs afterwards: no other thread may start a program meanwhile.
+// The sockets are made first and marked to be closed in programs afterwards. No other thread may start a program
+// meanwhile.
 static void close_on_exec(const int pair[2]) {
   for (int i = 0; i < 2; i++) fcntl(pair[i], F_SETFD, FD_CLOEXEC);
 }
@@ -109,7 +110,7 @@ void understudy_tell(int channel, unsigned char kind, const void *bytes, uint16_
 
 static void replace_with(char *const *command, char *const *environment) {
 #ifdef __APPLE__
-  // There is no execvpe.
+  // Darwin has no execvpe.
   *_NSGetEnviron() = (char **)environment;
   execvp(command[0], command);
 #else
@@ -117,7 +118,7 @@ static void replace_with(char *const *command, char *const *environment) {
 #endif
 }
 
-// The child of a process with threads may only call what signal handlers may.
+// The child of a process with threads may call only the functions that signal handlers may call.
 static void run(char *const *command, char *const *environment, int standard_error, int terminal, int watcher,
                 unsigned char kind, int report) {
   pid_t group = getpid();

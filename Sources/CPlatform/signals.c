@@ -16,7 +16,7 @@ void understudy_keep_signal(int number) { signal(number, do_nothing); }
 
 #ifdef __APPLE__
 
-// There is no sigtimedwait.
+// Darwin has no sigtimedwait.
 int understudy_take_signal(int number, int milliseconds) {
   const int step = 2;
   sigset_t only, pending;

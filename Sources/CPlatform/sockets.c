@@ -42,7 +42,7 @@ int understudy_accept(int listener, struct sockaddr_storage *address, socklen_t 
   int descriptor = accept(listener, (struct sockaddr *)address, length);
   if (descriptor >= 0) {
     fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-    // Elsewhere than on Linux, a connection blocks if its listener does.
+    // On systems other than Linux, a connection blocks if its listener does.
     understudy_block(descriptor, blocking);
     understudy_silence(descriptor);
   }
@@ -56,7 +56,7 @@ static long long milliseconds_now(void) {
   return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// Only on Linux does the time for writing limit connecting.
+// The time limit for writing also limits connecting only on Linux.
 int understudy_connect(int socket, const struct sockaddr *address, socklen_t length, int milliseconds) {
   long long deadline = milliseconds_now() + milliseconds;
   understudy_block(socket, 0);

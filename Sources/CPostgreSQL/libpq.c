@@ -50,7 +50,7 @@ static int find_all(void *handle) {
 const understudy_libpq *understudy_open_libpq(void) {
   static int is_open;
   for (size_t place = 0; !is_open && place < sizeof names / sizeof *names; place++) {
-    // It stays open: what it registers at the program's end would be called when it is gone.
+    // The library stays open, because it registers functions that are called when the program ends.
     void *handle = dlopen(names[place], RTLD_NOW | RTLD_LOCAL);
     if (handle != NULL) is_open = find_all(handle);
   }

@@ -1,4 +1,4 @@
-// SQLite, with what Swift can't reach: the marker for text that is copied is a cast of -1 to a function.
+// This is SQLite with a constant that Swift can't reach: the marker for copied text is -1 cast to a function pointer.
 #ifndef UNDERSTUDY_CSQLITE_SHIM_H
 #define UNDERSTUDY_CSQLITE_SHIM_H
 

@@ -31,7 +31,7 @@ struct CompareCommand: ParsableCommand {
             valueName: "day"))
     var asOf: String?
 
-    @Option(help: ArgumentHelp("The user who signs in. (default: the seed's first user)", valueName: "id"))
+    @Option(help: ArgumentHelp("The person who signs in. (default: the seed's first person)", valueName: "id"))
     var account: String?
 
     @Flag(help: "Print JSON.")

@@ -399,7 +399,7 @@ extension DaemonOptions {
         return arguments.enumerated().map { place, argument in
             guard place < end, argument == exportOption || argument == rehearseOption else { return argument }
             guard place + 1 < end, !arguments[place + 1].hasPrefix("-") else { return "\(argument)=true" }
-            // What follows may be the command of `exec`.
+            // The next argument may be the option's value, or the command of `exec`.
             let names = arguments[place + 1].split(separator: ",").map(String.init)
             let isValue = argument == exportOption || names.contains { surprises.contains($0) }
             return isValue ? argument : "\(argument)=true"

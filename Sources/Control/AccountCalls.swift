@@ -16,7 +16,7 @@ extension ControlAPI {
             after = fields.optional("after", .text(.nonEmpty), "List accounts after the one with this ID.")
             limit = fields(
                 "limit", .integer(1...ControlAPI.accountsShown), default: ControlAPI.accountsShown,
-                "The most users to list.")
+                "The most accounts to list.")
         }
     }
 
@@ -24,43 +24,43 @@ extension ControlAPI {
         let shown = format.account
         let gone = CallAnswer.refusal(404, "noSuchAccount", "No account has this ID.")
         let taken = CallAnswer.refusal(
-            409, "identifierTaken", "Another user has this login or numeric ID.")
+            409, "identifierTaken", "Another account has this login or numeric ID.")
         let path = ["The account's ID."]
         return [
             .control(
-                "GET", "accounts", "Lists user accounts: those in the seed first, then added accounts.",
+                "GET", "accounts", "Lists accounts: those in the seed first, then added ones.",
                 reads: .query(AccountPage.self),
                 answers: [
                     .json(
                         "Accounts.",
                         .members([
-                            .required("accounts", .sequence(of: shown.schema), "Users."),
+                            .required("accounts", .sequence(of: shown.schema), "The accounts."),
                             .optional("more", .boolean, "Whether more accounts follow after `last`."),
                             .optional("last", .string, "The last account's ID, if more follow."),
                         ])), .refusal(400, "noSuchAccount", "No account has the ID given as `after`."),
                 ]
             ) { accounts($0, $1) },
             .control(
-                "POST", "accounts", "Adds a user, in the seed file's format.", reads: .body(shown),
+                "POST", "accounts", "Adds an account, in the seed file's format.", reads: .body(shown),
                 answers: [
-                    .json(201, "The user is added.", shown.schema),
+                    .json(201, "The account is added.", shown.schema),
                     .refusal(409, "accountExists", "An account with this ID exists."),
                     taken, .refusal(409, "tooManyAccounts", "The world has too many accounts."),
                 ]
             ) { try addAccount($0, $1) },
             .control(
-                "GET", "accounts/:id", "Shows a user, including defaults.", path: path,
-                answers: [.json("The user.", shown.schema), gone]
+                "GET", "accounts/:id", "Shows an account, including defaults.", path: path,
+                answers: [.json("The account.", shown.schema), gone]
             ) { account($0) },
             .control(
                 "PATCH", "accounts/:id",
-                "Changes a user by a JSON Merge Patch (RFC 7396): members of the patch replace the user's, and null restores a default.",
+                "Changes an account by a JSON Merge Patch (RFC 7396): members of the patch replace the account's, and null restores a default.",
                 path: path, reads: .unread(shown.schema.mergePatch, isOptional: false),
-                answers: [.json("The user as changed.", shown.schema), gone, taken]
+                answers: [.json("The account as changed.", shown.schema), gone, taken]
             ) { try changeAccount($0) },
             .control(
-                "DELETE", "accounts/:id", "Deletes a user and its grants to apps.", path: path,
-                answers: [.empty("The user is deleted."), gone]
+                "DELETE", "accounts/:id", "Deletes an account and its grants to apps.", path: path,
+                answers: [.empty("The account is deleted."), gone]
             ) { try removeAccount($0) },
         ]
     }

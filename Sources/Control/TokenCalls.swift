@@ -72,7 +72,8 @@ extension ControlAPI {
                 answer["header"] = .object(decoded.header)
                 answer["claims"] = .object(decoded.claims)
             }
-            return ControlAnswer.ok(.object(answer), status: 201)
+            let response = ControlAnswer.ok(.object(answer), status: 201)
+            return tampering.remarkOnTimes.map { response.addingNote(Note($0)) } ?? response
         } catch {
             throw .signing(error)
         }

@@ -150,7 +150,7 @@ extension FacebookProvider {
             }
         return GraphError(
             message: message, code: message.hasPrefix("Error validating client") ? 1 : 100, subcode: subcode,
-            diagnosis: Diagnosis(reason ?? failure.reason))
+            diagnosis: Diagnosis(reason ?? failure.fullReason(codesLasting: FacebookSignIn.codeLifetime)))
     }
 
     /// Returns the ID token of a Facebook sign-in with the scope `openid` or the response type `id_token`.

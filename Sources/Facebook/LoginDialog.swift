@@ -148,7 +148,7 @@ extension FacebookProvider {
 }
 
 struct FacebookSignIn: PersonPagesFlow {
-    private static let codeLifetime = TimeSpan.minutes(10)
+    static let codeLifetime = TimeSpan.minutes(10)
 
     let facebook: FacebookProvider
 

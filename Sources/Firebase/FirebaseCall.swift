@@ -31,6 +31,9 @@ struct FirebaseCall: Sendable {
     /// The ID token in the request's body. It is decoded before the other fields, because its claims may name the
     /// tenant.
     let idToken: DecodedIDToken?
+    /// The note for the answer if the request names a project, an API key or a tenant that probably is misspelled, but
+    /// was accepted.
+    var acceptanceNote: Note?
 
     /// Makes a call of an API method. The names of the fields in `body` must be in camel case.
     init(

@@ -130,9 +130,11 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         call: () throws -> FirebaseCall
     ) async throws -> Response {
         do {
-            let answer = try await run(try call())
+            let received = try call()
+            let answer = try await run(received)
             var response = FirebaseProvider.json(.object(answer.body))
             if let note = answer.note { response = response.addingNote(note) }
+            if let note = received.acceptanceNote { response = response.addingNote(note) }
             return answer.diagnosis.map { response.diagnosed($0) } ?? response
         } catch let error as FirebaseError {
             return error.response(dialect)
@@ -152,7 +154,9 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         }
         let idToken = DecodedIDToken(body)
         let tenant = try FirebaseProvider.tenantID(of: exchange, body, idToken, project)
-        let call = try scoped(exchange, project, tenant: tenant, isAdmin: isAdmin, body, idToken: idToken)
+        var call = try scoped(exchange, project, tenant: tenant, isAdmin: isAdmin, body, idToken: idToken)
+        call.acceptanceNote = acceptanceNote(
+            call, key: exchange.request.queryForm["key"] ?? exchange.request.header("X-Goog-Api-Key"))
         if exchange.request.method == "POST" { try call.checkApp() }
         return call
     }
@@ -177,12 +181,16 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
         let collections = ["oauthIdpConfigs"] + ProviderConfig.Kind.allCases.map(\.rawValue)
         let segments = exchange.address.path.split(separator: "/")
         if isSecond, !collections.contains(where: { segments.contains(Substring($0)) }) {
-            return try scoped(exchange, project, tenant: nil, isAdmin: true, body)
+            var call = try scoped(exchange, project, tenant: nil, isAdmin: true, body)
+            call.acceptanceNote = acceptanceNote(call)
+            return call
         }
         let idToken = DecodedIDToken(body)
         let tenant = try FirebaseProvider.tenantID(of: exchange, body, idToken, project)
-        return try scoped(
+        var call = try scoped(
             exchange, project, tenant: tenant, isAdmin: true, takesDisabled: isOpen || isSecond, body, idToken: idToken)
+        call.acceptanceNote = acceptanceNote(call)
+        return call
     }
 
     /// Returns the action in a path such as `projects/P:createSessionCookie`: the part of the last segment after the
@@ -253,15 +261,25 @@ extension FirebaseProvider {
     /// Returns Google's answer for an API method that doesn't exist. The answer is an HTML page, not JSON.
     static func unknownMethod(_ exchange: Exchange) -> Response {
         let place = "\(exchange.request.method) \(exchange.address.path)"
+        let prefix = "/v1/accounts:"
+        let name = exchange.address.path.hasPrefix(prefix) ? String(exchange.address.path.dropFirst(prefix.count)) : ""
+        let advice =
+            successors[name].map { "\(name) is a method of version 3: send POST \(prefix)\($0)" }
+            ?? "this method doesn't exist in Firebase, or Understudy doesn't support it"
         let page =
             "<!DOCTYPE html>\n<html lang=en>\n<meta charset=utf-8>\n<title>Error 404 (Not Found)!!1</title>\n"
             + "<p><b>404.</b> The requested URL was not found on this server.\n"
         return Response(status: 404, contentType: "text/html; charset=UTF-8", body: page)
-            .diagnosed(
-                Diagnosis(
-                    received: Diagnosis.quote(place),
-                    "this method doesn't exist in Firebase, or Understudy doesn't support it"))
+            .diagnosed(Diagnosis(received: Diagnosis.quote(place), advice))
     }
+
+    /// The methods of version 1 of the API that replace those of version 3 with other names.
+    private static let successors = [
+        "verifyAssertion": "signInWithIdp", "signupNewUser": "signUp", "verifyPassword": "signInWithPassword",
+        "verifyCustomToken": "signInWithCustomToken", "emailLinkSignin": "signInWithEmailLink",
+        "getOobConfirmationCode": "sendOobCode", "verifyPhoneNumber": "signInWithPhoneNumber",
+        "getAccountInfo": "lookup", "setAccountInfo": "update", "deleteAccount": "delete",
+    ]
 }
 
 extension FirebaseProvider {

@@ -112,6 +112,13 @@ struct ProjectDirectory: Sendable {
 
     private static func isID(_ id: String) -> Bool { id.utf8.count <= 64 && TextRule.identifier.holds(id) }
 
+    /// Returns the project ID or API key in the seed that is probably meant by a misspelled one; `nil` if none is
+    /// similar. A name that only continues a name in the seed, such as `demo-app-2`, isn't misspelled.
+    func meant(by name: String) -> String? {
+        let near = Spelling.nearest(to: name, among: projects.keys.sorted() + keys.keys.sorted())
+        return near.flatMap { name.hasPrefix($0) ? nil : $0 }
+    }
+
     func hint(forKey key: String) -> String {
         let known = keys.keys.sorted()
         let hint = Spelling.hint(key, among: known)
@@ -121,7 +128,7 @@ struct ProjectDirectory: Sendable {
 
 // The official emulator takes every API key as its project's and makes every project that a request names, so a test
 // suite with a key of its own passes there: https://firebase.google.com/docs/emulator-suite/connect_auth. A misspelled
-// ID passes, too. So we tell the user which names were taken on trust.
+// ID passes, too. So we tell the user which names outside the seed were accepted.
 
 /// A notice that an API key, a project or a tenant was accepted though the seed doesn't have it.
 struct TakenOnTrust: Row {
@@ -154,6 +161,39 @@ extension FirebaseProvider {
         try exchange.recordTakenOnTrust(
             "API key \(Diagnosis.quote(key)), which no project has, as one of \(Diagnosis.quote(project.id))")
         return try exchange.trusting(project)
+    }
+
+    /// Returns the note for the answer to a call whose project, API key or tenant was accepted, but probably is
+    /// misspelled: the seed lacks it, and has a similar project or key; or the seed has the project, and nobody has
+    /// created the tenant. `key` is the API key that names the project.
+    func acceptanceNote(_ call: FirebaseCall, key: String? = nil) -> Note? {
+        let project = call.project
+        if !project.isSeeded, project.id != projects.defaultProject?.id, let meant = projects.meant(by: project.id) {
+            return Note(
+                Diagnosis(
+                    received: "project \(Diagnosis.quote(project.id))",
+                    "no seed has it, so it was made with the Emulator Suite's defaults; did you mean "
+                        + "\(Diagnosis.quote(meant))?"))
+        }
+        if let key, projects.project(apiKey: key) == nil, let meant = projects.meant(by: key) {
+            return Note(
+                Diagnosis(
+                    received: "API key \(Diagnosis.quote(key))",
+                    "no project has it, so it was accepted as one of the project \(Diagnosis.quote(project.id)); did "
+                        + "you mean \(Diagnosis.quote(meant))?"))
+        }
+        guard project.isSeeded, let id = call.tenant else { return nil }
+        let place = Tenant.place(of: project.id)
+        let known = call.read { tables -> [Tenant]? in
+            guard tables.find(Tenant.self, call.pool)?.isImplicit ?? false else { return nil }
+            return tables.rows(Tenant.order, prefix: place, limit: Spelling.limit).map(\.row)
+        }
+        guard let known else { return nil }
+        let hint = Spelling.hint(id, among: known.filter { !$0.isImplicit }.map(\.id))
+        return Note(
+            Diagnosis(
+                received: "tenant \(Diagnosis.quote(id))",
+                "nobody has created it, so it was made as by the Emulator Suite\(hint)"))
     }
 
     /// Returns the Firebase project with this ID.
@@ -194,7 +234,8 @@ extension Exchange {
             return true
         }
         guard isNew else { return }
-        world.budget.notices.logOnce("Firebase: taken on trust: \(text)")
+        world.budget.notices.logOnce(
+            "Firebase: accepted \(text): check for a misspelled name, or add it to the seed")
     }
 }
 

@@ -13,13 +13,32 @@ import EmulatorCore
 // conformance/auth-federation-production.json.
 
 extension FirebaseProvider {
-    static func notConfigured(_ provider: String, takesFakes: Bool = false) -> FirebaseError {
-        let isMissing = "the project has no provider \(Diagnosis.quote(provider)) in the seed"
+    /// Returns the error for an identity provider that a project doesn't have. `openID` are the IDs of its OpenID
+    /// providers, for the case that the ID is misspelled.
+    static func notConfigured(_ provider: String, takesFakes: Bool = false, openID: [String] = []) -> FirebaseError {
+        let known = IdentitySources.all.map { $0.id }
+        let name = Diagnosis.quote(provider)
+        let site = "\(provider.lowercased()).com"
+        // These are providers of Firebase, too, so their names aren't misspelled.
+        let isOther = ["gc.apple.com", "playgames.google.com", "twitter.com", "yahoo.com"].contains(provider)
+        let similar = isOther ? nil : Spelling.nearest(to: provider, among: known + openID)
+        let near = known.contains(site) ? site : similar
+        let isMissing: String =
+            if known.contains(provider) {
+                "the project has no provider \(name) in the seed: add it there"
+            } else if let near {
+                "the project has no provider \(name): did you mean \(Diagnosis.quote(near))?"
+            } else if provider.hasPrefix(OAuthIdpConfig.prefix) {
+                "the project has no provider \(name) in the seed: add it there"
+            } else {
+                "Understudy doesn't support the provider \(name): it supports \(known.joined(separator: ", ")) and "
+                    + "OpenID providers (\(OAuthIdpConfig.prefix)NAME)"
+            }
         // The fake credentials: https://firebase.google.com/docs/emulator-suite/connect_auth#third-party_authentication
         let reason =
             takesFakes
             ? "the credential isn't one of the Emulator Suite's fake ones (unsigned, or claims as JSON), so it must be "
-                + "verified, and for that \(isMissing)"
+                + "verified; \(isMissing)"
             : isMissing
         return FirebaseError(
             "OPERATION_NOT_ALLOWED", "The identity provider configuration is not found.", because: reason)
@@ -38,6 +57,7 @@ extension FirebaseProvider {
         try call.checkRoom()
         let signedIn = try call.signedInIfGiven()
         let identity = try await identity(call)
+        let note = try noteOnUnchecked(identity, call)
         let request = IdpRequest(
             identity: identity, signedIn: signedIn,
             returnsCredential: try call.flag("returnIdpCredential") ?? false,
@@ -68,7 +88,7 @@ extension FirebaseProvider {
                 "the e-mail address belongs to user \"\(owner.localId)\", and \(identity.providerId) isn't trusted to "
                     + "verify addresses: sign in as that user and link the provider, or sign in with a trusted provider"
             )
-            return FirebaseAnswer(body: body, diagnosis: diagnosis)
+            return FirebaseAnswer(body: body, diagnosis: diagnosis, note: note)
         case .done(let decided, let isNew, let pendingToken):
             let (user, claims) = (agreed?.user ?? decided, agreed?.claims ?? JSONObject())
             var body = document(of: identity, call)
@@ -91,7 +111,7 @@ extension FirebaseProvider {
                     user, provider: identity.providerId, customClaims: claims, attributes: identity.attributes)
                 body.merge(result.members)
             }
-            return FirebaseAnswer(body: body)
+            return FirebaseAnswer(body: body, note: note)
         }
     }
 

@@ -169,7 +169,7 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         let answer = RESTAnswer.notServed(exchange)
         guard exchange.address.host == GitHubProvider.apiHost || isEnterprise else {
             guard exchange.address.host == GitHubProvider.host else { return nil }
-            return Pages.notFound(exchange, answer.diagnosis ?? Diagnosis("nothing is served at this path"))
+            return Pages.notFound(exchange, answer.diagnosis ?? Diagnosis(RESTAnswer.nothingServed))
         }
         let context = RESTContext(exchange, isEnterprise: isEnterprise, nil)
         do {

@@ -108,7 +108,7 @@ struct AuthorizationRequest: CheckedAuthorization {
             prompts.contains(where: { !["none", "consent", "select_account"].contains($0) })
                 || prompts.contains("none") && prompts.count > 1
         else { return }
-        // That "none" must be the only value is OpenID Connect's rule.
+        // By OpenID Connect's rule, "none" must be the only value.
         throw GoogleError(
             "invalid_request", "Invalid parameter value for prompt: Invalid prompt: \(text)",
             Diagnosis(

@@ -140,7 +140,8 @@ extension GoogleProvider {
                 throw GoogleError(
                     "access_denied", nil, status: 403,
                     Diagnosis(
-                        received: "account_id \(Diagnosis.quote(chosen))", "no user in this test world has this sub"))
+                        received: "account_id \(Diagnosis.quote(chosen))",
+                        "no account in this test world has this sub: send an id from the accounts endpoint"))
             }
             account = known
         case .approve(let ordered, _): account = ordered

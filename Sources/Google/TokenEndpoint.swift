@@ -163,9 +163,16 @@ extension GoogleProvider {
     ) -> GoogleError {
         switch failure {
         case .unknown:
-            return GoogleError(
-                "invalid_grant", "Malformed auth code.",
-                Diagnosis(exchange.reason(againstUnknownCode: request.code, GoogleGrant.self)))
+            // Google's codes begin with 4/. A client that doesn't decode the code from the redirect's URL, but encodes
+            // it for the form, sends a code that begins with 4%2F.
+            let reason =
+                request.code.lowercased().hasPrefix("4%2f")
+                ? Diagnosis(
+                    received: "code \(Diagnosis.quote(request.code, limit: 24))",
+                    expected: "a code that begins with 4/",
+                    "the code was percent-encoded twice: decode it when you take it from the redirect's URL")
+                : Diagnosis(exchange.reason(againstUnknownCode: request.code, GoogleGrant.self))
+            return GoogleError("invalid_grant", "Malformed auth code.", reason)
         case .otherClient:
             return GoogleError("unauthorized_client", "Unauthorized", status: 401, Diagnosis(failure.reason))
         case .redirectURIMismatch(let expected):
@@ -187,7 +194,8 @@ extension GoogleProvider {
                 }
             return GoogleError("invalid_grant", text, Diagnosis(failure.reason))
         case .used, .expired, .noAccount:
-            return GoogleError("invalid_grant", "Bad Request", Diagnosis(failure.reason))
+            return GoogleError(
+                "invalid_grant", "Bad Request", Diagnosis(failure.fullReason(codesLasting: settings.codeLifetime)))
         }
     }
 
@@ -206,7 +214,9 @@ extension GoogleProvider {
             guard token.client == client.id else {
                 throw GoogleError(
                     "unauthorized_client", "Unauthorized", status: 401,
-                    Diagnosis("the refresh token was issued to another client, \(Diagnosis.quote(token.client))"))
+                    Diagnosis(
+                        "the refresh token was issued to the client \(Diagnosis.quote(token.client)), not to the client "
+                            + "\(Diagnosis.quote(client.id)) that sent it"))
             }
             if tables.endIfExpired(grant) { return nil }
             var details = token.details

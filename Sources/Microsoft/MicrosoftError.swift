@@ -32,8 +32,9 @@ struct MicrosoftError: Error, Sendable {
         self.diagnosis = diagnosis ?? Diagnosis(received: received, expected: expected, known?.advice ?? "")
     }
 
-    static func missing(_ parameter: String) -> MicrosoftError {
-        MicrosoftError(900144, parameter, received: "no \(parameter)")
+    /// Makes the error for a missing parameter. If `reason` is `nil`, the diagnosis says that the parameter is missing.
+    static func missing(_ parameter: String, because reason: Diagnosis? = nil) -> MicrosoftError {
+        MicrosoftError(900144, parameter, received: "no \(parameter)", because: reason)
     }
 
     /// Returns the `error_description` of Microsoft's sign-in service: the text, and lines that identify the request.

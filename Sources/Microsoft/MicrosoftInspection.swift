@@ -5,7 +5,7 @@ import JSON
 import OAuth
 import Worlds
 
-// What the inspector, the control API and the commands ask about Microsoft.
+// The inspector, the control API and the commands use these functions for Microsoft.
 
 extension MicrosoftProvider {
     package func sections(of account: Account, in exchange: Exchange) -> [InspectedSection] {

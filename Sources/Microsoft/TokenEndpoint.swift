@@ -28,8 +28,7 @@ struct MicrosoftTokenRequest: Sendable {
         credentials = ClientCredentials(exchange.request) { form[$0] }
         realm = try provider.realm(exchange)
         guard let id = credentials.id else {
-            if let unread = exchange.request.unreadBody { throw MicrosoftError(900144, "client_id", because: unread) }
-            throw .missing("client_id")
+            throw .missing("client_id", because: exchange.request.bodyThatIsNoForm)
         }
         client = try provider.client(id, at: realm)
     }
@@ -37,7 +36,7 @@ struct MicrosoftTokenRequest: Sendable {
     var secret: String? { credentials.secret }
 
     func required(_ name: String) throws(MicrosoftError) -> String {
-        guard let value = form[name] else { throw .missing(name) }
+        guard let value = form[name] else { throw .missing(name, because: exchange.request.bodyThatIsNoForm) }
         return value
     }
 
@@ -122,7 +121,9 @@ extension MicrosoftProvider {
             case .redirectURIMismatch(let known):
                 throw MicrosoftError(500112, redirectURI, known ?? "", because: reason)
             case .codeVerifier: throw MicrosoftError(501481, because: reason)
-            case .expired: throw MicrosoftError(70008, because: reason)
+            case .expired:
+                let why = failure.fullReason(codesLasting: settings.codeLifetime)
+                throw MicrosoftError(70008, because: Diagnosis(why))
             case .otherClient, .noAccount: throw MicrosoftError(70000, because: reason)
             }
         }

@@ -225,7 +225,9 @@ extension OpenIDProvider {
                 ))
         }
         world.markChanged()
-        world.budget.notices.logOnce("OpenID Connect: taken on trust: issuer \(Diagnosis.quote(id))")
+        world.budget.notices.logOnce(
+            "OpenID Connect: accepted the issuer \(Diagnosis.quote(id)), which isn't in the seed, with any client: "
+                + "check for a misspelled name, or add it to the seed")
     }
 }
 
@@ -263,7 +265,7 @@ extension OpenIDProvider: ExplainsOwnAddresses {
             expected: names.isEmpty
                 ? "the path of an issuer, but no issuer is configured"
                 : "one of the issuers \(names.joined(separator: ", "))\(more > 0 ? " and \(more) more" : "")", advice)
-        return ControlAnswer.error(404, "noSuchIssuer", diagnosis.line).diagnosed(diagnosis)
+        return ControlAnswer.error(404, "noSuchIssuer", diagnosis.line)
     }
 
     /// Returns the issuer's path within the path of a discovery document or a Keycloak endpoint; `nil` for any other

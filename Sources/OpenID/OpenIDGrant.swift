@@ -197,9 +197,13 @@ extension Issuer {
             guard let token = tables.find(Token<OpenIDGrant>.self, key), token.client.hasPrefix("\(realm) ") else {
                 return false
             }
-            guard token.client == self.key(of: caller) else {
+            let sender = self.key(of: caller)
+            guard token.client == sender else {
                 throw OAuthRefusal(
-                    "unauthorized_client", Diagnosis("the token was issued to another client"))
+                    "unauthorized_client",
+                    Diagnosis(
+                        "the token was issued to \(clientName(ofKey: token.client)), not to "
+                            + "\(clientName(ofKey: sender)) that sent it"))
             }
             tables.remove(Token<OpenIDGrant>.self, key)
             let grant = tables.find(OpenIDGrant.self, token.grant)

@@ -132,7 +132,7 @@ struct PrivateRelayTests {
         #expect(mail["Reply-To"]?.contains(", \"Jö\" <jo_at_help_example_\(hidden)_") == true)
         #expect(mail["Sender"]?.hasPrefix("robot_at_") == true)
         #expect(mail["To"] == nil)
-        // The same sender gets the same address again, and another address to write to another person.
+        // A sender's address at the relay stays the same, and is another one for mail to another person.
         let again = try relayed.forwarded(from: "bounce@example.com", header: header)
         #expect(again == mail)
         let unanswerable = try relayed.forwarded(from: "", header: header)

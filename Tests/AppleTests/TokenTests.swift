@@ -229,6 +229,7 @@ struct TokenTests {
             (["client_id": ""], "invalid_client", "client_id is missing"),
             (["client_id": "com.nope"], "invalid_client", "no such App ID"),
             (["client_secret": ""], "invalid_client", "client_secret is missing"),
+            (["client_secret": "-----BEGIN PRIVATE KEY-----\nMIGT"], "invalid_client", "sign a JWT with it"),
             (["grant_type": nil], "invalid_request", "grant_type is missing"),
             (["grant_type": "password"], "unsupported_grant_type", "\"password\""),
             (["code": nil], "invalid_request", "code is missing"), (["code": ""], "invalid_request", "code is missing"),

@@ -1,4 +1,4 @@
-"""What the tests of the inspector's pages share: how a page is looked at."""
+"""Functions with which the tests of the inspector check a page."""
 
 import importlib.util
 import os
@@ -13,13 +13,13 @@ SIZES = [(1280, 900, "wide"), (390, 844, "phone")]
 
 
 class InspectorTestCase(BrowserTestCase):
-    """The pages at /_understudy/."""
+    """Tests of the pages at /_understudy/."""
 
     def page(self, path=""):
         return f"{self.origin}/_understudy/{path}"
 
     def check_accessible(self, driver, what=""):
-        """axe-core finds nothing on the page as it is."""
+        """Checks that axe-core finds no problem on the page."""
         with open(AXE, encoding="utf-8") as file:
             driver.execute_script(file.read())
         found = driver.execute_async_script(
@@ -51,7 +51,7 @@ class InspectorTestCase(BrowserTestCase):
         return driver
 
     def ask(self, path, headers={}, data=None, method=None):
-        """A request of a client's: status and body, whatever it is answered."""
+        """Sends a client's request, and returns the status and the body, also of a refusal."""
         request = urllib.request.Request(f"{self.origin}/{path}", data=data, headers=headers, method=method)
         try:
             with urllib.request.urlopen(request) as answer:

@@ -1,4 +1,4 @@
-"""The pictures of docs/inspector: `make screenshots`. Not a test."""
+"""Makes the pictures of docs/inspector, by `make screenshots`. This isn't a test."""
 
 import base64
 import hashlib
@@ -28,7 +28,7 @@ class Screenshots(InspectorTestCase):
         return self.ask(path, data=urllib.parse.urlencode(fields).encode(), headers=headers)
 
     def code(self, path, fields):
-        """Where a redirect leads, without going there."""
+        """Returns the code in a redirect, without following it."""
         url = subprocess.run(
             ["curl", "-s", "-o", "/dev/null", "-w", "%{redirect_url}", f"{self.origin}/{path}?{urllib.parse.urlencode(fields)}"],
             capture_output=True, text=True, check=True).stdout
@@ -47,7 +47,7 @@ class Screenshots(InspectorTestCase):
             {"postBody": body, "requestUri": "http://localhost", "returnSecureToken": True})
 
     def play(self):
-        """Sign-ins that went well, and some of those that go wrong most often."""
+        """Plays successful sign-ins, and some of the most common failures."""
         nonce = hashlib.sha256(b"raw-nonce").hexdigest()
         native = {"client": "com.example.app", "scopes": ["fullName", "email"], "account": "ada"}
         good = self.json("_understudy/v1/apple/authorizations", native | {"nonce": nonce})
@@ -88,7 +88,7 @@ class Screenshots(InspectorTestCase):
         for width, height, size in SIZES:
             self.size(driver, width, height)
             driver.get(self.page(path))
-            # WebP, because a repository keeps every picture that it ever had.
+            # The pictures are small WebP files, because a repository keeps every picture that it ever had.
             picture = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 75})
             with open(os.path.join(SHOTS, f"{name}-{size}.webp"), "wb") as file:
                 file.write(base64.b64decode(picture["data"]))

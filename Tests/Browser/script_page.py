@@ -1,4 +1,4 @@
-"""Pages that load a provider's script, as an app would write them, and what their people do in pop-ups."""
+"""Pages of an app that load a provider's script, and the actions of people in their pop-ups."""
 
 import http.server
 import os
@@ -13,7 +13,7 @@ from selenium.webdriver.common.by import By
 
 from support import BINARY, AuthorityTestCase, BrowserTestCase, wait
 
-# Asked of the system, not of what is tested.
+# This checks whether the system allows namespaces, and doesn't use the program under test.
 INTERCEPTS = subprocess.run(["unshare", "--map-root-user", "--mount", "--net", "true"]).returncode == 0
 
 
@@ -50,7 +50,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
 
 
 class ScriptTestCase(BrowserTestCase):
-    # Where the script is, after `https://`.
+    # A subclass sets the script's address here, without `https://`.
     script = ""
 
     @classmethod
@@ -73,11 +73,11 @@ class ScriptTestCase(BrowserTestCase):
         self.pages.pages.clear()
 
     def source(self):
-        """The address of the script: by prefix."""
+        """Returns the script's address below the daemon's own address."""
         return f"{self.origin}/{self.script}"
 
     def open(self, body, head="", host="localhost", width=1280, height=900):
-        """A browser at a page of the app."""
+        """Opens a page of the app in a browser, which it returns."""
         self.pages.pages["/"] = (
             "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'><title>An app</title>"
             f"{head}<body>{body.replace('SCRIPT', self.source())}</body></html>")
@@ -86,7 +86,7 @@ class ScriptTestCase(BrowserTestCase):
         return driver
 
     def open_documented(self, heading, width=1280):
-        """The page of docs/web.md, with the ports of this test."""
+        """Opens the page that docs/web.md shows, with the ports of this test."""
         self.pages.pages["/"] = documented(heading).replace(":9099", f":{self.port}").replace(":3000", f":{self.site.server_port}")
         driver = self.start(width, 900)
         driver.get(f"{self.home_page}/")
@@ -96,7 +96,7 @@ class ScriptTestCase(BrowserTestCase):
         return self.browser(width=width, height=height)
 
     def popup(self, driver, begin, act, result="return window.result"):
-        """What `result` is once `begin` has opened a pop-up and `act` has been done in it."""
+        """Opens a pop-up by `begin`, does `act` in it, and returns the value of `result`."""
         page = driver.current_window_handle
         begin()
         wait(driver, lambda d: len(d.window_handles) > 1, "a pop-up")
@@ -104,7 +104,7 @@ class ScriptTestCase(BrowserTestCase):
             driver.switch_to.window(next(w for w in driver.window_handles if w != page))
             act(driver)
         except WebDriverException as error:
-            # It was over; chromedriver was asking the window when it closed.
+            # The sign-in was over, and the window closed during a command of chromedriver.
             if not isinstance(error, NoSuchWindowException) and "frame detached" not in str(error):
                 raise
         driver.switch_to.window(page)
@@ -120,7 +120,7 @@ class ScriptTestCase(BrowserTestCase):
 
 
 def documented(heading):
-    """The page that docs/web.md shows below a heading."""
+    """Returns the page that docs/web.md shows below a heading."""
     with open(os.path.join(os.path.dirname(__file__), "../../docs/web.md")) as file:
         section = file.read().split(f"### {heading}\n", 1)[1].split("\n##", 1)[0]
     return section.split("```html\n", 1)[1].split("```", 1)[0]

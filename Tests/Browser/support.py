@@ -64,7 +64,7 @@ def wait(driver, condition, what="the page"):
         try:
             return condition(driver)
         except WebDriverException as failure:
-            # So chromedriver calls an element of a page that has just been left, now and then.
+            # chromedriver sometimes reports an element of a page that has just been left by this error.
             if "does not belong to the document" in str(failure):
                 return False
             raise
@@ -89,14 +89,14 @@ def start_browser(scripts):
 
 
 class BrowserTestCase(unittest.TestCase):
-    # What the daemon is started with beside its port and seeds.
+    # A subclass sets further options of the daemon here.
     options = []
     # The browsers that the test has, and the list to which each goes back.
     taken = {}
 
     @classmethod
     def seed_text(cls):
-        """What is merged over the default seed."""
+        """Returns the seed that is merged into the built-in one."""
         return {}
 
     @classmethod
@@ -178,12 +178,12 @@ class BrowserTestCase(unittest.TestCase):
         return next(b for b in driver.find_elements(By.CSS_SELECTOR, "button.person") if name in b.text)
 
     def fits(self, driver, width):
-        """Nothing to scroll to the side."""
+        """Checks that the page doesn't scroll to the side."""
         self.assertLessEqual(driver.execute_script("return document.documentElement.scrollWidth"), width)
 
 
 class AuthorityTestCase(BrowserTestCase):
-    """Beside the daemon of the other tests one with the same seeds, an authority and a proxy, for the real names."""
+    """Tests with a second daemon that has the same seeds, an authority and a proxy, for the real names."""
 
     def setUp(self):
         super().setUp()

@@ -28,7 +28,7 @@ class AppleSignIn(BrowserTestCase):
         return f"{self.origin}/appleid.apple.com/auth/authorize?{urllib.parse.urlencode(query)}"
 
     def test_form_post_is_cross_site(self):
-        """A Lax cookie stays behind, a None one comes along: as with Apple."""
+        """Checks that the browser sends a None cookie with the posted answer and no Lax cookie, as with Apple."""
         driver = self.browser()
         driver.get(f"http://localhost:{self.app.server_port}/start")
         driver.get(self.authorize())
@@ -46,7 +46,7 @@ class AppleSignIn(BrowserTestCase):
         self.assertEqual(json.loads(got["form"]["user"])["name"], {"firstName": "Ada", "lastName": "Lovelace"})
 
     def test_same_site_would_hide_it(self):
-        """The control: posted from localhost itself, the Lax cookie comes along. This is what the move is for."""
+        """Checks that the Lax cookie is sent if localhost itself posts. So the page must be on another site."""
         driver = self.browser()
         driver.get(f"http://localhost:{self.app.server_port}/start")
         driver.execute_script(
@@ -56,7 +56,7 @@ class AppleSignIn(BrowserTestCase):
         self.assertIn("lax=1", App.seen[-1]["cookie"])
 
     def test_keyboard_phone_dark(self):
-        """Tab and Enter are enough; hide the address; the second time there is nothing to choose."""
+        """Signs in by Tab and Enter only, and hides the address. The second time there is no choice."""
         driver = self.browser(width=390, height=844, dark=True)
         driver.get(self.authorize())
         self.shot(driver, "people-phone-dark")
@@ -86,7 +86,7 @@ class AppleSignIn(BrowserTestCase):
         self.assertNotIn("user", App.seen[-1]["form"])
 
     def test_without_scripts(self):
-        """The form post waits for its button."""
+        """Checks that without scripts the form is posted by its button."""
         driver = self.browser(scripts=False)
         driver.get(self.authorize())
         self.person(driver, "Grace").click()
@@ -106,7 +106,7 @@ class AppleSignIn(BrowserTestCase):
         self.assertEqual(App.seen[-1]["form"], {"state": "s 1", "error": "user_cancelled_authorize"})
 
     def test_popup(self):
-        """web_message: the opener gets the answer as a message, and the popup closes."""
+        """Checks web_message: the opener gets the answer as a message, and the pop-up closes."""
         driver = self.browser()
         driver.get(f"http://localhost:{self.app.server_port}/popup")
         driver.execute_script("window.open(arguments[0],'p','width=500,height=600')", self.authorize(response_mode="web_message"))

@@ -1,4 +1,4 @@
-"""The pages of the control API, and what a page of its own origin may ask of it."""
+"""Tests of the control API's pages, and of the calls that a page of its origin may send."""
 
 import json
 import unittest
@@ -44,7 +44,7 @@ class ControlPages(BrowserTestCase):
         before = len(self.ask("accounts")["accounts"])
         world = self.origin.replace("localhost", "world.localhost")
         for origin in [self.origin, self.origin.replace("localhost", "127.0.0.1"), world]:
-            # An image sends no Origin; what it gets is an error, not an image of 200.
+            # The request for an image has no Origin header. It must get an error, not status 200.
             status = driver.execute_async_script(
                 "const done=arguments[1];fetch(arguments[0],{mode:'no-cors'})"
                 ".then(()=>{const e=performance.getEntriesByName(arguments[0]).pop();done(e?e.responseStatus:0)})"
@@ -56,7 +56,7 @@ class ControlPages(BrowserTestCase):
             wait(driver, lambda d: "foreign" in d.page_source)
             driver.get(self.callback)
         self.assertEqual(len(self.ask("accounts")["accounts"]), before)
-        # Typed into the address bar, and from the daemon's own page, it answers.
+        # If the address is typed in, or a page of the daemon requests it, the daemon answers.
         driver.get(f"{self.origin}/_understudy/v1/health")
         self.assertIn("ok", driver.page_source)
         driver.get(self.origin)

@@ -56,13 +56,13 @@ class Example(BrowserTestCase):
         driver.find_element(By.CSS_SELECTOR, f"button[value={provider}]").click()
 
         def is_back(driver):
-            # What came of it stands on a page of the app, below the provider's name.
+            # A page of the app shows the result below the provider's name.
             return driver.current_url.startswith(self.site) and driver.find_elements(By.CSS_SELECTOR, ".kicker")
 
         pressed = set()
 
         def press(driver):
-            """Presses what the provider asks for, until the app has its visitor back."""
+            """Answers the provider's pages until the browser is back at the app."""
             for button in [] if is_back(driver) else driver.find_elements(By.CSS_SELECTOR, ANSWERS)[:1]:
                 if button.id not in pressed:
                     pressed.add(button.id)

@@ -33,7 +33,7 @@ document.getElementById('go').onclick = () => FB.login(response => window.result
 
 
 def signed(text):
-    """What a signed request says, once its signature is verified."""
+    """Verifies a signed request, and returns its contents."""
     signature, payload = text.split(".")
     padded = lambda part: base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
     assert hmac.compare_digest(padded(signature), hmac.new(SECRET.encode(), payload.encode(), hashlib.sha256).digest())
@@ -62,7 +62,7 @@ class Flows:
         self.press(driver, "button[value=continue]")
 
     def call(self, driver, code):
-        """What the callback of a call gets."""
+        """Runs a call, and returns what its callback gets."""
         driver.execute_script(f"window.answer = undefined; {code.replace('CALLBACK', 'answer_ => window.answer = answer_')}")
         return wait(driver, lambda d: d.execute_script("return window.answer"), code)
 

@@ -27,7 +27,7 @@ class FirebaseHandler(BrowserTestCase):
             return json.load(answer)
 
     def opened(self, provider, width=1280, height=900, **more):
-        """A popup at the provider's page, and its opener that keeps what it is told."""
+        """Opens a pop-up at the provider's page. Its opener keeps the messages that it gets."""
         driver = self.browser(width=width, height=height)
         driver.get(f"http://localhost:{self.app.server_port}/popup")
         driver.execute_script("window.open(arguments[0],'p','width=500,height=600')", self.handler(provider, **more))
@@ -89,7 +89,7 @@ class FirebaseHandler(BrowserTestCase):
         self.assertTrue(self.assertion(event["urlResponse"])["isNewUser"])
 
     def password_link(self):
-        """A link to choose a new password, as it lies in the outbox."""
+        """Returns the link for a new password from the mail in the inbox."""
         api = f"{self.origin}/identitytoolkit.googleapis.com/v1/accounts"
         for operation, body in [
             ("signUp", {"email": "grace@example.org", "password": "the old one"}),

@@ -56,7 +56,7 @@ class Flows:
         return driver
 
     def dialog(self, driver):
-        """The accounts of the dialog, once it is shown."""
+        """Waits for the dialog, and returns its accounts."""
 
         def accounts(driver):
             try:
@@ -114,7 +114,7 @@ class ByProxy(Flows, RealNameScriptTestCase):
         self.moments(driver, [["skipped", None]])
 
     def test_a_page_that_may_not(self):
-        """What a page gets that calls the browser itself, and one that is disconnected."""
+        """Checks the results of a page that calls the browser's API itself, and of one that was disconnected."""
         driver = self.page()
         call = """window.result = null
             navigator.credentials.get({mediation: 'required', identity: {providers: [
@@ -139,7 +139,7 @@ class ByProxy(Flows, RealNameScriptTestCase):
 
 class ByPrefix(Flows, RealNameScriptTestCase):
     def source(self):
-        """By prefix, at the daemon's own address with TLS."""
+        """Returns the script's address below the daemon's own address with TLS."""
         return f"{self.tls.replace('127.0.0.1', 'localhost')}/{self.script}"
 
 

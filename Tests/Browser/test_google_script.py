@@ -84,7 +84,7 @@ class Flows:
 
 class ByPrefix(Flows, ScriptTestCase):
     def frame(self, driver):
-        """Into One Tap, once it is shown."""
+        """Waits for the frame of One Tap, and switches to it."""
         driver.switch_to.default_content()
         wait(driver, lambda d: d.find_elements(By.CSS_SELECTOR, "iframe[title='Sign in with Google Dialog']"), "One Tap")
         driver.switch_to.frame(driver.find_element(By.CSS_SELECTOR, "iframe[title='Sign in with Google Dialog']"))
@@ -149,7 +149,7 @@ class ByPrefix(Flows, ScriptTestCase):
         self.moments(driver, [["dismissed", "cancel_called"]])
         driver.execute_script("moments.length = 0; google.accounts.id.prompt(note); google.accounts.id.prompt(() => {})")
         self.moments(driver, [["dismissed", "flow_restarted"]])
-        # Who is ordered to sign in isn't taken by the frame that is still coming.
+        # The frame that is still loading must not use up the ordered outcome.
         self.frame(driver)
         wait(driver, lambda d: d.find_elements(By.CSS_SELECTOR, "button.person"))
         driver.switch_to.default_content()

@@ -16,7 +16,7 @@ class RealNames(AuthorityTestCase):
         self.assertEqual(driver.title, "Privacy error")
         self.assertIn("ERR_CERT_AUTHORITY_INVALID", driver.page_source)
         self.follow_hint("Chromium")
-        # Following it twice does no harm.
+        # The instructions can be followed twice.
         self.follow_hint("Chromium")
         driver = self.chromium()
         driver.get(url)
@@ -74,7 +74,7 @@ class PopUpsUnderTheRealNames(AuthorityTestCase, WebAppTestCase):
         self.assertTrue(source.startswith("https://demo-app.firebaseapp.com/__/auth/iframe?"), source)
 
     def test_a_redirect_to_another_site_has_no_result(self):
-        """As in production: the browser keeps the frame's storage in this page apart."""
+        """Checks that there is no result, as in production: the browser partitions the frame's storage in this page."""
         self.assertEqual(self.redirect(self.app_page(), "github.com"), {"error": "auth/no-auth-event", "urlResponse": None})
 
 

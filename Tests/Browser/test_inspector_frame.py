@@ -1,4 +1,4 @@
-"""What all pages of the inspector have."""
+"""Tests of the parts that all pages of the inspector have."""
 
 import unittest
 

@@ -1,4 +1,5 @@
-"""Whatever a request contained is text: markup, scripts, bidirectional text, bytes that aren't UTF-8, a megabyte of it."""
+"""Tests that pages show everything in a request as text: markup, scripts, bidirectional text, bytes that aren't
+UTF-8."""
 
 import base64
 import json
@@ -94,7 +95,7 @@ class HostileExchanges(InspectorTestCase):
             self.size(driver, width, height)
             self.check(driver, url, width)
             self.assertLess(len(driver.page_source), 2 << 20, url)
-        # And of what is found from there: users, mails.
+        # The pages of users and mails, which are linked from there, are checked, too.
         for area in ["users", "inbox"]:
             driver.get(self.page(area))
             for url in [link for link in self.links(driver) if f"/_understudy/{area}/" in link][:5]:

@@ -1,4 +1,4 @@
-"""The inspector's inbox: what would have been mailed or texted."""
+"""Tests of the inspector's inbox, which holds mails and text messages."""
 
 import email
 import email.policy
@@ -49,7 +49,7 @@ class Inbox(InspectorTestCase):
         self.call("sendVerificationCode", {"phoneNumber": "+15555550123"})
 
     def send(self, html="<p>Your code is <b>123456</b>.</p>", to=("max@example.org",), sender="app@example.org", files=()):
-        """By SMTP, as the app under test does."""
+        """Sends a mail by SMTP, as the app under test does."""
         mail = email.message.EmailMessage()
         mail["From"], mail["To"], mail["Subject"] = f"Example <{sender}>", ", ".join(to), "Wëlcome"
         mail.set_content("Your code is 123456.")
@@ -107,7 +107,7 @@ class Inbox(InspectorTestCase):
         self.assertEqual([m["to"] for m in self.messages()], ["max@example.org", "app@example.org", "app@example.org"])
 
     def test_frame_lets_no_mail_out(self):
-        """Whatever a mail holds, looking at it asks nobody for anything, and leads nowhere."""
+        """Checks that showing any mail sends no requests and opens no other page."""
         elsewhere = f"{self.callback}?elsewhere"
         hostile = [
             f"<meta http-equiv=refresh content='0;url={elsewhere}'>", f"<base href='{elsewhere}/' target=_top>",
@@ -148,7 +148,7 @@ class Inbox(InspectorTestCase):
             self.assertNotEqual(driver.title, "ran")
             self.assertEqual(len(driver.window_handles), 1)
         self.assertEqual(App.seen, [])
-        # It would have been seen.
+        # If there had been a request, the server would have it now.
         driver.get(elsewhere)
         self.assertEqual(len(App.seen), 1)
 
@@ -178,7 +178,7 @@ class Inbox(InspectorTestCase):
         self.assertEqual([m["id"] for m in self.messages()], ["m1"])
         recorded = json.loads(self.ask("_understudy/v1/requests")[1])["requests"]
         self.assertFalse([r for r in recorded if "loaded-from-elsewhere" in r["path"]])
-        # By itself, the frame's address is as harmless.
+        # The frame's address is as harmless if it is opened directly.
         driver.get(self.page("inbox/m1/html"))
         self.assertNotEqual(driver.title, "ran")
 

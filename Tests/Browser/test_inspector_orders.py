@@ -30,7 +30,7 @@ class OrdersTests(InspectorTestCase):
         return json.loads(self.ask("_understudy/v1/faults")[1])["faults"]
 
     def says(self, driver, words, place="main"):
-        """A form was sent: its answer may take a moment."""
+        """Waits until the page shows these words, since the answer to a form may take a moment."""
         return wait(driver, lambda d: any(words in e.text for e in d.find_elements(CSS, place)), words)
 
     def button(self, driver, text):
@@ -87,7 +87,7 @@ class OrdersTests(InspectorTestCase):
         endpoint = wait(driver, lambda d: d.find_element(By.NAME, "endpoint"))
         Select(endpoint).select_by_value("POST appleid.apple.com/auth/token")
         wait(driver, lambda d: d.find_elements(CSS, ".orders-form"))
-        # What is seldom wanted is folded.
+        # Rarely used fields are folded.
         status = driver.find_element(By.NAME, "field.effect.status")
         self.assertFalse(status.is_displayed())
         next(s for s in driver.find_elements(CSS, "summary") if "status" in s.text).click()
@@ -102,7 +102,7 @@ class OrdersTests(InspectorTestCase):
         driver = self.browser()
         driver.get(self.page("orders/sign-in?provider=github"))
         driver.find_element(By.ID, "step-provider").send_keys("\t")
-        # How it ends comes first.
+        # The field for the outcome comes first.
         driver.switch_to.active_element.send_keys("\ue015")
         self.assertEqual(driver.switch_to.active_element.get_attribute("value"), "cancel")
         # The scopes of an approval are hidden now, so the client and the person follow.

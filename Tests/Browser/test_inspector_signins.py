@@ -17,12 +17,12 @@ GITHUB = {"client_id": "Ov23liAutoAnswers001", "redirect_uri": "https://example.
 
 class SignIns(InspectorTestCase):
     def refuse(self, client="nobody"):
-        """A sign-in that is refused."""
+        """Begins a sign-in that is refused."""
         query = urllib.parse.urlencode({"client_id": client, "redirect_uri": "https://example.com/"})
         return self.ask(f"github.com/login/oauth/authorize?{query}")
 
     def authorize(self, state="x"):
-        """The code that a browser would carry to the callback, which isn't there."""
+        """Returns the code in the redirect to the callback, which isn't requested."""
         url = f"{self.origin}/github.com/login/oauth/authorize?{urllib.parse.urlencode(GITHUB | {'state': state})}"
         answer = subprocess.run(
             ["curl", "-s", "-o", "/dev/null", "-w", "%{redirect_url}", url], capture_output=True, text=True, check=True)
@@ -61,7 +61,7 @@ class SignIns(InspectorTestCase):
         self.redeem(code)
         wait(driver, lambda d: "Signed in" in self.rows(d)[0].text)
         self.assertEqual(len(self.rows(driver)), 1)
-        # Whoever was reading it with the keyboard still is.
+        # The keyboard focus stays where it was.
         self.assertTrue(driver.execute_script("return document.activeElement.closest('#flows')!==null"))
 
     def test_it_can_be_paused_and_goes_on(self):

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 BINARY = os.environ["UNDERSTUDY_BINARY"]
-# Asked of the system, not of what is tested.
+# This checks whether the system allows namespaces, and doesn't use the program under test.
 INTERCEPTS = subprocess.run(["unshare", "--map-root-user", "--mount", "--net", "true"]).returncode == 0
 
 SCRIPT = """

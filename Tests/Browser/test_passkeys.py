@@ -79,7 +79,7 @@ class Passkeys(BrowserTestCase):
         return driver
 
     def run_script(self, driver, script, *arguments):
-        """What a promise becomes: its value, or the name and message of its error."""
+        """Waits for a promise, and returns its value, or the name and the message of its error."""
         return driver.execute_async_script(
             f"const done = arguments[arguments.length - 1];"
             f"(async () => {{ {script} }})().then(done, error => done({{error: error.name + ': ' + error.message}}))",

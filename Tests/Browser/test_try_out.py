@@ -7,7 +7,7 @@ from inspector import InspectorTestCase
 from selenium.webdriver.common.by import By
 from support import wait
 
-# What a person presses at each provider.
+# These are the buttons that a person presses at each provider.
 STEPS = {
     "Apple": ["Ada Lovelace", "Continue"],
     "GitHub": ["ada", "Authorize"],
@@ -72,7 +72,7 @@ class TryOut(InspectorTestCase):
         driver.find_element(By.NAME, "client").send_keys("first")
         wait(driver, lambda d: len(rows(d)) == 1 and "first-app" in rows(d)[0].text)
         self.assertIn("client=first", driver.current_url)
-        # What comes later is filtered, too.
+        # Sign-ins that come later are filtered, too.
         self.ask("github.com/login/oauth/authorize?client_id=third-app")
         self.ask("github.com/login/oauth/authorize?client_id=first-app")
         wait(driver, lambda d: len(rows(d)) == 2)

@@ -62,7 +62,7 @@ class WebAppTestCase(BrowserTestCase):
         super().tearDownClass()
 
     def page(self, host="localhost", daemon=None, **more):
-        """The app's address, at `host`, for a daemon that is found at `daemon`."""
+        """Returns the app's address at `host`, with `daemon` as the daemon's address."""
         fields = {"daemon": daemon or self.origin, "element": "1"} | more
         return f"http://{host}:{self.web.server_port}/app?{urllib.parse.urlencode(fields)}"
 
@@ -81,7 +81,7 @@ class WebAppTestCase(BrowserTestCase):
             next(b for b in buttons if wanted in b.text.lower()).click()
 
     def popup(self, driver, *arguments, act=None):
-        """What the page makes of a pop-up in which somebody answers."""
+        """Answers a pop-up, and returns the result that the page gets."""
         page = driver.current_window_handle
         driver.execute_script("window.result=null;popup(...arguments).then(r=>result=r,e=>result={error:String(e)})", *arguments)
         wait(driver, lambda d: len(d.window_handles) > 1 or d.execute_script("return result"), "a pop-up")
@@ -94,7 +94,7 @@ class WebAppTestCase(BrowserTestCase):
         except StopIteration:
             pass  # It is over, without a question.
         except WebDriverException as error:
-            # The same; chromedriver was asking the window when it closed.
+            # The sign-in was over, and the window closed during a command of chromedriver.
             if not isinstance(error, NoSuchWindowException) and "frame detached" not in str(error):
                 raise
         driver.switch_to.window(page)
@@ -103,7 +103,7 @@ class WebAppTestCase(BrowserTestCase):
         return result
 
     def redirect(self, driver, provider):
-        """What the page makes of a redirect, once the browser is back."""
+        """Answers a redirect, and returns the result that the page gets when the browser is back."""
         url = driver.current_url
         driver.execute_script("window.isLeft=true;redirect(arguments[0])", provider)
 

@@ -1,4 +1,4 @@
-"""An OpenID Connect issuer of the tests' own, and someone at a browser who signs in there."""
+"""An OpenID Connect issuer for the tests, and a browser whose user signs in there."""
 
 import html
 import json
@@ -15,7 +15,7 @@ from support import Daemon, attribute
 
 APPS = pathlib.Path(__file__).parent / "apps"
 SECRET = "openid-secret-for-tests"
-# To this name faults and scenarios belong, by whatever address a client finds the issuer.
+# Faults and scenarios name the issuer's host so, whatever address a client uses.
 HOST = "login.corp.example"
 
 
@@ -33,7 +33,7 @@ def seed(clients, **issuer):
         "openid": {"issuers": [
             {"id": "corp", "issuer": f"https://{HOST}", "issuerFollowsRequest": True, "clients": clients,
              "algorithms": ["RS256", "PS256", "ES256"], **issuer},
-            # Its documents name another issuer than the address under which they are.
+            # The documents of this issuer name another issuer than their own address.
             {"id": "other", "issuer": "https://login.other.example", "clients": clients},
         ]},
     }
@@ -42,7 +42,7 @@ def seed(clients, **issuer):
 class IssuerTestCase(unittest.TestCase):
     """A daemon that has `clients` at the issuer `corp`. A client is told the issuer's address, and discovers the rest."""
 
-    # Further members of the issuer.
+    # A subclass sets further members of the issuer here.
     more = {}
 
     @classmethod
@@ -78,7 +78,7 @@ class IssuerTestCase(unittest.TestCase):
         return answer.json()
 
     def recorded(self, **search):
-        """What the daemon has answered, and what it has sent itself."""
+        """Returns the recorded requests: those that the daemon has answered, and those that it has sent itself."""
         answer = requests.get(f"{self.daemon.url}/_understudy/v1/requests", params=search)
         answer.raise_for_status()
         return answer.json()["requests"]
@@ -90,7 +90,7 @@ class Browser:
     def __init__(self, account="ada"):
         self.account = account
         self.session = requests.Session()
-        # Addresses of the issuer at which a page was shown.
+        # These are the addresses of the issuer's pages that were shown.
         self.pages = []
 
     def get(self, address, until=None):

@@ -29,7 +29,7 @@ def wait(what, is_done, seconds=300):
 
 
 class MailDaemon(Daemon):
-    """With SMTP on a free port, and STARTTLS by an authority of its own."""
+    """A daemon with SMTP on a free port, and STARTTLS by an authority of its own."""
 
     def __init__(self, *options):
         self.folder = tempfile.TemporaryDirectory()
@@ -42,7 +42,7 @@ class MailDaemon(Daemon):
         self.smtp = self.health()["ports"]["smtp"]
 
     def stop(self):
-        """Returns the log."""
+        """Ends the daemon, and returns its log."""
         self.process.terminate()
         log = self.process.communicate()[1]
         self.folder.cleanup()
@@ -56,7 +56,7 @@ class MailDaemon(Daemon):
         return json.loads(self.get("health"))
 
     def mail(self, to, wait="10s", **query):
-        """The latest mail to this address."""
+        """Returns the latest mail to this address."""
         query = urllib.parse.urlencode({"to": to, "wait": wait, **query})
         found = json.loads(self.get(f"mail?{query}"))["messages"]
         if not found:

@@ -1,4 +1,4 @@
-"""A daemon for client tests, and the way that real clients find it."""
+"""A daemon for tests with real clients, and the settings by which the clients find it."""
 
 import json
 import os
@@ -47,7 +47,7 @@ class DaemonTestCase(unittest.TestCase):
 
 
 class Person:
-    """Someone at a browser, as far as HTTP shows."""
+    """A person at a simple browser, with cookies, redirects and forms."""
 
     def __init__(self, daemon, account):
         self.github = daemon.github

@@ -40,7 +40,7 @@ class FirebaseAdmin(DaemonTestCase):
         cls.addClassCleanup(firebase_admin.delete_app, cls.app)
 
     def client(self, operation, **body):
-        """An app's call."""
+        """Sends a call as an app does."""
         answer = requests.post(
             f"{self.daemon.url}/identitytoolkit.googleapis.com/v1/accounts:{operation}?key=demo-api-key", json=body)
         answer.raise_for_status()
@@ -171,7 +171,7 @@ class FirebaseAdmin(DaemonTestCase):
             firebase_admin.tenant_mgt.auth_for_tenant("another").verify_id_token(token)
 
     def test_tokens_are_unsigned(self):
-        """As with the official emulator: what SDKs in emulator mode take."""
+        """Checks that tokens are unsigned, as the official emulator's are. SDKs in emulator mode accept them."""
         auth.create_user(email="ada@example.org", password="secret!")
         head = self.sign_in()["idToken"].split(".")[0]
         self.assertEqual(json.loads(base64.urlsafe_b64decode(head + "=="))["alg"], "none")

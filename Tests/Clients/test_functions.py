@@ -39,7 +39,7 @@ class Functions(DaemonTestCase):
         super().setUpClass()
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         app = flask.Flask("functions")
-        # As it is deployed, the audience is below run.app.
+        # A deployed function has an audience below run.app.
         app.add_url_rule("/demo.run.app/created", "created", lambda: created(flask.request), methods=["POST"])
         app.add_url_rule("/demo.run.app/signedIn", "signedIn", lambda: signed_in(flask.request), methods=["POST"])
         cls.server = werkzeug.serving.make_server("127.0.0.1", 0, app, threaded=True)
@@ -82,7 +82,7 @@ class Functions(DaemonTestCase):
         self.assertIn("only ours", refused["error"]["message"])
 
     def test_signed_token(self):
-        """Where the real host was named the library verifies the token, with the keys that the daemon publishes."""
+        """Checks that at the real host the library verifies the token with the keys that the daemon publishes."""
         certificates = "/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
         with unittest.mock.patch.object(
             _token_gen, "ID_TOKEN_CERT_URI", f"{self.daemon.url}/www.googleapis.com{certificates}"

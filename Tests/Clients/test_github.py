@@ -34,7 +34,7 @@ class RequestsOAuthlib(DaemonTestCase):
             f"{self.daemon.github}/login/oauth/access_token", client_secret=SECRET, authorization_response=callback)
 
     def test_web_flow(self):
-        """The answer is a form, which the library takes; the state is checked by it."""
+        """Checks the web flow. The library reads the answer as a form, and checks the state."""
         session = self.session(["user"])
         token = self.fetch(session, self.callback(session))
         self.assertRegex(token["access_token"], "^gho_")
@@ -79,7 +79,7 @@ class RequestsOAuthlib(DaemonTestCase):
 
 
 class PyGithub(DaemonTestCase):
-    """Without any setting: https://api.github.com, through the proxy and with the certificate of the run."""
+    """PyGithub without any setting. It uses https://api.github.com through the proxy, with the run's certificate."""
 
     @classmethod
     def setUpClass(cls):
@@ -115,7 +115,7 @@ class PyGithub(DaemonTestCase):
         self.assertEqual(hub.get_user("grace").email, "grace@example.com")
 
     def test_enterprise_layout(self):
-        """As for GitHub Enterprise, over plain HTTP and below a prefix."""
+        """Checks the client with the settings for GitHub Enterprise, over plain HTTP and below a prefix."""
         token = self.application().get_access_token(self.code(self.application()))
         hub = github.Github(
             auth=github.Auth.Token(token.token), base_url=f"{self.daemon.github}/api/v3", per_page=1)
@@ -124,7 +124,7 @@ class PyGithub(DaemonTestCase):
         self.assertEqual([m.login for m in members], ["ada", "grace"])
 
     def test_organizations(self):
-        """One to a page, so that the library follows the links."""
+        """Lists organizations, one on each page, so that the library follows the links."""
         hub = self.signed_in()
         self.assertEqual([o.login for o in hub.get_user().get_orgs()], ["analytical-engines"])
         organization = hub.get_organization("analytical-engines")
@@ -160,7 +160,7 @@ class PyGithub(DaemonTestCase):
 
 class OmniAuth(DaemonTestCase):
     def test_omniauth(self):
-        """omniauth-github, told as for GitHub Enterprise."""
+        """Checks omniauth-github with the settings for GitHub Enterprise."""
         if subprocess.run(["ruby", "-e", "require 'omniauth-github'"], capture_output=True).returncode:
             self.skipTest("omniauth-github isn't here")
         self.daemon.control("outcomes", provider="github", outcome="approve", account="grace")

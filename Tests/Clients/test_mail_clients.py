@@ -62,7 +62,7 @@ class PythonClient(MailTestCase):
                          ("Grüße aus Köln", "jörg@example.com", "Schöne Grüße"))
 
     def test_commands_in_a_row(self):
-        """RFC 2920: all of a message's commands at once, and the next message's with its end."""
+        """Sends all commands of a message at once, and those of the next message with its end, as in RFC 2920."""
         with socket.create_connection(("localhost", self.daemon.smtp)) as wire:
             envelope = "MAIL FROM:<app@example.com>\r\nRCPT TO:<row{}@example.org>\r\nDATA\r\n"
             wire.sendall(("EHLO me\r\n" + envelope.format(1)).encode())
@@ -101,7 +101,7 @@ class Programs(MailTestCase):
         return result.stdout
 
     def attachments(self, message):
-        """As the daemon reads them, which must be how Python does."""
+        """Returns the attachments that the daemon reads, which must be those that Python reads."""
         found = [(one["name"], urllib.request.urlopen(one["url"]).read()) for one in message["attachments"]]
         parts = email.message_from_bytes(self.daemon.raw(message), policy=email.policy.default).walk()
         read = [(part.get_filename(), part.get_payload(decode=True)) for part in parts if part.get_filename()]
@@ -168,7 +168,7 @@ class Programs(MailTestCase):
         self.assertEqual(self.attachments(found), [("größe.txt", b"12345")])
 
     def test_ruby_mail(self):
-        """What Rails' ActionMailer sends by: multipart/alternative in multipart/mixed."""
+        """Sends multipart/alternative in multipart/mixed by Ruby's Mail, which Rails' ActionMailer uses."""
         script = """
             require "mail"
             Mail.defaults do

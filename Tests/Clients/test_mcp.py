@@ -24,7 +24,7 @@ CALLBACK = "http://localhost:3030/callback"
 
 
 class Memory:
-    """What a client keeps."""
+    """A client's storage for tokens and its registration."""
 
     def __init__(self):
         self.tokens = self.client = None
@@ -111,7 +111,7 @@ class PythonSDKTestCase(MCPTestCase):
         return asyncio.run(asyncio.wait_for(run(), 60))
 
     def refusal(self, call="whoami"):
-        """What the client complains of."""
+        """Returns the client's error."""
         async def run():
             async with self.session() as session:
                 result = await session.call_tool(call, {"text": "a"} if call != "whoami" else {})
@@ -209,7 +209,7 @@ class PythonSDK(PythonSDKTestCase):
 
 
 class MovedServer(PythonSDKTestCase):
-    """A daemon of its own, whose seed has another issuer afterwards."""
+    """Tests with a separate daemon whose seed later gets another issuer."""
 
     def test_moved_server(self):
         self.whoami()

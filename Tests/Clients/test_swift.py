@@ -15,7 +15,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parent / "swift"
 SCRATCH = PACKAGE.parents[2] / ".build" / "clients-swift"
 DEFAULT_SEED = PACKAGE.parents[2] / "seed-data" / "default.json"
 PROVIDERS = ["apple", "google", "firebase", "openid"]
-# What jwt-kit calls the fault of a token that was broken in one way.
+# For each way to break a token, this is jwt-kit's name of the error.
 COMPLAINTS = {
     "another audience": "claimVerificationFailure", "expired": "claimVerificationFailure",
     **dict.fromkeys(["invalid", "unknownKey", "wrongAlgorithm", "none"], "signatureVerificationFailed"),

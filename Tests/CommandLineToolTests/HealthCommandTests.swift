@@ -33,7 +33,7 @@ struct HealthCommandTests {
                 return ending.status != 0
             })
         #expect(ending.status == 1 && ending.errors.contains("is shutting down"), "\(ending)")
-        // The same signal again ends the drain.
+        // A second SIGTERM makes the daemon end without waiting for open requests.
         _ = daemon.stop(SIGTERM)
         let gone = try Tool.run("health", "--url", url)
         #expect(gone.status == 1 && gone.errors.hasPrefix("understudy: \(url): "), "\(gone)")

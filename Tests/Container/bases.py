@@ -1,4 +1,4 @@
-"""What containers begin with, in place of images from a registry."""
+"""The bases of containers, which replace images from a registry."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from engine import Base, Container
 
 
 def lent():
-    """The toolchain, and the folders from which this machine's git takes packages, if it has any."""
+    """Returns the toolchain's folder, and the folders from which this machine's git takes packages, if it has any."""
     toolchain = Path(shutil.which("swift")).resolve().parents[2]
     binds = [(toolchain, str(toolchain), "ro")]
     urls = subprocess.run(
@@ -19,7 +19,7 @@ def lent():
 
 
 def swift(workshop):
-    """In place of the image swift: a toolchain in a Debian with what that image has beside it."""
+    """Makes the base that replaces the image swift: a Debian with a toolchain, and with that image's packages."""
     toolchain, binds = lent()
     root = debian(
         workshop,
@@ -37,7 +37,7 @@ def swift(workshop):
 
 
 def debian(workshop, packages, afterwards="true"):
-    """A Debian with packages, in place of an image that the network of the test couldn't fetch."""
+    """Makes a Debian with packages. It replaces an image that can't be downloaded in the test's network."""
     root = workshop.root()
     code, said = Container(
         root, ["sh", "-c", f"apt-get update -qq && apt-get install -y -qq --no-install-recommends {packages} && {afterwards}"],

@@ -23,7 +23,7 @@ NODES = ["null", "zero", "full", "random", "urandom", "tty"]
 
 
 def run(*command, **options):
-    """Runs a command quietly; what it said is shown when it fails."""
+    """Runs a command quietly, and shows its output if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
     if done.returncode:
         raise SystemExit(f"{shlex.join(map(str, command))}: exit code {done.returncode}\n{done.stdout[-4000:]}")
@@ -50,7 +50,7 @@ def mirror():
 
 
 class Workshop(contextlib.ExitStack):
-    """A folder for everything that is made; gone at the end, with what was mounted and started."""
+    """A folder for everything that is made. At the end it is removed, with everything that was mounted and started."""
 
     def __init__(self):
         super().__init__()
@@ -60,7 +60,7 @@ class Workshop(contextlib.ExitStack):
         self.count = 0
 
     def root(self, base=None):
-        """A Debian, or a copy of another root."""
+        """Makes a root file system with Debian, or a copy of another one."""
         self.count += 1
         root = self.folder / f"root-{self.count}"
         run("cp", "-a", "--reflink=auto", base or self.debian(), root)
@@ -73,7 +73,7 @@ class Workshop(contextlib.ExitStack):
             shutil.rmtree(kept, ignore_errors=True)
             kept.parent.mkdir(parents=True, exist_ok=True)
             run("debootstrap", "--variant=minbase", RELEASE, kept, mirror())
-            # How this machine reaches its mirrors.
+            # The container gets this machine's settings for reaching its mirrors.
             shutil.copy("/etc/resolv.conf", kept / "etc/resolv.conf")
             for file in Path("/etc/apt/apt.conf.d").glob("*"):
                 if not (kept / "etc/apt/apt.conf.d" / file.name).exists():
@@ -130,17 +130,17 @@ class Container:
         self.root = root
 
     def wait(self, timeout=None):
-        """The exit code and what was said."""
+        """Waits for the end. Returns the exit code and the output."""
         said, _ = self.process.communicate(timeout=timeout)
         return self.process.returncode, said
 
     def stop(self):
-        """SIGTERM for the container's first process; the exit code and what was said."""
+        """Sends SIGTERM to the container's first process. Returns the exit code and the output."""
         os.kill(self.children()[0], signal.SIGTERM)
         return self.wait(timeout=300)
 
     def children(self):
-        """The container's first process, as the machine numbers it; nothing when it has ended."""
+        """Returns the process ID, on this machine, of the container's first process, or nothing if it has ended."""
         place = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(child) for child in place.read_text().split()] if place.exists() else []
 
@@ -153,7 +153,7 @@ class Container:
         self.process.wait()
 
     def beside(self, command):
-        """Runs another command in the same root and network, as a health check does; what came of it."""
+        """Runs another command in the same root and network, as a health check does. Returns its result."""
         return Container(self.root, command, **self.settings).wait(timeout=300)
 
 
@@ -167,7 +167,7 @@ class Dockerfile:
         self.stages, self.arguments = {}, {}
 
     def build(self, products=None):
-        """The last stage's image. A stage whose products are given, as a folder, isn't built."""
+        """Builds the last stage's image. A stage whose products are given as a folder isn't built."""
         image, skips = None, False
         self.stages = {name: Base(folder) for name, folder in (products or {}).items()}
         for word, rest in self.lines:
@@ -259,7 +259,7 @@ class Image:
 
 
 class Base:
-    """What an image begins with: a root, and what is lent to it while it is built."""
+    """The base of an image: a root, and the folders that are mounted in it while it is built."""
 
     def __init__(self, root, binds=()):
         self.root, self.binds = root, binds
@@ -280,7 +280,7 @@ class Network:
         run("ip", "-n", self.name, "link", "set", "bridge", "up")
 
     def join(self, name, device):
-        """Puts a device of a namespace on the bridge; its address."""
+        """Connects a device of a namespace to the bridge, and returns its address."""
         self.addresses += 1
         address, port = f"10.77.{self.number}.{self.addresses}", f"port{self.addresses}"
         run("ip", "link", "add", port, "netns", self.name, "type", "veth", "peer", "name", device, "netns", name)
@@ -291,14 +291,14 @@ class Network:
 
 
 def namespace(workshop, name):
-    """A network of its own with nothing in it; gone at the end."""
+    """Makes an empty network namespace, which is removed at the end."""
     run("ip", "netns", "add", name)
     workshop.callback(subprocess.run, ["ip", "netns", "del", name])
     run("ip", "-n", name, "link", "set", "lo", "up")
 
 
 def healthy(container, health):
-    """Whether it becomes healthy, by its image's own check."""
+    """Returns whether the container becomes healthy by its image's own check."""
     for _ in range(health["retries"]):
         if container.beside(health["command"])[0] == 0:
             return True

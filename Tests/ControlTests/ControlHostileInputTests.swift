@@ -29,7 +29,7 @@ struct ControlHostileInputTests {
             let answer = try fixture.client.request("POST", "\(FaultFixture.api)/\(path)", body: body)
             #expect((200..<500).contains(answer.status), "\(path): \(answer)")
         }
-        // Whatever was ordered, the daemon keeps running; a fault may replace its answer.
+        // The daemon keeps running after every order. A fault may replace its answer.
         _ = try? fixture.client.get("/appleid.apple.com/auth/keys")
         _ = try? Site.natives[0].call(fixture.client, "")
         #expect(try fixture.client.get("\(FaultFixture.api)/requests").status == 200)

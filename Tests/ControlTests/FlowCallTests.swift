@@ -97,7 +97,7 @@ struct FlowCallTests {
         let refused = try Site.redeem(code, at: "github", fixture.client)
         let flow = try #require(try await JSONValue(parsing: waiting.body)["flows"]?.array)
         #expect(flow.count == 1 && flow.first?["stoppedBy"]?.string == refused.header("Understudy-Request"))
-        // What is there already isn't waited for.
+        // The call doesn't wait if the recording already has as many sign-ins.
         #expect(try flows("refused=true&wait=50s&count=2").count == 2)
     }
 

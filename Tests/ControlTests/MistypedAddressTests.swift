@@ -42,6 +42,16 @@ import Understudy
         #expect(!answer.diagnosis.isEmpty && !answer.diagnosis.contains("did you mean"))
     }
 
+    @Test(
+        "a call of the control API without its version, or with another one, is told its address",
+        arguments: ["/_understudy/outcomes", "/_understudy/v2/outcomes"])
+    func version(path: String) throws {
+        let answer = try fixture.client.post(path, json: ["provider": "google", "outcome": "cancel"])
+        #expect(answer.status == 404)
+        #expect((answer.json["error"] as? [String: Any])?["code"] as? String == "noSuchCall")
+        #expect(answer.diagnosis.contains(#"did you mean "/_understudy/v1/outcomes"?"#), "\(answer)")
+    }
+
     @Test("the wrong method is told the right one, in a provider's words, too")
     func method() throws {
         #expect(try fixture.client.get("/appleid.apple.com/auth/token").diagnosis.contains("POST"))

@@ -103,7 +103,7 @@ import Testing
         let client = TestClient(port: server.port)
         let first = NoteTests.surprises[0]
         var ids: [String] = []
-        // The same link twice makes two sign-ins.
+        // Opening the same link twice makes two sign-ins.
         for _ in 0..<2 {
             let moved = try first.ask(client)
             let target = moved.location.drop { $0 != "?" }

@@ -142,7 +142,7 @@ struct RecordingPageTests {
             "me/x","body":"access_token=hush-hush-16&a=b"},{"method":"GET","relative_url":"x?input_token=hush%2Dhush-17"}]
             """#
         _ = try client.post("/graph.facebook.com/v22.0/", form: ["batch": calls, "access_token": "hush-hush-18"])
-        // What the daemon gives out itself.
+        // In these answers, the daemon itself issues secrets.
         let made = try post("/login.corp.example/register", #"{"redirect_uris":["https://app.example/cb"]}"#)
         let device = try client.post(
             "/github.com/login/device/code", form: ["client_id": GitHubFixture.asking, "scope": "user"],

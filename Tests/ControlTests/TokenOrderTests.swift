@@ -66,6 +66,16 @@ struct TokenOrderTests {
         #expect((claims["exp"] as? Int ?? 0) - (claims["iat"] as? Int ?? 0) == 3_600)
     }
 
+    @Test("a time that is a text, and no duration, is signed as it is, with a note", arguments: ["-1hr", "yesterday"])
+    func textForTime(text: String) throws {
+        let answer = try fixture.client.post(
+            TokenOrderTests.path,
+            json: ["provider": "apple", "client": AppleFixture.app, "claims": ["exp": text]] as [String: Any])
+        #expect(answer.status == 201)
+        #expect((answer.json["claims"] as? [String: Any])?["exp"] as? String == text)
+        #expect(answer.note.contains("exp is the text \"\(text)\", which isn't a valid time"), "\(answer)")
+    }
+
     @Test("a Firebase user's token is taken by Firebase")
     func firebase() throws {
         let client = fixture.client

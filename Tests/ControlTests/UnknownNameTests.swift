@@ -56,7 +56,29 @@ import Understudy
             ),
             (
                 "faults", #"{"match":{"path":"/v1/accounts:signUp"},"effect":{"error":"NO_SUCH_CODE_AT_ALL"}}"#,
-                "$.effect.error", "isn't valid for"
+                "$.effect.error", #"the error "NO_SUCH_CODE_AT_ALL" isn't known at POST"#
+            ),
+            (
+                "faults",
+                #"{"match":{"host":"appleid.apple.com","path":"/auth/token"},"effect":{"error":"invalid_grnt"}}"#,
+                "$.effect.error",
+                #"the error "invalid_grnt" isn't known at POST appleid.apple.com/auth/token; did you mean"#
+            ),
+            (
+                "faults", #"{"match":{"path":"/appleid.apple.com/auth/keys"},"effect":{"status":500}}"#, "$.match.path",
+                #"write "host": "appleid.apple.com", "path": "/auth/keys""#
+            ),
+            (
+                "faults", #"{"match":{"path":"/appleid.apple.com/auth/*"},"effect":{"status":500}}"#, "$.match.path",
+                #"write "host": "appleid.apple.com", "path": "/auth/*""#
+            ),
+            (
+                "faults", #"{"match":{"path":"/auth/kyes"},"effect":{"status":500}}"#, "$.match.path",
+                #"did you mean "/auth/keys"?"#
+            ),
+            (
+                "faults", #"{"match":{"path":"/aaaa/bbbb/cccc/dddd/eeee"},"effect":{"status":500}}"#, "$.match.path",
+                "GET endpoints lists all paths"
             ),
         ])
     func refused(call: String, order: String, path: String, words: String) throws {

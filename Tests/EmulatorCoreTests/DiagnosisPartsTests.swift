@@ -46,6 +46,12 @@ import Testing
         #expect(diagnosis.line.hasSuffix(parts.advice))
     }
 
+    @Test("a header has three dots for an ellipsis, and a question mark for another character beyond ASCII")
+    func ascii() {
+        #expect(Diagnosis("gho_, ghu_ \u{2026}, caf\u{E9}").line == "gho_, ghu_ ..., caf?")
+        #expect(Diagnosis(String(repeating: "\u{2026}", count: 1_000)).line == String(repeating: ".", count: 1_000))
+    }
+
     @Test("a page has the parts under one another, and escapes them") func html() {
         let html = DiagnosisParts(line: "received \"<b>\"; expected \"a\"; use \"a\"").html().fragment
         #expect(html.contains("<dt>Received</dt><dd><code>&quot;&lt;b&gt;&quot;</code></dd>"))

@@ -193,6 +193,10 @@ struct AccountTests {
         #expect(missing.status == 404)
         #expect(missing.header("Content-Type")?.hasPrefix("text/html") ?? false)
         #expect(!missing.diagnosis.isEmpty)
+        let old = try fixture.v1("verifyPassword", [:])
+        #expect(old.status == 404)
+        #expect(old.diagnosis.contains("send POST /v1/accounts:signInWithPassword"), "\(old)")
+        #expect(!old.diagnosis.contains("did you mean"), "\(old)")
         let preflight = try fixture.client.request(
             "OPTIONS", "\(FirebaseFixture.toolkit)/v1/accounts:signUp", headers: ["Origin": "http://app.example"])
         #expect(preflight.header("Access-Control-Allow-Origin") == "http://app.example")

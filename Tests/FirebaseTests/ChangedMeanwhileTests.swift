@@ -256,7 +256,7 @@ struct ChangedMeanwhileTests {
         let made = try fixture.admin(
             "POST", "/tenants", ["displayName": "corp", "allowPasswordSignup": true], version: "v2")
         let tenant = (made["name"] ?? "").split(separator: "/").last.map(String.init) ?? ""
-        // When the function is asked, the sign-up has found its tenant already.
+        // The sign-up has already found its tenant when the daemon calls the function.
         setup.during("beforeCreate") {
             let deleted = try? fixture.admin("DELETE", "/tenants/\(tenant)", version: "v2")
             #expect(deleted?.status == 200)

@@ -211,6 +211,16 @@ struct CodeTests {
         return (session: sent["sessionInfo"] ?? "", code: try fixture.message(number))
     }
 
+    @Test("a wrong code: that of a test number is in the seed, that of another number in the inbox")
+    func wrongCode() throws {
+        for (number, words) in [("+15555550100", "is a test phone number"), ("+15555550177", "mail?to=+15555550177")] {
+            let session = try code(number).session
+            let answer = try fixture.v1("signInWithPhoneNumber", ["sessionInfo": session, "code": "000"])
+            #expect(answer.message == "INVALID_CODE")
+            #expect(answer.diagnosis.contains(words), "\(answer)")
+        }
+    }
+
     @Test("sign in by phone: test numbers have their own code")
     func phone() throws {
         let (session, text) = try code("+15555550100")

@@ -49,7 +49,7 @@ struct FakeSignInTests {
         let signedIn = try signIn(fixture, try press(fixture, page, "account", "ada"))
         #expect(signedIn["providerId"] == provider, "\(signedIn)")
         #expect(signedIn["email"] == "ada@example.com")
-        // The same person signs in as the same user.
+        // A person who signs in again is the same user.
         let again = try signIn(fixture, try press(fixture, try begin(fixture, provider), "account", "ada"))
         #expect(again["localId"] == signedIn["localId"])
         let other = try signIn(fixture, try press(fixture, try begin(fixture, provider), "account", "grace"))
@@ -183,5 +183,32 @@ struct FakeSignInTests {
         let token = try taking.google()["idToken"] ?? ""
         let tampered = try taking.assertion("providerId=google.com&id_token=\(token.dropLast(8))AAAAAAAA")
         #expect(tampered.errorCode == "INVALID_IDP_RESPONSE", "\(tampered)")
+    }
+
+    @Test("a signed token that is accepted unchecked has a note, which says whether a check would refuse it")
+    func unchecked() throws {
+        let fixture = try FirebaseFixture()
+        func signIn(_ token: String, nonce: String?, key: String = Self.key) throws -> Answer {
+            let postBody = FirebaseFixture.postBody("apple.com", idToken: token, nonce: nonce)
+            return try fixture.v1("signInWithIdp", ["requestUri": "http://localhost", "postBody": postBody], key: key)
+        }
+        let token = try fixture.apple()["identityToken"] ?? ""
+        let google = try fixture.google()["idToken"] ?? ""
+        let raw = FirebaseFixture.rawNonce
+        let refused = "a check would refuse it"
+        for (answer, words) in [
+            (try signIn(token, nonce: nil), refused), (try signIn(token, nonce: raw), "any aud is accepted"),
+            // The nonce is used up.
+            (try signIn(token, nonce: raw), refused),
+            (try signIn("\(token.dropLast(8))AAAAAAAA", nonce: raw), "its signature is invalid"),
+            (try signIn(google, nonce: nil, key: "demo-another"), "send providerId=google.com"),
+        ] {
+            #expect(answer.status == 200)
+            #expect(answer.note.contains(words), "\(answer)")
+        }
+        #expect(try signIn(#"{"sub":"abc"}"#, nonce: nil).note.isEmpty)
+        // A project that has the provider checks the token.
+        let checked = try fixture.assertion(FirebaseFixture.postBody("apple.com", idToken: token, nonce: raw))
+        #expect(checked.status == 200 && checked.note.isEmpty, "\(checked)")
     }
 }

@@ -105,6 +105,30 @@ struct OtherCredentialTests {
                 .contains("expired"))
     }
 
+    @Test("an ID token of another provider is told whose it is")
+    func foreign() throws {
+        let google = try fixture.google()["idToken"]
+        let toApple = try fixture.assertion(FirebaseFixture.postBody("apple.com", idToken: google))
+        #expect(toApple.message == "INVALID_IDP_RESPONSE : Unable to verify the ID Token signature.")
+        #expect(toApple.diagnosis.contains("send providerId=google.com"), "\(toApple)")
+        let apple = try fixture.apple()["identityToken"]
+        let toGoogle = try fixture.assertion(FirebaseFixture.postBody("google.com", idToken: apple))
+        #expect(toGoogle.errorCode == "INVALID_IDP_RESPONSE")
+        #expect(toGoogle.diagnosis.contains("send providerId=apple.com"), "\(toGoogle)")
+    }
+
+    @Test(
+        "a provider that the project hasn't: the one that is meant is named, if there is one",
+        arguments: [
+            ("google", "did you mean \"google.com\"?"), ("githb.com", "did you mean \"github.com\"?"),
+            ("twitter.com", "doesn't support the provider"), ("gc.apple.com", "doesn't support the provider"),
+        ])
+    func misspelled(provider: String, words: String) throws {
+        let answer = try fixture.assertion(FirebaseFixture.postBody(provider, idToken: "x"))
+        #expect(answer.message == "OPERATION_NOT_ALLOWED : The identity provider configuration is not found.")
+        #expect(answer.diagnosis.contains(words), "\(answer)")
+    }
+
     @Test("Facebook: an access token, and Limited Login's ID token with its nonce")
     func facebook() throws {
         let answer = try fixture.assertion(

@@ -130,6 +130,27 @@ struct TenantTests {
         #expect(try fixture.lookup(custom["idToken"])["tenantId"] as? String == "corp")
     }
 
+    @Test("a user of one tenant who signs in without tenantId is told of the tenant")
+    func forgottenTenant() throws {
+        let body = ["email": "grace@corp.example", "password": "secret!"]
+        let words = "one of the tenant \"corp\" has it: send tenantId"
+        let one = try fixture.v1("signInWithPassword", body)
+        #expect(one.status == 400)
+        #expect(one.diagnosis.contains(words), "\(one)")
+        #expect(try signUp("grace@corp.example", tenant: "other").status == 200)
+        let several = try fixture.v1("signInWithPassword", body)
+        #expect(several.status == 400)
+        #expect(!several.diagnosis.contains("send tenantId"), "\(several)")
+    }
+
+    @Test("a tenant that nobody has created is accepted with a note, which names the one that is meant")
+    func misspelled() throws {
+        let made = try fixture.v1("signUp", ["tenantId": "crop"])
+        #expect(made.status == 200)
+        #expect(made.note.contains("did you mean \"corp\"?"), "\(made)")
+        #expect(try signIn().note.isEmpty)
+    }
+
     @Test("a tenant that nobody has created: only where the official emulator would make it")
     func unknown() throws {
         #expect(try fixture.v1("signUp", ["tenantId": "other"]).status == 200)

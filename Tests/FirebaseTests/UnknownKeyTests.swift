@@ -88,6 +88,30 @@ struct UnknownKeyTests {
         #expect(try fixture.lookup(user["idToken"])["displayName"] as? String == "Ada")
     }
 
+    @Test(
+        "a project or an API key that is nearly one of the seed's is accepted with a note",
+        arguments: [
+            ("demo-apq", "demo-app"), ("demo-api-kye", "demo-api-key"), ("dmo-api-key", "demo-api-key"),
+            ("demo-other", nil), ("demo-app-2", nil), (FirebaseFixture.key, nil),
+        ] as [(String, String?)])
+    func misspelled(key: String, meant: String?) throws {
+        let fixture = try FirebaseFixture()
+        let answer = try fixture.v1("signUp", [:], key: key)
+        #expect(answer.status == 200)
+        if let meant {
+            #expect(answer.note.contains("did you mean \"\(meant)\"?"), "\(answer)")
+        } else {
+            #expect(answer.note.isEmpty, "\(answer)")
+        }
+    }
+
+    @Test("an administrator's project that is nearly one of the seed's is accepted with a note")
+    func misspelledProject() throws {
+        let answer = try FirebaseFixture().admin("POST", "/accounts:lookup", [:], project: "demo-apq")
+        #expect(answer.status == 200)
+        #expect(answer.note.contains("did you mean \"demo-app\"?"), "\(answer)")
+    }
+
     @Test("who isn't an administrator, and projects that aren't there")
     func access() throws {
         let fixture = try FirebaseFixture()
@@ -125,7 +149,7 @@ struct UnknownKeyTests {
         #expect(hosted.message == "CONFIGURATION_NOT_FOUND")
     }
 
-    @Test("what was taken on trust is on the inspector's page and once in the log")
+    @Test("what was accepted outside the seed is on the inspector's page and once in the log")
     func said() throws {
         let lines = Mutex<[String]>([])
         let handler = LineHandler { line in lines.withLock { $0.append(line) } }

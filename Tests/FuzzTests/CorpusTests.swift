@@ -3,7 +3,8 @@ import FuzzTargets
 import TestSupport
 import Testing
 
-/// What the fuzzers began with and what they have found, once more: each input through its target.
+/// These tests run each target with its stored inputs: those with which the fuzzers began, and those that they have
+/// found.
 @Suite("Corpus of the fuzzers", .serialized)
 struct CorpusTests {
     struct Input: Sendable, CustomTestStringConvertible {

@@ -13,12 +13,12 @@ import Time
 import Understudy
 import WebAuthn
 
-/// How the cost of reading grows: twice as much input may cost about twice as much, whatever it is.
+/// These tests measure the time of reading. Twice as much input may take about twice as long, whatever the input is.
 @Suite("parsers take time in proportion to their input", .serialized)
 struct ParserGrowthTests {
     struct Parser: Sendable, CustomTestStringConvertible {
         let name: String
-        /// An input of about so many bytes, and what reads it.
+        /// Makes an input of about the given number of bytes. Returns a function that reads it.
         let prepare: @Sendable (Int) -> () -> Void
 
         var testDescription: String { name }
@@ -28,7 +28,7 @@ struct ParserGrowthTests {
             self.prepare = prepare
         }
 
-        /// One that reads `piece` as often as it fits.
+        /// Makes a parser whose input is `head`, then `piece` as often as it fits into the size, then `tail`.
         init(
             _ name: String, _ head: String = "", _ piece: String, _ tail: String = "",
             _ read: @escaping @Sendable ([UInt8]) -> Void
@@ -45,10 +45,10 @@ struct ParserGrowthTests {
         arguments: mails + addresses + flags + searches + seeds + others + replies + users)
     func growth(_ parser: Parser) {
         var size = 4 << 10
-        // Below some milliseconds, what doesn't grow outweighs what does.
+        // An input must take some milliseconds. In a shorter time, the fixed cost is too large a part.
         while size < 4 << 20, ParserGrowthTests.cost(parser.prepare(size)) < 5e6 { size *= 2 }
         var measured: [Double] = []
-        // Other work on the machine makes one measurement longer, hardly all.
+        // Other work on the machine may make one measurement longer, but hardly all.
         for _ in 0..<4 {
             measured = [size, 2 * size].map { size in
                 let run = parser.prepare(size)
@@ -71,9 +71,9 @@ struct ParserGrowthTests {
         return now() - began
     }
 
-    /// Two marks that stand in the other order in the canonical form.
+    /// Two combining marks that canonical normalization puts into the other order.
     private static let marks = "\u{301}\u{323}"
-    /// Half of a flag: how many of them there are has to be counted from the first.
+    /// Half of a flag. Code that looks for the borders of characters must count these halves from the first.
     private static let flag = "\u{1F1E6}"
 }
 
@@ -162,7 +162,7 @@ extension ParserGrowthTests {
             ("encoded words", "", "=?utf-8?b?zIHMow==?= "), ("mixed", "", "\"(<a:"),
         ].map { name, head, piece in
             Parser("in an address: \(name)") { size in
-                // Only a beginning of a field is read.
+                // Only the beginning of a long field is read, so a large input has many fields.
                 let text = head + String(repeating: piece, count: min(size, 30_000) / piece.utf8.count)
                 let fields = Array(repeating: "From: \(text)\r\nTo: \(text)\r\n", count: max(1, size / 60_000)).joined()
                 let raw = Array(fields.utf8)
@@ -193,7 +193,7 @@ extension ParserGrowthTests {
         },
     ]
 
-    /// What `GET mail?text=…` looks for, and where. Half of the input is the text that is looked for.
+    /// Searches as in `GET mail?text=…`. Half of the input is the text to find, and the rest is the text to search.
     private static let searches: [Parser] =
         [
             ("ASCII", "", "a", "b"), ("one other character in the text", "é", "a", "b"),
@@ -357,7 +357,7 @@ extension ParserGrowthTests {
         Parser("hexadecimal", "", "aF") { _ = Hex.decode(String(decoding: $0, as: UTF8.self)) },
     ]
 
-    /// Headers that only some pages read.
+    /// Makes a request for a page with one further header field.
     private static func request(_ name: String, _ value: [UInt8]) -> Request {
         let headers = [(name: "Host", value: "localhost"), (name: name, value: String(decoding: value, as: UTF8.self))]
         return Request(method: "GET", target: page, headers: headers)
@@ -416,7 +416,7 @@ extension ParserGrowthTests {
         #expect(answer.status == 200, "\(target)")
     }
 
-    /// Requests about users who were imported, of whom there are the more the larger the requests are.
+    /// Makes a parser that imports users and then sends a request about them. Both grow with the size.
     private static func user(
         _ name: String, imported: @escaping @Sendable (Int) -> String, _ target: String,
         _ body: @escaping @Sendable (Int) -> String

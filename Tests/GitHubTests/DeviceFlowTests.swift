@@ -104,6 +104,16 @@ struct DeviceFlowTests {
         #expect(try browser.submit(page, ["user_code": typed]).status == 422)
     }
 
+    @Test("a poll without grant_type is told that it is missing", arguments: [nil, GitHubFixture.secret])
+    func noGrantType(secret: String?) throws {
+        let code = try start(fixture)["device_code"]
+        let answer = try fixture.exchange([
+            "client_id": GitHubFixture.asking, "client_secret": secret, "device_code": code,
+        ])
+        let words = "grant_type is missing: with a device_code, send grant_type=\(GitHubFixture.deviceGrant)"
+        #expect(answer.diagnosis == words, "\(answer)")
+    }
+
     @Test("polling too fast costs five seconds each time, by the world's clock")
     func slowDown() throws {
         let code = try start(fixture)["device_code"]

@@ -243,7 +243,7 @@ struct RESTTests {
                 == "documented: https://docs.github.com/rest/users/users#get-the-authenticated-user")
         #expect(try evidence("/user")?.hasSuffix("octokit/octokit.js/issues/108") ?? false)
         #expect(try evidence("/nothing")?.hasPrefix("recorded 2020-08: ") ?? false)
-        // Also where nothing is known: a method that isn't served.
+        // An answer to a method that isn't served has evidence, too.
         for path in ["/github.com/login/oauth/access_token", "/graph.facebook.com/oauth/access_token"] {
             let answer = try fixture.client.request("PUT", path)
             #expect(answer.header("Understudy-Evidence") != nil, "\(path) \(answer)")

@@ -202,7 +202,16 @@ struct GoogleTests {
             #expect(!answer.diagnosis.isEmpty)
         }
         try fixture.advance("11m")
-        #expect(try token(["code": fresh]).diagnosis.contains("expired"))
+        #expect(try token(["code": fresh]).diagnosis.contains("ago: a code is valid for 10 min"))
+    }
+
+    @Test("a code that was percent-encoded twice is refused with this reason")
+    func encodedTwice() throws {
+        let code = try authorize().redirect["code"] ?? ""
+        let answer = try token(["code": TestClient.escape(code)])
+        #expect(answer["error"] == "invalid_grant" && answer["error_description"] == "Malformed auth code.")
+        #expect(answer.diagnosis.contains("the code was percent-encoded twice"), "\(answer)")
+        #expect(try token(["code": code]).status == 200)
     }
 
     @Test("pages: choose, consent, cancel; the second time there is nothing to consent to")

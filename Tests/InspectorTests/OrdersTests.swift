@@ -47,7 +47,7 @@ import Testing
         for misfit in ["state", "iss", "code", "jwks", "reply.code", "lose"] {
             #expect(!token.contains("name=\"field.effect.\(misfit)\""), "\(misfit)")
         }
-        // What goes wrong comes before when, in words.
+        // The form's fields for the effect come before those for the number of times and the probability.
         let first = try #require(token.range(of: "Error code"))
         #expect(first.lowerBound < (token.range(of: "Probability")?.lowerBound ?? first.lowerBound))
         let keys = try query("orders/fault", ["provider": "apple", "endpoint": "GET appleid.apple.com/auth/keys"]).text

@@ -74,7 +74,7 @@ import Testing
             let path = "\(UserTests.toolkit)/accounts:signUp?key=demo-\(1000 + number)"
             #expect(try client.post(path, json: ["returnSecureToken": true]).status == 200)
         }
-        // This project has an ID of digits only, and is made where keys are taken on trust.
+        // This project has an ID of digits only, and is made where unknown keys are accepted.
         let data = Array(#"{"localId":"one"}"#.utf8)
         let made = try client.request(
             "POST", "\(UserTests.toolkit)/projects/12345/accounts",

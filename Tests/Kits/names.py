@@ -11,7 +11,7 @@ import sys
 import pages
 
 PAGE = "docs/kits.md"
-# Where a kit's public names are, and how one is declared.
+# Each kit's files with public names, and the pattern of a declaration.
 KITS = {
     "Swift": ("Sources/UnderstudyClient/**/*.swift", r"\bpublic (?:static )?(?:struct|func|var|let) {name}\b|\b{name} \w+: String"),
     "Python": ("Clients/python/src/understudy_client/*.py", r"\b(?:class|def) {name}\b|^\s+(?:self\.)?{name}(?:: | = )"),
@@ -20,13 +20,14 @@ KITS = {
 
 
 def names(cell):
-    """The names in a cell: of `accounts["ada"]` and `now()` what stands before the bracket, of `accounts.get` both parts."""
+    """Returns the names in a cell: for `accounts["ada"]` and `now()` the part before the bracket, for `accounts.get`
+    both."""
     codes = [code for code in re.findall(r"`([^`]+)`", cell) if "=" not in code]
     return [part for code in codes for part in re.match(r"[\w.]+", code)[0].split(".")]
 
 
 def table():
-    """The second table's rows, each a dictionary by the headings."""
+    """Returns the rows of the second table, each a dictionary by the headings."""
     rows = [row.splitlines() for row in re.findall(r"(?:^\|.*\n?)+", pages.read(PAGE), re.MULTILINE)][1]
     cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
     return [dict(zip(cells[0], row)) for row in cells[2:]]

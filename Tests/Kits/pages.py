@@ -1,4 +1,4 @@
-"""What tests take from pages of the documentation."""
+"""Functions that read examples from pages of the documentation."""
 
 import os
 import re
@@ -15,12 +15,12 @@ def read(page):
 
 
 def blocks(text, language):
-    """All blocks of a language, in order."""
+    """Returns all code blocks of a language, in order."""
     return [block[2] for block in _BLOCK.finditer(text) if block[1] == language]
 
 
 def the_block(page, language):
-    """The one block of a language that a page has."""
+    """Returns a page's only code block of a language."""
     found = blocks(read(page), language)
     if len(found) != 1:
         raise SystemExit(f"{page} has {len(found)} blocks of {language}, expected one")
@@ -28,7 +28,7 @@ def the_block(page, language):
 
 
 def fresh(name):
-    """An empty folder."""
+    """Makes an empty folder."""
     folder = os.path.join(BUILD, name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)

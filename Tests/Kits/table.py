@@ -21,7 +21,7 @@ MARK = "-- before the last line --"
 
 
 def columns():
-    """The programs of the page's first table by their headings: lists of lines."""
+    """Returns the programs of the page's first table, by their headings. Each is a list of lines."""
     rows = re.search(r"(?:^\|.*\n)+", pages.read(PAGE), re.MULTILINE)[0].splitlines()
     cells = [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
     names, body = cells[0][1:], cells[2:]
@@ -32,11 +32,11 @@ def columns():
 
 
 def with_pause(lines, mark, wait):
-    """The program, which says when only its last line is left, and then waits for a line from outside."""
+    """Returns the program changed so that before its last line it prints a mark, and waits for a line of input."""
     return "\n".join([*lines[:-1], mark, wait, lines[-1], ""])
 
 
-# What prepares a column's program, and how it is started.
+# For each column, this prepares the program and returns the command that starts it.
 
 def curl(folder, lines):
     return ["bash", "-eu", pages.write(folder, "program.sh", with_pause(lines, f"echo; echo '{MARK}'", "read -r line"))], {}
@@ -56,7 +56,7 @@ def javascript(folder, lines):
 
 
 def swift(folder, lines):
-    """`UnderstudyClient` needs nothing else of this package, and so is compiled alone."""
+    """Compiles only `UnderstudyClient`, since it needs no other target of this package."""
     sources = os.path.join(pages.ROOT, "Sources", "UnderstudyClient")
     client = [os.path.join(place, file) for place, _, files in os.walk(sources) for file in files if file.endswith(".swift")]
     pages.write(folder, "main.swift", with_pause(lines, f'print("{MARK}"); flush()', "_ = readLine()"))
@@ -87,7 +87,7 @@ def claims(token):
 
 
 def left(url, world):
-    """What a program has left in its world."""
+    """Returns what a program has left in its world."""
     control = f"{url}/~{world}/_understudy/v1"
     ahead = get(f"{control}/clock")["milliseconds"] - get(f"{url}/_understudy/v1/clock")["milliseconds"]
     requests = [one for one in get(f"{control}/requests")["requests"] if one["path"].endswith("/apple/authorizations")]
@@ -97,7 +97,7 @@ def left(url, world):
     return {
         "outcomes": [(one["provider"], one["outcome"]) for one in get(f"{control}/outcomes")["outcomes"]],
         "faults": [(one["match"], one["effect"], one["times"], one["seen"]) for one in get(f"{control}/faults")["faults"]],
-        # The other clock is read later.
+        # The time is left out, since the other clock is read later.
         "six minutes": 300_000 < ahead <= 360_000,
         "max": get(f"{control}/accounts/max")["email"],
         "mail": [(one["to"], one["codes"]) for one in mail],

@@ -50,7 +50,7 @@ CALLS = [
 
 
 async def call(client, name, arguments):
-    """What a tool answers, as JSON or as text; its two forms have to agree."""
+    """Calls a tool, and returns its answer as JSON or as text. If there are both, they must agree."""
     result = await client.call_tool(name, arguments)
     assert not result.is_error, (name, result)
     text = result.content[0].text
@@ -114,7 +114,7 @@ async def check_resources(client):
 
 
 async def check_cancellation(client):
-    """A call that waits is given up, and others go on, also while it waits."""
+    """Checks that a waiting call can be cancelled, and that other calls are answered meanwhile."""
     with anyio.move_on_after(0.3):
         await client.call_tool("list_sign_ins", {"client": "none", "wait": "50s"})
         raise AssertionError("nothing was waited for")
@@ -130,7 +130,7 @@ async def check_cancellation(client):
 
 
 async def check_refusal(client):
-    """An app's sign-in with Apple fails: what an assistant finds out by tools alone."""
+    """Checks that an assistant can find out by tools alone why an app's sign-in with Apple fails."""
     variables = (await call(client, "app_environment", {}))["variables"]
     code = (await call(client, "sign_in_natively", NATIVE))["authorizationCode"]
     form = f"grant_type=authorization_code&client_id=com.example.app&client_secret=nonsense&code={code}"

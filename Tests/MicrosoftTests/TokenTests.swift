@@ -236,12 +236,25 @@ struct TokenTests {
         #expect(try fixture.token(["code": code]).aadsts == 54005)
         let late = try fixture.code()
         try fixture.world.advance("11m")
-        #expect(try fixture.token(["code": late]).aadsts == 70008)
+        let expired = try fixture.token(["code": late])
+        #expect(expired.aadsts == 70008 && expired.diagnosis.contains("a code is valid for 10 min"), "\(expired)")
         let order = ["account": "ada", "client": MicrosoftFixture.web]
         #expect(try fixture.client.post("\(FirebaseFixture.control)/microsoft/revocations", json: order).status == 200)
         let refused = try fixture.token(["grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]])
         #expect(refused.aadsts == 65001 && refused.diagnosis.contains("the person removed"), "\(refused)")
         #expect(try fixture.graph("/v1.0/me", tokens["access_token"]).status == 401)
+    }
+
+    @Test(
+        "a JSON body is refused as one that isn't a form, whatever its type",
+        arguments: ["application/json", "application/x-www-form-urlencoded"])
+    func jsonBody(type: String) throws {
+        let answer = try fixture.client.post(
+            "\(MicrosoftFixture.host)/common/oauth2/v2.0/token", json: ["client_id": MicrosoftFixture.web],
+            headers: ["Content-Type": type])
+        #expect(answer.aadsts == 900144, "\(answer)")
+        let words = "received a JSON body; expected application/x-www-form-urlencoded; send the parameters as a form"
+        #expect(answer.diagnosis == words, "\(answer)")
     }
 
     @Test("errors are ordered by code or by name")

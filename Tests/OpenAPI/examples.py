@@ -7,7 +7,8 @@ MAIL = {"from": "shop@example.com", "to": ["ada@example.com"], "subject": "Sign 
 
 
 def calls(ask):
-    """Operation, and the parameters of path and query and the body. `ask` makes any request, and returns its answer."""
+    """Yields each operation with its parameters of path and query and its body. `ask` sends a request, and returns the
+    answer."""
     def call(method, path, parameters=None, query=None, body=None):
         return f"{method} {ROOT}{path}", parameters or {}, query or {}, body
 
@@ -46,7 +47,7 @@ def calls(ask):
     yield call("POST", "worlds/{name}/reset", {"name": "example"})
     yield call("DELETE", "worlds/{name}", {"name": "example"})
 
-    # Two sign-ins, the first of which brings name and address; what comes of them is used below.
+    # These are two sign-ins, of which the first brings name and address. The calls below use their results.
     order = {"client": APP, "account": "ada", "scopes": ["fullName", "email"], "nonce": "n", "state": "s"}
     yield call("POST", "apple/authorizations", body=order)
     user = ask("POST", "apple/authorizations", order).json()["user"]

@@ -25,7 +25,7 @@ CHECKS = [
     not_a_server_error, checks.status_code_conformance, checks.content_type_conformance,
     checks.response_schema_conformance, checks.response_headers_conformance,
 ]
-# A call that plays a part of a provider answers whatever a fault orders: here none is.
+# A fault can change the answers of calls that stand for a provider in any way, so no faults are ordered here.
 FAULTY = "/authorizations"
 
 
@@ -38,13 +38,13 @@ class Exploration:
         self.start = start
         self.answers = Counter()
         self.findings = []
-        # Operations of which nothing can be generated that their schemas refuse.
+        # For these operations, no call can be generated that their schemas refuse.
         self.blameless = set()
         document = self.session.get(self.base + DOCUMENT, timeout=30).json()
         validate(document)
         self.document = document
         self.validators = {}
-        # Where it is asked is said by the document; the checks are told the address below.
+        # The document names another address. The checks get the daemon's address below.
         self.schema = schemathesis.openapi.from_dict(document)
         self.operations = [operation.ok() for operation in self.schema.get_all_operations()]
         described = sum(len(methods) for methods in document["paths"].values())
@@ -62,7 +62,7 @@ class Exploration:
             status = self.send(case)
             if status >= 300 and not (label.endswith("/verify") and status == 409):
                 raise SystemExit(f"{label} {query} {body}: an example is answered {status}")
-        # In rounds, since some calls have nothing to vary, and others find something else in what came of the last round.
+        # There are several rounds, since some calls can't vary, and others use results of the round before.
         share = max(3, self.calls // (5 * len(self.operations)))
         while sum(self.answers.values()) < self.calls:
             self.start += 1
@@ -101,7 +101,7 @@ class Exploration:
         self.send(case)
 
     def send(self, case):
-        """The answer's status, once it is compared with what is described."""
+        """Sends a call, compares the answer with the document, and returns its status."""
         response = case.call(base_url=self.base, session=self.session, timeout=60)
         label = f"{case.method} {case.path}"
         self.answers[label, response.status_code] += 1
@@ -119,7 +119,7 @@ class Exploration:
         return self.session.request(method, f"{self.base}{call if call.startswith('/') else examples.ROOT + call}", json=body, timeout=30)
 
     def compare(self, label, case, response):
-        """As JSON Schema has it: schemathesis lets an answer have members that its schema excludes."""
+        """Compares an answer with its JSON Schema, since schemathesis allows members that the schema excludes."""
         described = self.document["paths"][case.path][case.method.lower()]["responses"].get(str(response.status_code), {})
         if response.headers.get("content-type", [""])[0] != "application/json" or "application/json" not in described.get("content", {}):
             return
@@ -135,19 +135,19 @@ class Exploration:
             break
 
     def note(self, label, case, response, title, text):
-        """Findings of one kind are one."""
+        """Notes a finding. Several findings of one kind count as one."""
         known = f"{label} {response.status_code}: {title}"
         if known not in [finding[0] for finding in self.findings]:
             self.findings.append((known, f"{case.as_curl_command()}\n{response.content[:600]!r}\n{text}"))
 
     def substitute(self, case):
-        """Half of the time a path names something that there is."""
+        """Puts an existing ID into half of the paths."""
         for name in case.path_parameters or {}:
             if self.known.get(name) and self.random.random() < 0.5:
                 case.path_parameters[name] = self.random.choice(self.known[name])
 
     def learn(self):
-        """What can be named now, with a mail, a recorded request and orders among it."""
+        """Collects the IDs of what exists now, such as a mail, a recorded request and orders."""
         self.ask("PUT", "seed", self.seed)
         self.session.get(f"{self.base}/appleid.apple.com/auth/keys", timeout=30)
         self.ask("POST", "mail", examples.MAIL)
@@ -177,7 +177,7 @@ def main(binary, calls):
         statuses[status] += count
     for known, finding in exploration.findings:
         print(f"--- {known}\n{finding}\n")
-    # What nobody has attached can't be asked for: mails by JSON have no attachments.
+    # Mails by JSON have no attachments, so no attachment can be requested.
     silent = [operation.label for operation in exploration.operations if "/attachments/" not in operation.path
               and not any(label == operation.label and status < 300 for label, status in exploration.answers)]
     print(f"{made} calls of {len(exploration.operations)} from {start}, answered "

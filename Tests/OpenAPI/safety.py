@@ -1,11 +1,11 @@
-"""Keeps generated calls on this machine: no other host is asked anything, and no call waits longer than it has to."""
+"""Keeps generated calls on this machine: none makes the daemon send requests to other hosts, and none waits long."""
 import re
 
 
 def made_safe(case):
     if isinstance(case.query, dict) and re.fullmatch(r"\d+(ms|s|m|h|d)", str(case.query.get("wait", ""))):
         case.query["wait"] = "20ms"
-    # A free port rather than one that something else may want.
+    # The system chooses a free port, since another program may use a fixed one.
     if case.path.endswith("/worlds") and isinstance(case.body, dict):
         for name in ("listen", "smtp"):
             if isinstance(case.body.get(name), int) and 0 < case.body[name] <= 65535:
@@ -15,7 +15,7 @@ def made_safe(case):
 
 
 def local(value):
-    """Addresses in a seed may be those of servers that are told or asked something: here nobody listens there."""
+    """Replaces addresses in a seed, to which the daemon may send requests, by one at which nothing listens."""
     if isinstance(value, dict):
         return {name: local(member) for name, member in value.items()}
     if isinstance(value, list):

@@ -123,6 +123,7 @@ struct RegistrationTests {
             ),
             (#"{"redirect_uris":["https://a.example/x"],"client_uri":"no"}"#, "invalid_client_metadata", "client_uri"),
             (#"[]"#, "invalid_client_metadata", "an array"), (#"a=b"#, "invalid_client_metadata", "a JSON object"),
+            (#"{redirect_uris:[]}"#, "invalid_client_metadata", "the JSON body can't be read: line 1, column "),
         ])
     func refusals(body: String, error: String, advice: String) throws {
         let fixture = try OpenIDFixture()

@@ -121,8 +121,8 @@ struct SignInTests {
         } throws: { "\($0)".contains("is reserved for the daemon") }
     }
 
-    // As at Entra: endpoints beside the issuer's path, and a discovery document of all tenants whose issuer has a
-    // placeholder.
+    // Entra has its endpoints outside the issuer's path, and one discovery document for all tenants whose issuer has a
+    // placeholder. This test has the same.
     // https://github.com/coreos/go-oidc/issues/344, https://github.com/MicrosoftDocs/azure-docs/issues/95994
     @Test("a tenant and the common address of all")
     func tenants() throws {

@@ -29,6 +29,8 @@ struct UnknownIssuerTests {
         let answer = try fixture.client.get(path)
         #expect(answer.status == 404)
         #expect((answer.json["error"] as? [String: Any])?["code"] as? String == "noSuchIssuer")
+        let diagnoses = answer.headers.filter { $0.name.lowercased() == "understudy-diagnosis" }
+        #expect(diagnoses.count == 1)
         #expect(answer.diagnosis.contains("corp: http://localhost:\(fixture.server.port)/oidc/corp"))
         let expected = advice.replacing("PORT", with: String(fixture.server.port))
         #expect(answer.diagnosis.contains(expected), "\(answer.diagnosis)")

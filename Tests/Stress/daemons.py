@@ -115,7 +115,7 @@ listen understudy
 
 
 class Client:
-    """Keeps its connection."""
+    """An HTTP client that keeps its connection."""
 
     def __init__(self, port, timeout=30):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
@@ -129,7 +129,7 @@ class Client:
 
 
 def code(client):
-    """A code of GitHub's, for a request that an outcome answers; None when it is refused."""
+    """Requests an authorization at GitHub that an outcome answers. Returns the code, or None if it is refused."""
     status, _, _ = client.ask("POST", "/_understudy/v1/outcomes", '{"provider":"github","outcome":"approve"}')
     if status != 201:
         return None
@@ -140,7 +140,7 @@ def code(client):
 
 def redeem(client, value):
     status, _, text = client.ask("POST", REDEEM, urllib.parse.urlencode({**CLIENT, "code": value}), FORM)
-    # What a code is worth isn't known from a refusal of the store.
+    # A refusal by the store doesn't show whether the code is still valid.
     client.reason = f"{status}: {client.headers.get('Understudy-Diagnosis', '')[:200]}"
     return status == 200 and "access_token" in text
 
@@ -191,7 +191,7 @@ class Writer(threading.Thread):
 
 
 def check(port, writers):
-    """What is wrong of the last that was answered, as the daemon at `port` sees it."""
+    """Compares the last answers with the daemon at `port`, and returns the differences."""
     client, wrong = Client(port), []
     for writer in writers:
         for token in writer.refresh[-20:]:
@@ -208,7 +208,7 @@ def check(port, writers):
 
 
 def report(what, wrong):
-    """Prints the verdict; 1 if something is wrong."""
+    """Prints the result. Returns 1 if something is wrong."""
     print(f"{what}: {len(wrong)} wrong")
     for kind in sorted(set(wrong)):
         print(f"  {kind}: {wrong.count(kind)} times")

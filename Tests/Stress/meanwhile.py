@@ -33,13 +33,13 @@ def works(context, reply, method, target, body="", headers=None):
 
 
 def signed_in(context):
-    """A browser at GitHub, and what its forms carry."""
+    """Signs in at GitHub, and returns the browser and the fields of its forms."""
     headers = context.connection.ask("POST", "/github.com/session", form(account="ada", return_to="/login/device"))[1]
     browser = {"Cookie": headers["set-cookie"].split(";")[0]}
     return browser, hidden(context.connection.ask("GET", "/github.com/login/device", "", browser)[2])["authenticity_token"]
 
 
-# What an administrator gives one of many users
+# Values that an administrator gives to one of many users
 
 def users(context):
     return [context.v1("signUp", returnSecureToken=True)["localId"] for _ in range(CLIENTS)]
@@ -66,7 +66,7 @@ def made_with_number(context):
 
 
 def imported_whole(context):
-    """Each client imports the user as a whole: one whole is left."""
+    """Makes each client import the whole user. One whole import must be left."""
     context.uid = f"whole{context.next()}"
     return [("POST", f"{PROJECT}:batchCreate", json.dumps({"users": [
         {"localId": context.uid, "displayName": f"n{number}", "photoUrl": f"n{number}"}]}), OWNER) for number in range(CLIENTS)]
@@ -78,7 +78,7 @@ def whole(context, _, __):
 
 
 def latest_reset(context):
-    """In production, the latest code alone works."""
+    """Makes many codes to reset a password. As in production, only the latest one must work."""
     context.email = context.user()["email"]
     return "POST", f"/v1/accounts:sendOobCode?{KEY}", json.dumps({"requestType": "PASSWORD_RESET", "email": context.email}), REAL
 
@@ -265,7 +265,7 @@ def new_person(context):
         login=name, username=name, email=f"{name}@example.org", return_to="/login/device", given="A", family="B", name="A B")
 
 
-# What ends while others use it: nothing of before works afterwards
+# Things that end while others use them: nothing from before may work afterwards
 
 def amid(requests, end):
     random.shuffle(requests)
@@ -397,7 +397,7 @@ def deleted_amid(context):
 
 
 def rows_left(context, _, __):
-    """Beside what tells later refusals why."""
+    """Returns the rows that are left, without those that give later refusals their reason."""
     return sum(context.uid in json.dumps(row) for name, table in rows(context).items()
                if name.startswith("firebase.") and name != "firebase.endedSession" for row in table)
 

@@ -29,7 +29,7 @@ OWNER = {"Authorization": "Bearer owner"}
 # A project that doesn't make a tenant again when somebody names it.
 PLAIN = "plain-app"
 PROJECT = {"id": PLAIN, "apiKeys": ["plain-key"], "providers": {"password": {}, "anonymous": {}}}
-# One that takes the Emulator Suite's fake credentials, and where users change their addresses themselves.
+# A project that accepts the Emulator Suite's fake credentials, and in which users change their addresses themselves.
 FAKES = {"id": "fakes-app", "apiKeys": ["fakes-key"], "acceptFakeCredentials": True, "emailEnumerationProtection": False,
          "providers": {"password": {}, "anonymous": {}, "google.com": {}, "passkey": {}}}
 SEED = {"firebase": {"projects": [PROJECT, FAKES]}, "openid": {"issuers": [{"id": "corp", "clients": [
@@ -57,7 +57,7 @@ class Context:
         self.number = 0
 
     def begin(self):
-        """The world afresh, for the next kind."""
+        """Resets the world for the next kind."""
         self.connection.ask("POST", f"{CONTROL}/reset")
         self.passkey = None
 
@@ -65,7 +65,7 @@ class Context:
         return self.connection.ask(method, target, body)
 
     def post(self, target, body):
-        """The members of a JSON answer to a form or to JSON."""
+        """Posts a form or JSON, and returns the members of the JSON answer."""
         status, _, text = self.ask("POST", target, body if isinstance(body, str) else json.dumps(body))
         if status not in (200, 201):
             raise SystemExit(f"{target}: {status} {text}")
@@ -81,7 +81,7 @@ class Context:
         self.post(f"{CONTROL}/outcomes", {"provider": provider, "outcome": "approve", "account": "ada", "times": times, **fields})
 
     def approved(self, provider, target):
-        """What the client gets in the redirect of an authorization that is answered at once."""
+        """Requests an authorization that is answered at once, and returns the parameters of its redirect."""
         self.order(provider)
         return query(self.ask("GET", target)[1]["location"])
 
@@ -114,7 +114,7 @@ class Context:
         return self.last_message()["codes"][0]
 
     def last_message(self):
-        """Of thousands that were sent before, nothing is read."""
+        """Returns the last message, without reading the thousands that were sent before."""
         return json.loads(self.ask("GET", f"{CONTROL}/mail?limit=1")[2])["messages"][0]
 
     def enrolment(self, user):
@@ -122,7 +122,7 @@ class Context:
         return self.v2("mfaEnrollment:start", idToken=user["idToken"], totpEnrollmentInfo={})["totpSessionInfo"]
 
     def enrol_app(self, user, steps):
-        """Its secret, enrolled with the code of so many steps from now."""
+        """Enrols an authenticator app with the code that comes so many steps from now. Returns its secret."""
         started = self.enrolment(user)
         self.v2("mfaEnrollment:finalize", **finalized(user, started, steps))
         return started["sharedSecretKey"]
@@ -442,7 +442,7 @@ def passkey_challenge(context):
         {"authenticatorAuthenticationResponse": context.passkey.signed(challenge)})
 
 
-# What many change at once: every change is left
+# Things that many clients change at once: every change must be left
 
 TEMPLATES = ["resetPasswordTemplate", "verifyEmailTemplate", "changeEmailTemplate", "revertSecondFactorAdditionTemplate"]
 EVENTS = ["beforeCreate", "beforeSignIn"]
@@ -487,7 +487,7 @@ def settings_left(context, requests, answers):
     return sum(made)
 
 
-# What is removed while others add to it: nothing is left
+# Things that are removed while others add to them: nothing may be left
 
 def removed_person(context):
     """A person is removed while sign-ins by the person are under way."""
@@ -570,7 +570,7 @@ def tenant_left(context, requests, answers):
     return sum(context.tenant in json.dumps(row) for rows in tables.values() for row in rows)
 
 
-# What each kind looks like when it works
+# The success of each kind
 
 def answered(status, _, text):
     return status == 200 and '"error"' not in text
@@ -585,7 +585,7 @@ class Kind:
     prepare: Callable
     succeeds: Callable = answered
     expected: int = 1
-    # How many are left after the race, where that counts in place of the answers.
+    # For these kinds, the number that is left after the race counts, and not the answers.
     left: Callable | None = None
 
     @property
@@ -603,6 +603,6 @@ KINDS = [
     Kind(kept_event, lambda status, _, text: status == 200 and 'data-kept=""' not in text),
     Kind(settings, left=settings_left, expected=25), Kind(removed_person, left=person_left, expected=0),
     Kind(removed_tenant, left=tenant_left, expected=0),
-    # As in production, these work again until their time is over.
+    # These work again until they expire, as in production.
     Kind(pending_credential, expected=CLIENTS), Kind(pending_token, expected=CLIENTS),
 ]

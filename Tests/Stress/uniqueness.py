@@ -21,7 +21,7 @@ def status(*codes):
 
 
 def new_users(_, __, answers):
-    """How many answers say that the user is a new one."""
+    """Returns the number of answers that say that the user is new."""
     return sum('"isNewUser":true' in text for *_, text in answers)
 
 
@@ -165,7 +165,7 @@ def user_deleted_by_admin(context):
     return "POST", f"{PROJECT}:delete", json.dumps({"localId": context.v1("signUp")["localId"]}), OWNER
 
 
-# What administrators set up
+# Settings of administrators
 
 def deleted_tenant(context):
     made = admin(context, "POST", TENANTS, {"displayName": "corp", "allowPasswordSignup": True})
@@ -366,7 +366,7 @@ def minutes(context, _, __):
     return int(now[11:13]) * 60 + int(now[14:16])
 
 
-# What many change at once: every change is left
+# Things that many clients change at once: every change must be left
 
 def profile(context):
     """An administrator sets one thing with each request, while the user signs in and goes on with sessions."""

@@ -16,7 +16,7 @@ def mint(request):
 
 
 def candidates(token, keys):
-    """The keys that may have signed a token: the one that it names, or all where it names none."""
+    """Returns the keys that may have signed a token: the one that it names, or all keys if it names none."""
     header = jwt.get_unverified_header(token)
     return [key for key in keys if header.get("kid") in (None, key.get("kid"))]
 

@@ -1,4 +1,4 @@
-"""Someone at a browser, as far as HTTP shows: cookies, redirects, forms. Needs nothing but Python."""
+"""A person at a simple browser with cookies, redirects and forms. The module needs only Python."""
 
 import html.parser
 import http.cookiejar
@@ -10,7 +10,7 @@ import urllib.request
 class Form:
     def __init__(self, attributes):
         self.action, self.method = attributes.get("action") or "", (attributes.get("method") or "get").lower()
-        # What is sent whichever button is pressed: boxes count as ticked.
+        # These fields are sent with each button. Boxes count as ticked.
         self.id, self.fields, self.buttons = attributes.get("id"), [], []
 
 

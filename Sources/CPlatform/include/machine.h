@@ -1,4 +1,4 @@
-// Files, memory and the clock, where systems differ.
+// These functions are for files, memory and the clock, in which systems differ.
 #ifndef UNDERSTUDY_MACHINE_H
 #define UNDERSTUDY_MACHINE_H
 
@@ -6,26 +6,26 @@
 #include <stdint.h>
 #include <time.h>
 
-// Two files or directories take each other's places, in one step. Where the file system can't do that, in two. Returns 0, or
-// -1 with the reason in errno.
+// Exchanges two files or directories in one step, or in two if the file system can't do it in one. Returns 0, or -1
+// with the reason in errno.
 int understudy_exchange(const char *_Nonnull first, const char *_Nonnull second);
 
-// memmem(3), which Swift hides.
+// Calls memmem(3), which Swift hides.
 const void *_Nullable understudy_find(const void *_Nonnull bytes, size_t count, const void *_Nonnull sought, size_t length);
 
-// Returns memory that was freed to the system, which malloc keeps otherwise.
+// Gives freed memory back to the system. Otherwise malloc keeps it.
 void understudy_return_free_memory(void);
 
-// The process's resident memory in bytes; -1 where the system doesn't say.
+// Returns the process's resident memory in bytes, or -1 if the system doesn't say.
 int64_t understudy_resident_bytes(void);
 
-// How many files the process may have open at once; 512 where the system doesn't say.
+// Returns the number of files that the process may have open at once, or 512 if the system doesn't say.
 uint64_t understudy_open_files(void);
 
-// Raises that number as far as the system lets the process do it.
+// Raises the number of files that the process may have open, as far as the system allows.
 void understudy_raise_open_files(void);
 
-// Seconds on a clock that nobody sets, some milliseconds late at most.
+// Returns the seconds of a monotonic clock. It may be some milliseconds late.
 static inline int64_t understudy_coarse_seconds(void) {
   struct timespec time;
 #ifdef __APPLE__

@@ -1,4 +1,5 @@
-// This process and those that it starts: what Swift hides, and where systems differ.
+// These functions are for this process and those that it starts. Swift hides some of them, and in others systems
+// differ.
 #ifndef UNDERSTUDY_PROCESS_H
 #define UNDERSTUDY_PROCESS_H
 
@@ -6,15 +7,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-// The arguments with which the process was started, its name first. Swift on Linux reads them from /proc, which not every
-// machine has. None, where the system doesn't say.
+// Returns the arguments with which the process was started, its name first, or none if the system doesn't say. Swift on
+// Linux reads them from /proc, which not every machine has.
 char *_Nullable const *_Nullable understudy_arguments(int *_Nonnull count);
 
-// The environment: `NAME=value`, and NULL at the end.
+// Returns the environment as a list of `NAME=value` with NULL at the end.
 char *_Nullable *_Nonnull understudy_environment(void);
 
-// fork(2), which Swift hides. Only while the process has one thread: the child has that one alone, and locks that others hold
-// stay locked in it.
+// Calls fork(2), which Swift hides. The process may have only one thread: locks that other threads hold would stay
+// locked in the child.
 pid_t understudy_fork(void);
 
 // Runs a command, looked up in PATH, in a process group of its own, with no signal blocked. Before it runs, the group is
@@ -24,18 +25,19 @@ pid_t understudy_fork(void);
 pid_t understudy_launch(char *_Nullable const *_Nonnull arguments, char *_Nullable const *_Nonnull environment, int standard_error,
                         int terminal, int watcher, unsigned char kind, int *_Nonnull error);
 
-// Two connected sockets, closed when another program is run. Returns 0 when there are.
+// Makes two connected sockets that are closed when another program is run. Returns 0 on success.
 int understudy_channel(int pair[_Nonnull 2]);
 
 // Sends a message over such a socket: a byte that says what it is, two with its size, lowest first, and the bytes. Darwin
 // has no sockets that keep messages apart and tell of the other end's end.
 void understudy_tell(int channel, unsigned char kind, const void *_Nonnull bytes, uint16_t size);
 
-// From now on, this process is the parent of orphaned descendants, and learns when they end. Returns 0; -1 where only the
-// system's first process can be.
+// Makes this process the parent of orphaned descendants, so that it learns when they end. Returns 0, or -1 on systems
+// on which only the first process can be their parent.
 int understudy_adopt_orphans(void);
 
-// A thread that nobody waits for. `stack` is in bytes; 0 is as many as usual. Returns 0, or the reason.
+// Starts a detached thread. `stack` is the size of its stack in bytes, or 0 for the usual one. Returns 0, or an error
+// number.
 int understudy_start_thread(size_t stack, void *_Nullable (*_Nonnull run)(void *_Nullable), void *_Nullable context);
 
 #endif

@@ -1,15 +1,15 @@
-// Signals, where systems differ.
+// These functions are for signals, in which systems differ.
 #ifndef UNDERSTUDY_SIGNALS_H
 #define UNDERSTUDY_SIGNALS_H
 
-// Whether the process ignores a signal.
+// Returns whether the process ignores a signal.
 int understudy_is_ignored(int signal);
 
-// Has the signal kept for `sigwait`: Darwin forgets a signal that comes while it is blocked when it would have no effect,
-// as SIGCHLD, unless there is a handler. Children that run another program have the signal's default again.
+// Makes the system keep the signal for `sigwait`. Darwin drops a blocked signal that has no effect by default, such as
+// SIGCHLD, unless there is a handler. Children that run another program have the signal's default again.
 void understudy_keep_signal(int signal);
 
-// Waits for a blocked signal for so many milliseconds at most. 1 when it came, and has been taken.
+// Waits for a blocked signal, at most a number of milliseconds. Returns 1 if it came; it is then no longer pending.
 int understudy_take_signal(int signal, int milliseconds);
 
 #endif

@@ -1,5 +1,5 @@
-// What is used of libpq, found when it is asked for: the program doesn't need the library to start, nor its headers to be built.
-// <https://www.postgresql.org/docs/current/libpq.html>
+// These are the functions of libpq that are used. The library is loaded when it is first needed, so the program starts
+// without it and is built without its headers. <https://www.postgresql.org/docs/current/libpq.html>
 #ifndef UNDERSTUDY_LIBPQ_H
 #define UNDERSTUDY_LIBPQ_H
 
@@ -59,12 +59,12 @@ typedef struct understudy_libpq {
   char *_Nonnull (*_Nonnull cmdTuples)(understudy_pg_result *_Nonnull result);
 } understudy_libpq;
 
-// Opens the library. NULL when it isn't installed, or has no pipeline mode, which came with version 14. The same on each call;
-// not to be called by several threads at once.
+// Opens the library. Returns NULL if it isn't installed, or has no pipeline mode, which came with version 14. Each call
+// returns the same. Only one thread may call it at a time.
 const understudy_libpq *_Nullable understudy_open_libpq(void);
 
-// What an address, such as a URL, says of an option, such as `password`: allocated, or NULL where it says nothing. `is_valid` is 0
-// for what is no address.
+// Returns the value of an option, such as `password`, in an address, such as a URL. The caller frees it. It is NULL if
+// the address doesn't have the option. `is_valid` is 0 if the address is invalid.
 char *_Nullable understudy_libpq_option(const char *_Nonnull address, const char *_Nonnull name, int *_Nonnull is_valid);
 
 #endif

@@ -66,6 +66,8 @@ package struct Diagnosis: Sendable, Equatable {
             let value = scalar.value
             if value == 0x0A || value == 0x0D || value == 0x09 {
                 characters.append(UInt8(ascii: " "))
+            } else if scalar == "…" {
+                characters.append(contentsOf: "...".utf8)
             } else {
                 characters.append((0x20..<0x7F).contains(value) ? UInt8(value) : UInt8(ascii: "?"))
             }

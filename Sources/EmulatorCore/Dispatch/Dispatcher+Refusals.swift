@@ -69,6 +69,28 @@ extension Dispatcher {
             404, "noSuchCall", Diagnosis(received: Diagnosis.quote("\(request.method) \(address.path)"), advice))
     }
 
+    /// Returns the refusal of a request for a call of the control API whose path lacks the version or has another one,
+    /// such as `/_understudy/outcomes` or `/_understudy/v2/outcomes`; `nil` for any other request.
+    func misplacedCall(_ request: Request, _ address: Address, _ endpoints: EndpointTable) -> Response? {
+        let root = "\(Endpoint.controlRoot)/"
+        let own = "/\(root.split(separator: "/")[0])/"
+        guard address.host == nil, address.path.hasPrefix(own), !address.path.hasPrefix(root) else { return nil }
+        let rest = address.path.dropFirst(own.count)
+        let first = rest.prefix { $0 != "/" }
+        let hasVersion =
+            first.hasPrefix("v") && first.utf8.count > 1
+            && first.utf8.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
+        // A browser that opens an address without a version gets a page of the inspector.
+        guard hasVersion || (request.method != "GET" && request.method != "HEAD") else { return nil }
+        let meant = "\(root)\(hasVersion ? rest.dropFirst(first.count + 1) : rest)"
+        if case .notFound = endpoints.match(request.method, host: nil, path: meant) { return nil }
+        return Dispatcher.problem(
+            404, "noSuchCall",
+            Diagnosis(
+                received: Diagnosis.quote("\(request.method) \(address.path)"),
+                "the control API has no such call; did you mean \(Diagnosis.quote(meant))?"))
+    }
+
     static func noWorld(_ name: String) -> Response {
         let received = "world \(Diagnosis.quote(name))"
         guard WorldName.isValid(name) else {

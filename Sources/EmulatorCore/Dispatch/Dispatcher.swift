@@ -188,6 +188,9 @@ package final class Dispatcher: Sendable {
             }
             return .now(complete(response, context, nil, client: nil))
         case .notFound:
+            if let refusal = misplacedCall(request, address, endpoints) {
+                return .now(identified(refusal, request, at: address, id: context.id))
+            }
             if address.host == nil, let page = endpoints.refusePage?(exchange(context), .nothingThere) {
                 return .now(identified(page, request, at: address, id: context.id))
             }

@@ -174,10 +174,19 @@ struct EndpointTable: Sendable {
             candidates[wrong[0], default: []].append((filled[wrong[0]], "/" + filled.joined(separator: "/")))
         }
         for (place, paths) in candidates.sorted(by: { $0.key > $1.key }) {
-            guard let word = Spelling.nearest(to: sent[place], among: paths.map(\.word)) else { continue }
+            let words = paths.map(\.word).filter { EndpointTable.mayBeMeant($0, by: sent[place]) }
+            guard let word = Spelling.nearest(to: sent[place], among: words) else { continue }
             return paths.first { $0.word == word }?.path
         }
         return nil
+    }
+
+    /// Whether a served segment can be meant by the segment `sent`. Of two segments such as `accounts:signUp`, which
+    /// begin alike up to the colon, the rests must be similar.
+    private static func mayBeMeant(_ word: String, by sent: String) -> Bool {
+        let (served, given) = (word.split(separator: ":"), sent.split(separator: ":"))
+        guard served.count == 2, given.count == 2, served[0] == given[0] else { return true }
+        return Spelling.nearest(to: String(given[1]), among: [String(served[1])]) != nil
     }
 
     func providers(at host: String?) -> [any Provider] { host.flatMap(find)?.providers ?? [] }

@@ -52,6 +52,12 @@ package struct EndpointCatalog: Sendable {
 
         func matches(shortPath pattern: Glob) -> Bool { shortPaths.contains { pattern.overlaps($0) } }
 
+        /// Whether all segments of the endpoint's path are parameters, as in `/*/*`, so that nearly any path matches.
+        fileprivate var hasOnlyParameters: Bool {
+            path.utf8.contains(UInt8(ascii: "*"))
+                && path.utf8.allSatisfy { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "/") }
+        }
+
         /// The total length in bytes of the endpoint's path patterns. Each pattern is compared byte by byte with the
         /// path pattern of a fault.
         fileprivate var patternBytes: Int {
@@ -66,6 +72,8 @@ package struct EndpointCatalog: Sendable {
     /// The short addresses of all endpoints (paths without the provider's host, such as `/oidc/corp/token`), by the
     /// first segment, such as `oidc`.
     private let shortPaths: [Substring: [String]]
+    /// The segments of all endpoints' paths that have no parameters, by the number of segments.
+    private let plainPaths: [Int: [[Substring]]]
     /// The errors of each provider's endpoints, by the provider's name.
     private let errors: [String: [EndpointTraits.Errors]]
 
@@ -78,6 +86,8 @@ package struct EndpointCatalog: Sendable {
         shortPaths = Dictionary(grouping: entries.flatMap { $0.shortPaths.map(\.text) }) {
             $0.split(separator: "/").first ?? ""
         }
+        let plain = Set(entries.map(\.path)).filter { !$0.contains("*") }.sorted()
+        plainPaths = Dictionary(grouping: plain.map { EndpointCatalog.segments(of: $0) }, by: \.count)
     }
 
     /// The limits on the work of checking a seed's faults: comparisons of single bytes in path patterns, and
@@ -198,6 +208,7 @@ package struct EndpointCatalog: Sendable {
                     "in a fault's match, \(name) applies only to mail: add smtp to the match, too")
             ]
         }
+        if let issue = hostInPath(of: match, place) { return [issue] }
         let atHost = match.host == nil ? entries : entries.filter { match.accepts(host: $0.hostPattern) }
         guard !atHost.isEmpty else {
             let hosts = Set(entries.compactMap(\.host)).sorted()
@@ -213,13 +224,16 @@ package struct EndpointCatalog: Sendable {
         guard !atPath.isEmpty else {
             let short = shortPaths(like: match)
             let paths = short.isEmpty ? atHost.map(\.path) : short
-            let hint = Spelling.hint(match.path?.text ?? "", among: paths)
+            let isAnywhere = match.host == nil && short.isEmpty
+            let text = match.path?.text ?? ""
+            let near = isAnywhere ? meantPath(by: text).map { "; did you mean \"\($0)\"?" } : nil
+            let hint = near ?? Spelling.hint(text, among: paths)
             let known = Set(paths).sorted().prefix(12).joined(separator: ", ")
+            let advice =
+                isAnywhere
+                ? "; GET endpoints lists all paths" : "; \(short.isEmpty ? "at this host" : "near it"): \(known)"
             return [
-                Issue(
-                    place["path"] ?? place,
-                    "nothing is served at this path"
-                        + (hint.isEmpty ? "; \(short.isEmpty ? "at this host" : "near it"): \(known)" : hint))
+                Issue(place["path"] ?? place, "nothing is served at this path" + (hint.isEmpty ? advice : hint))
             ]
         }
         let matched = atPath.filter { entry in match.method.map { $0 == entry.method } ?? true }
@@ -249,12 +263,54 @@ package struct EndpointCatalog: Sendable {
 
     /// Returns the endpoints that match the path of a fault. If the fault names no host, and its path has no wildcard
     /// and begins like a short address (a path without the provider's host, such as `/oidc/corp/token`), only short
-    /// addresses are compared.
+    /// addresses are compared. If only endpoints match whose paths consist of parameters, the path must have as many
+    /// segments as theirs, and mustn't look like a misspelling of another endpoint's path.
     private func at(_ match: FaultMatch, among atHost: [Entry]) -> [Entry] {
         guard let path = match.path else { return atHost }
         guard match.host == nil else { return atHost.filter { $0.matches(path: path) } }
         guard shortPaths(like: match).isEmpty else { return atHost.filter { $0.matches(shortPath: path) } }
-        return atHost.filter { $0.matches(path: path) || $0.matches(shortPath: path) }
+        let found = atHost.filter { $0.matches(path: path) || $0.matches(shortPath: path) }
+        guard !path.isPattern, found.allSatisfy(\.hasOnlyParameters) else { return found }
+        guard meantPath(by: path.text) == nil else { return [] }
+        let count = EndpointCatalog.segments(of: path.text).count
+        return found.filter { EndpointCatalog.segments(of: $0.path).count == count }
+    }
+
+    private static func segments(of path: String) -> [Substring] {
+        path.split(separator: "/", omittingEmptySubsequences: false)
+    }
+
+    /// Returns the path of an endpoint that is probably meant by a fault's path. The two paths differ in one segment,
+    /// which looks misspelled. Returns `nil` if there is no such endpoint.
+    private func meantPath(by path: String) -> String? {
+        let sent = EndpointCatalog.segments(of: path)
+        guard let known = plainPaths[sent.count] else { return nil }
+        for place in sent.indices.reversed() {
+            let near = known.filter { other in
+                other.indices.allSatisfy { ($0 == place) != (other[$0] == sent[$0]) }
+            }
+            let words = near.map { String($0[place]) }
+            guard let word = Spelling.nearest(to: String(sent[place]), among: words) else { continue }
+            return near.first { $0[place] == word }?.joined(separator: "/")
+        }
+        return nil
+    }
+
+    /// Returns the mistake in a fault's path that begins with the host of an endpoint, as in
+    /// `/appleid.apple.com/auth/keys`. Such a fault would never apply, because paths are compared without their hosts.
+    /// Returns `nil` for any other path.
+    private func hostInPath(of match: FaultMatch, _ place: LocatedJSON) -> Issue? {
+        guard let path = match.path?.text, path.hasPrefix("/") else { return nil }
+        let first = path.dropFirst().prefix { $0 != "/" }
+        let host = first.lowercased()
+        guard host.contains("."), shortPaths[first] == nil,
+            entries.contains(where: { $0.hostPattern?.matches(host) ?? false }),
+            !entries.contains(where: { $0.path.hasPrefix("/\(first)/") })
+        else { return nil }
+        let rest = String(path.dropFirst(first.count + 1))
+        let written = "\"host\": \(Diagnosis.quote(host))"
+        let after = rest.isEmpty ? "" : ", \"path\": \(Diagnosis.quote(rest))"
+        return Issue(place["path"] ?? place, "a fault's path must not contain the host: write \(written)\(after)")
     }
 
     /// Returns the short addresses (paths without a provider's host, such as `/oidc/corp/token`) that have the same
@@ -286,6 +342,15 @@ package struct EndpointCatalog: Sendable {
             member == "error" ? entry.traits.errors?.hint(for: effect.error ?? "") ?? "" : ""
         }
         let entry = matched.first { !hint($0).isEmpty } ?? first
+        if member == "error", let errors = entry.traits.errors {
+            let known = errors.names.joined(separator: ", ") + (errors.takesOthers ? ", and others" : "")
+            let advice = hint(entry).isEmpty ? "; known errors: \(known)" : hint(entry)
+            return [
+                Issue(
+                    node[member] ?? node,
+                    "the error \(Diagnosis.quote(effect.error ?? "")) isn't known at \(entry.name)\(advice)")
+            ]
+        }
         return [
             Issue(
                 node[member] ?? node,

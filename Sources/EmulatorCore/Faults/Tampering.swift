@@ -53,6 +53,17 @@ package struct Tampering: SchemaObject {
         TimeSpan(text.hasPrefix("+") && !text.hasPrefix("+-") ? String(text.dropFirst()) : text)
     }
 
+    /// A remark about a time, such as the claim `exp`, that is set to a text which isn't a duration; `nil` if there is
+    /// no such claim. It isn't refused, because a test may want a token with an invalid time.
+    package var remarkOnTimes: String? {
+        for (name, value) in claims.members where Tampering.times.contains(name) {
+            guard let text = value.string, Tampering.span(text) == nil else { continue }
+            return "the token's \(name) is the text \(Diagnosis.quote(text)), which isn't a valid time; for a time "
+                + "relative to now, order a duration such as \"-1h\""
+        }
+        return nil
+    }
+
     /// Whether a fault changes only a token's claims, and neither its header nor its signature. Such changes can also
     /// be made to claims that a JSON response contains without a token.
     var changesClaimsOnly: Bool { header.isEmpty && signature == .valid }

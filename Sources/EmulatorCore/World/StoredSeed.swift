@@ -140,7 +140,11 @@ extension SharedTexts {
         _ name: String, orKeep keys: [KeyGenerator.NamedKey]
     ) throws(StoreFailure) -> [KeyGenerator.NamedKey] {
         let stored = keys.compactMap { StoredKey($0) }
-        guard stored.count == keys.count else { throw StoreFailure(.undeclared, "a signing key can't be stored") }
+        guard stored.count == keys.count else {
+            throw StoreFailure(
+                .undeclared,
+                "a signing key can't be written as PEM: restart the daemon, which then makes new signing keys")
+        }
         let text = try StoredCoder().encode(stored)
         let kept = try self.text(name, orKeep: text)
         return kept == text ? keys : try read(kept)

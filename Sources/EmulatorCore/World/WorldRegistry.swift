@@ -299,12 +299,12 @@ package final class WorldRegistry: Sendable {
         if counts.changed > before.changed {
             budget.notices.warnOncePerMinute(
                 .worlds,
-                "the limit of \(WorldRegistry.limit) test worlds is reached: \(counts.changed - before.changed) worlds "
-                    + "with data, unused for \(WorldRegistry.evictionLimit) seconds, were removed")
+                "the limit of \(WorldRegistry.limit) test worlds is reached: \(counts.changed - before.changed) of "
+                    + "them with data, unused for \(WorldRegistry.evictionLimit) seconds, were removed")
         } else if counts.refused > before.refused {
             budget.notices.warnOncePerMinute(
                 .worlds,
-                "the limit of \(WorldRegistry.limit) test worlds is reached, all in use: new worlds are refused")
+                "the limit of \(WorldRegistry.limit) test worlds is reached, all in use: new ones are refused")
         } else if counts.untouched > before.untouched {
             budget.notices.warnOncePerMinute(
                 .worlds,

@@ -51,20 +51,28 @@ extension FirebaseProvider {
             if let password { try call.project.passwordPolicy.check(password) }
         }
 
+        /// The part of an error message that says how an administrator calls accounts:update.
+        private static let asAdministrator = "send Authorization: Bearer owner, and localId in place of idToken"
+
         /// Refuses `customAttributes`, `disableUser` and `linkProviderUserInfo` in accounts:update, because only
         /// administrators may send them. All other fields for administrators are ignored. The Firebase emulator ignores
         /// `customAttributes` and `disableUser`, and carries out `linkProviderUserInfo`.
         private static func refuseForeign(_ call: FirebaseCall) throws(FirebaseError) {
             if call.has("customAttributes") {
-                throw FirebaseError("INSUFFICIENT_PERMISSION", because: "only administrators may set customAttributes")
+                throw FirebaseError(
+                    "INSUFFICIENT_PERMISSION",
+                    because: "only administrators may set customAttributes: \(Change.asAdministrator)")
             }
             if call.has("disableUser") {
-                throw FirebaseError("OPERATION_NOT_ALLOWED", because: "only administrators may set disableUser")
+                throw FirebaseError(
+                    "OPERATION_NOT_ALLOWED",
+                    because: "only administrators may set disableUser: \(Change.asAdministrator)")
             }
             if call.has("linkProviderUserInfo") {
                 throw FirebaseError(
                     "UNEXPECTED_PARAMETER", "link_provider_user_info is not allowed with ID token.",
-                    because: "only administrators may link an identity without its credential")
+                    because: "only administrators may send linkProviderUserInfo: \(Change.asAdministrator), or link "
+                        + "the identity with signInWithIdp")
             }
         }
 

@@ -15,7 +15,9 @@ extension FirebaseProvider {
         let password = try call.text("password")
         let idToken = try call.text("idToken")
         guard !call.has("localId") else {
-            throw FirebaseError("UNEXPECTED_PARAMETER", "User ID", because: "only administrators may choose localId")
+            throw FirebaseError(
+                "UNEXPECTED_PARAMETER", "User ID",
+                because: "only administrators may choose localId: leave it out, or send Authorization: Bearer owner")
         }
         // The official emulator takes factors from every caller.
         let factors = try call.project.takesFakes ? FactorRequest.list(call.list("mfaInfo"), .made, in: call) : []
@@ -86,6 +88,25 @@ extension FirebaseProvider {
             ["kind": "identitytoolkit#SignupNewUserResponse", "localId": user.localId], and: tokens.members)
     }
 
+    /// Returns the reason for which nobody can sign in with an e-mail address that no user of the call has. If the call
+    /// names no tenant, and a user of exactly one tenant has the address, the reason names this tenant.
+    private func noUser(with email: String, _ call: FirebaseCall) -> String {
+        let reason = "no user has the e-mail address \(Diagnosis.quote(email))"
+        if let tenant = call.tenant { return "\(reason) in the tenant \(Diagnosis.quote(tenant))" }
+        let place = Tenant.place(of: call.project.id)
+        let owner = call.read { tables -> String? in
+            var owner: String?
+            for entry in tables.rows(Tenant.order, prefix: place, limit: 1_000) {
+                guard tables.user(email: email, in: entry.row.key) != nil else { continue }
+                guard owner == nil else { return nil }
+                owner = entry.row.id
+            }
+            return owner
+        }
+        guard let owner else { return reason }
+        return "\(reason) outside the tenants, but one of the tenant \(Diagnosis.quote(owner)) has it: send tenantId"
+    }
+
     func signInWithPassword(_ call: FirebaseCall) async throws -> FirebaseAnswer {
         try call.require("password", or: "PASSWORD_LOGIN_DISABLED")
         guard let email = try call.given("email") else { throw FirebaseError.missing("email") }
@@ -99,7 +120,7 @@ extension FirebaseProvider {
         }
         let mismatch: String? =
             if user == nil {
-                "no user has the e-mail address \(Diagnosis.quote(email))"
+                noUser(with: email, call)
             } else if let known = user?.password {
                 // An imported hash may take a second to compare.
                 known.isForeign

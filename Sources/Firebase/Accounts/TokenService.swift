@@ -70,8 +70,8 @@ extension FirebaseProvider {
         guard !user.hasEnded(sessionOf: session.authTime) else {
             throw FirebaseError(
                 "TOKEN_EXPIRED",
-                because: "the session is older than the user's validSince: it was revoked, or the password changed"
-            )
+                because: "the session is older than the user's validSince (it was revoked, or the password changed): "
+                    + "sign in again")
         }
         let tokens = try call.tokens(session, user, now: now)
         return JSONObject([
@@ -87,7 +87,8 @@ extension TableReading where Self: ~Copyable {
         guard let ended = find(EndedSession.self, token), ended.user.pool == call.pool else {
             return FirebaseError(
                 "INVALID_REFRESH_TOKEN",
-                because: "the refresh token is unknown: was the test world reset, or was the user signed out?")
+                because: "the refresh token is unknown (the test world was reset, or the user signed out): "
+                    + "sign in again")
         }
         let localId = Diagnosis.quote(ended.user.localId)
         // SDKs don't know the official emulator's code: only production's makes them sign out.
@@ -99,7 +100,8 @@ extension TableReading where Self: ~Copyable {
         }
         return FirebaseError(
             "TOKEN_EXPIRED",
-            because: "the refresh token belongs to an earlier user with the ID \(localId), who was deleted")
+            because: "the refresh token belongs to an earlier user with the ID \(localId), who was deleted: "
+                + "sign in again")
     }
 }
 

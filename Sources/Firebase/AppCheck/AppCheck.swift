@@ -176,7 +176,8 @@ extension FirebaseProvider {
         )
         guard let app = call.project.appCheck.apps.first(where: { $0.id == id }) else {
             throw FirebaseError.notAttested(
-                because: "appCheck.apps of the project in the seed doesn't list the app \(Diagnosis.quote(id))")
+                because: "appCheck.apps of the project in the seed doesn't list the app \(Diagnosis.quote(id)): "
+                    + "add it there")
         }
         switch action {
         case "exchangeDebugToken":
@@ -184,7 +185,7 @@ extension FirebaseProvider {
             guard app.debugTokens.contains(where: { constantTimeEquals(Array($0.utf8), Array(token.utf8)) }) else {
                 // The token is a secret, which the log doesn't quote.
                 throw FirebaseError.notAttested(
-                    because: "the seed doesn't list this debug token for the app (appCheck.apps[].debugTokens)")
+                    because: "the seed doesn't list this debug token: add it to the app's debugTokens (appCheck.apps)")
             }
         case "exchangeRecaptchaEnterpriseToken": try call.attest(byRecaptcha: call.required("recaptchaEnterpriseToken"))
         case "exchangeRecaptchaV3Token": try call.attest(byRecaptcha: call.required("recaptchaV3Token"))
@@ -300,7 +301,8 @@ extension FirebaseCall {
         guard score >= AppCheck.leastScore else {
             throw FirebaseError.notAttested(
                 because: "the reCAPTCHA token's score is \(score), less than \(AppCheck.leastScore), or the token is "
-                    + "older than two minutes")
+                    + "older than two minutes: get a new one, or raise recaptchaScore or "
+                    + "recaptchaTokens in the seed")
         }
     }
 
@@ -321,7 +323,8 @@ extension FirebaseCall {
         }
         guard found != nil else {
             throw FirebaseError.notAttested(
-                because: "the App Check challenge is unknown, was used already, or is older than five minutes")
+                because: "the App Check challenge is unknown, was used already, or is older than five minutes: "
+                    + "get a new one")
         }
     }
 }

@@ -39,7 +39,7 @@ extension FirebaseProvider {
                     "INVALID_MODE",
                     diagnosis: Diagnosis(
                         received: "mode \(Diagnosis.quote(mode ?? ""))", expected: "the mode of a link that was sent",
-                        "open the link from a mail in the outbox"))
+                        "open the link from a mail in the inbox"))
             }
         } catch let error as FirebaseError {
             return refused(exchange, error)

@@ -40,7 +40,7 @@ extension FirebaseCall {
         try project.smsRegions.check(phoneNumber)
         let fixed = project.providers.phone?.testNumbers[phoneNumber]
         if fixed == nil {
-            // That a test number needs no token isn't documented.
+            // A test number needs no token. This isn't documented.
             let part = try nested("phoneEnrollmentInfo") ?? nested("phoneSignInInfo")
             if let note = try assess(purpose.action, part) {
                 exchange.log(
@@ -63,7 +63,7 @@ extension FirebaseCall {
         // https://firebase.google.com/docs/auth/web/phone-auth#test-with-fictional-phone-numbers
         if fixed == nil { try text(code, to: phoneNumber) }
         exchange.log(
-            "a code for \(phoneNumber) is in the outbox: GET /emulator/v1/projects/\(project.id)/verificationCodes",
+            "a code for \(phoneNumber) is ready: GET /emulator/v1/projects/\(project.id)/verificationCodes",
             detail: "the code for \(phoneNumber) is \(code)")
         return session
     }
@@ -78,7 +78,8 @@ extension FirebaseCall {
             guard var sent = tables.find(PhoneCode.self, session), sent.pool == pool else {
                 throw FirebaseError(
                     "INVALID_SESSION_INFO",
-                    because: "no text message with this sessionInfo was sent since the test world was last reset")
+                    because: "no text message with this sessionInfo was sent since the test world was last reset: "
+                        + "request a new code")
             }
             guard !sent.isUsed, sent.expires > tables.now else {
                 let reason =
@@ -86,11 +87,18 @@ extension FirebaseCall {
                     ? "the code was used already" : "the code expired \((tables.now - sent.expires).inWords) ago"
                 throw FirebaseError("SESSION_EXPIRED", because: reason)
             }
+            let isTest = project.providers.phone?.testNumbers[sent.phoneNumber] != nil
             guard sent.code == code else {
                 throw FirebaseError(
-                    "INVALID_CODE", because: "the code isn't the one in the text message (see the outbox)")
+                    "INVALID_CODE",
+                    diagnosis: Diagnosis(
+                        received: "code \(Diagnosis.quote(code))",
+                        isTest
+                            ? "\(sent.phoneNumber) is a test phone number, to which no text message is sent: send the "
+                                + "code that the seed, or the configuration of the project or tenant, gives to it"
+                            : "the code is wrong: read the right one in the inbox, "
+                                + "GET /_understudy/v1/mail?to=\(sent.phoneNumber)"))
             }
-            let isTest = project.providers.phone?.testNumbers[sent.phoneNumber] != nil
             guard !isSecondFactor || !isTest else { return sent.phoneNumber }
             sent.isUsed = true
             tables.put(sent)

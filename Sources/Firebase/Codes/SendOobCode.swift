@@ -18,7 +18,9 @@ extension FirebaseProvider {
         let kind = try kind(call)
         let returnsLink = try call.flag("returnOobLink") ?? false
         guard !returnsLink || call.isAdmin else {
-            throw FirebaseError("INSUFFICIENT_PERMISSION", because: "only administrators may send returnOobLink")
+            throw FirebaseError(
+                "INSUFFICIENT_PERMISSION",
+                because: "only administrators may send returnOobLink: send Authorization: Bearer owner")
         }
         if kind == .emailSignIn { try call.require("emailLink", or: "OPERATION_NOT_ALLOWED") }
         let newEmail = try kind == .verifyAndChangeEmail ? newAddress(call) : nil
@@ -63,7 +65,8 @@ extension FirebaseProvider {
             return mail
         }
         call.exchange.log(
-            "a \(kind.rawValue) message for \(email) is in the outbox: GET /emulator/v1/projects/\(call.project.id)/oobCodes",
+            "a \(kind.rawValue) code for \(email) is ready: "
+                + "GET /emulator/v1/projects/\(call.project.id)/oobCodes",
             detail: mail.link)
         if returnsLink {
             body["oobCode"] = .string(mail.code)

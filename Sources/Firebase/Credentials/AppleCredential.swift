@@ -109,7 +109,7 @@ struct AppleSource: KnownSource {
         guard let text else { throw FirebaseProvider.noCredential(credential) }
         let audiences = (servicesID.map { [$0] } ?? []) + bundleIDs
         let rule = IDTokenRule(
-            keys: (host: AppleSource.host, path: "/auth/keys"), issuers: issuers(call),
+            keys: (host: AppleSource.host, path: "/auth/keys"), issuers: AppleSource.issuers(call),
             audiences: audiences)
         let token = try await call.verify(text, rule)
         let subject = token.claims["sub"]?.string ?? ""
@@ -136,7 +136,7 @@ struct AppleSource: KnownSource {
         return identity
     }
 
-    private func issuers(_ call: FirebaseCall) -> [String] {
+    static func issuers(_ call: FirebaseCall) -> [String] {
         let own = "https://\(AppleSource.host)"
         let seed = call.exchange.world.seed
         guard seed.section(named: "apple")?.issuerFollowsRequest ?? false else { return [own] }

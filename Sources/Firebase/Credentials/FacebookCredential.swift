@@ -13,6 +13,9 @@ struct FacebookSource: ClientSource {
     static let about = "Facebook."
     static let keyOwner: KeyOwner? = KeyOwner("facebook")
 
+    /// The issuers of Limited Login's ID tokens.
+    static let issuers = ["https://www.facebook.com", "https://facebook.com", "https://limited.facebook.com"]
+
     private static let redemption = CodeRedemption(
         host: "graph.facebook.com", path: "/oauth/access_token", sendsGrantType: false)
 
@@ -124,8 +127,7 @@ struct FacebookSource: ClientSource {
     ) async throws -> FederatedIdentity {
         let rule = IDTokenRule(
             keys: (host: "limited.facebook.com", path: "/.well-known/oauth/openid/jwks/"),
-            issuers: ["https://www.facebook.com", "https://facebook.com", "https://limited.facebook.com"],
-            audiences: [appID])
+            issuers: FacebookSource.issuers, audiences: [appID])
         let token = try await call.verify(text, rule)
         let subject = token.claims["sub"]?.string ?? ""
         var identity = FederatedIdentity(providerId: "facebook.com", rawId: subject)

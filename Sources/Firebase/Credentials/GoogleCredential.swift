@@ -15,6 +15,7 @@ struct GoogleSource: KnownSource {
     static let about = "Google."
     static let appClientSuffix = ".apps.googleusercontent.com"
     static let keyOwner: KeyOwner? = KeyOwner("google")
+    static let issuers = ["https://accounts.google.com", "accounts.google.com"]
 
     let isEnabled: Bool
     let clientIDs: [String]
@@ -115,7 +116,8 @@ struct GoogleSource: KnownSource {
         guard answer.status == 200 else {
             throw .invalidIdP(
                 "Unsuccessful check authorization response from Google: {\"error_description\":\"Invalid Value\"}",
-                Diagnosis("Google refused the ID token\(answer.becauseOfDiagnosis)"))
+                call.foreignIssuer(of: token.claims, expected: GoogleSource.issuers)
+                    ?? Diagnosis("Google refused the ID token\(answer.becauseOfDiagnosis)"))
         }
         try checkAudience(token.claims["aud"]?.string ?? "", "id_token", call)
         return token.claims

@@ -53,21 +53,28 @@ extension FirebaseCall {
         let keys = exchange.world.caches[KeySetCache.self].keys("\(rule.keys.host)\(rule.keys.path)", answer.body)
         let unnamed: KeySet.Fault? = token.keyID == nil ? .unknownKey : nil
         if let fault = keys.fault(of: token, allowing: rule.algorithms) ?? unnamed {
-            let reason =
-                switch fault {
-                case .algorithm:
-                    "its alg is \(Diagnosis.quote(token.algorithm ?? "missing")), not "
-                        + rule.algorithms.map(\.rawValue).joined(separator: " or ")
-                case .unknownKey:
-                    "no key \(Diagnosis.quote(token.keyID ?? "")) is published: was the token minted elsewhere, or the key rotated away?"
-                case .signature: "the signature isn't that key's: was the token changed?"
-                }
+            let reason = FirebaseCall.reason(for: fault, of: token, rule.algorithms)
             throw .invalidIdP(
                 "Unable to verify the ID Token signature.",
-                Diagnosis("the ID token's signature is invalid: \(reason)"))
+                foreignIssuer(of: token.claims, expected: rule.issuers)
+                    ?? Diagnosis("the ID token's signature is invalid: \(reason)"))
         }
         try checkClaims(token.claims, rule)
         return token
+    }
+
+    /// Returns the reason why the signature of an ID token is refused.
+    private static func reason(for fault: KeySet.Fault, of token: JWS, _ algorithms: [Algorithm]) -> String {
+        switch fault {
+        case .algorithm:
+            "its alg is \(Diagnosis.quote(token.algorithm ?? "missing")), not "
+                + algorithms.map(\.rawValue).joined(separator: " or ")
+                + ": get a new one from the provider"
+        case .unknownKey:
+            "no key \(Diagnosis.quote(token.keyID ?? "")) is published, so the token was issued elsewhere, "
+                + "or the key was rotated away: get a new one"
+        case .signature: "the signature isn't that key's: send the token unchanged, as the provider issued it"
+        }
     }
 
     private func checkClaims(_ claims: JSONObject, _ rule: IDTokenRule) throws(FirebaseError) {
@@ -75,7 +82,11 @@ extension FirebaseCall {
         guard rule.issuers.contains(issuer) else {
             throw .invalidIdP(
                 "The issuer in ID Token \(issuer) does not match the expected one in config: \(rule.issuers[0]).",
-                Diagnosis(received: "iss \(Diagnosis.quote(issuer))", "the ID token wasn't issued by this provider"))
+                foreignIssuer(of: claims, expected: rule.issuers)
+                    ?? Diagnosis(
+                        received: "iss \(Diagnosis.quote(issuer))", expected: Diagnosis.alternatives(rule.issuers),
+                        "the ID token wasn't issued by this provider: send the providerId of the one that issued "
+                            + "it"))
         }
         let audiences = claims["aud"]?.array?.compactMap(\.string) ?? [claims["aud"]?.string ?? ""]
         guard audiences.contains(where: { rule.audiences.contains($0) }) else {
@@ -92,11 +103,79 @@ extension FirebaseCall {
         guard claims["sub"]?.string.map({ !$0.isEmpty }) ?? false else {
             throw .invalidIdP(
                 "ID Token does not contain user's identity in 'sub' claim: \(JSONValue.object(claims).text)",
-                Diagnosis("the ID token has no sub (user ID)"))
+                Diagnosis("the ID token has no sub (user ID): get one that has it"))
         }
         let now = exchange.world.now
         guard let reason = staleness(claims, now) else { return }
         throw .invalidIdP("ID Token issued at \(claims["iat"]?.integer ?? 0) is stale to sign-in.", Diagnosis(reason))
+    }
+
+    /// Parts of the issuers of identity providers that Firebase knows by name, with the providers' IDs in Firebase.
+    private static let issuerParts = [
+        (part: AppleSource.host, id: AppleSource.id), (part: "accounts.google.com", id: GoogleSource.id),
+        (part: "facebook.com", id: FacebookSource.id),
+    ]
+
+    /// Returns the ID of the provider that Firebase knows by name and that has this issuer; `nil` if there is none.
+    private static func knownProvider(ofIssuer issuer: String) -> String? {
+        issuerParts.first { issuer.firstRange(of: $0.part) != nil }?.id
+    }
+
+    /// Returns a diagnosis that names the provider that issued an ID token, if it is another one than the provider with
+    /// the issuers `expected`. `nil` if the token is of this provider, or of an unknown one.
+    func foreignIssuer(of claims: JSONObject, expected: [String]) -> Diagnosis? {
+        guard let issuer = claims["iss"]?.string, !expected.contains(issuer) else { return nil }
+        let known = FirebaseCall.knownProvider(ofIssuer: issuer)
+        if let known, expected.contains(where: { FirebaseCall.knownProvider(ofIssuer: $0) == known }) { return nil }
+        let openID = read { $0.rows(OAuthIdpConfig.byPool, pool, limit: 100) }.first { $0.issuer == issuer }?.id
+        let advice: String
+        if issuer.hasPrefix(FirebaseProvider.issuerPrefix) {
+            advice = "but by Firebase itself: send the identity provider's ID token"
+        } else if let id = known ?? openID {
+            advice = "but by \(id): send providerId=\(id), or this provider's ID token"
+        } else {
+            return nil
+        }
+        return Diagnosis(
+            received: "iss \(Diagnosis.quote(issuer))", expected: Diagnosis.alternatives(expected),
+            "the ID token wasn't issued by this provider, \(advice)")
+    }
+
+    /// Returns the reason for which Firebase would refuse an ID token that was accepted unchecked; `nil` if there is
+    /// none, or if the provider's ID tokens can't be checked. The audience isn't checked. The token's nonce counts as
+    /// used from now on.
+    func fault(
+        ofUnchecked text: String, from source: any KnownSource.Type, rawNonce: String?
+    ) -> String? {
+        let token: JWS
+        do { token = try JWS(parsing: text) } catch { return "it can't be parsed: \(error.description)" }
+        let issuers: [String]? =
+            switch source.id {
+            case AppleSource.id: AppleSource.issuers(self)
+            case GoogleSource.id: GoogleSource.issuers
+            case FacebookSource.id: FacebookSource.issuers
+            default: nil
+            }
+        guard let issuers, let owner = source.keyOwner else { return nil }
+        if let foreign = foreignIssuer(of: token.claims, expected: issuers) { return foreign.line }
+        let unnamed: KeySet.Fault? = token.keyID == nil ? .unknownKey : nil
+        if let fault = KeySet(exchange.keySet(owner)).fault(of: token, allowing: [.rs256]) ?? unnamed {
+            return "its signature is invalid: \(FirebaseCall.reason(for: fault, of: token, [.rs256]))"
+        }
+        let issuer = token.claims["iss"]?.string ?? ""
+        guard issuers.contains(issuer) else { return "its iss is \(Diagnosis.quote(issuer))" }
+        if let reason = staleness(token.claims, exchange.world.now) { return reason }
+        // Firebase reads no nonce in Google's ID tokens.
+        guard source.id != GoogleSource.id else { return nil }
+        do {
+            _ = try checkNonce(
+                of: token, from: source, subject: token.claims["sub"]?.string ?? "", rawNonce: rawNonce)
+            return nil
+        } catch let error as FirebaseError {
+            return error.diagnosis.line
+        } catch {
+            return nil
+        }
     }
 
     /// Returns the reason why `iat` or `exp` of an ID token isn't valid at present; `nil` if both are valid.

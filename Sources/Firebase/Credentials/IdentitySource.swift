@@ -132,7 +132,8 @@ extension FirebaseProvider {
         throws(FirebaseError) -> any IdentitySource
     {
         guard let source = configuredSource(id, of: project, pool, in: exchange) else {
-            throw FirebaseProvider.notConfigured(id, takesFakes: project.takesFakes)
+            let openID = exchange.world.read { $0.rows(OAuthIdpConfig.byPool, pool, limit: 100) }.map(\.id)
+            throw FirebaseProvider.notConfigured(id, takesFakes: project.takesFakes, openID: openID)
         }
         guard source.isEnabled else {
             throw FirebaseError(

@@ -351,7 +351,8 @@ extension FirebaseCall {
         of token: String, _ action: Recaptcha.Action, forClient type: String, by recaptcha: Recaptcha
     ) throws -> Double {
         if let score = project.recaptchaTokens[token] { return score }
-        // What the web SDK sends in emulator mode: firebase-js-sdk, packages/auth/src/platform_browser/recaptcha/recaptcha_mock.ts
+        // The web SDK sends this in emulator mode: firebase-js-sdk,
+        // packages/auth/src/platform_browser/recaptcha/recaptcha_mock.ts
         if isInEmulatorMode, token == "token" { return project.recaptchaScore }
         let (found, now) = try update { ($0.pop(RecaptchaToken.self, token), $0.now) }
         guard let found, found.expires > now else {

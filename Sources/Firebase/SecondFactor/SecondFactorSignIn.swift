@@ -47,7 +47,9 @@ extension FirebaseProvider {
         }
         // Recorded as `totp/sign-in#finalize-unknown-pending` and `interactions#finalize-y-deleted`.
         guard let pending, pending.pool == call.pool else {
-            throw FirebaseError("INVALID_PENDING_TOKEN", because: "no pending sign-in has this mfaPendingCredential")
+            throw FirebaseError(
+                "INVALID_PENDING_TOKEN",
+                because: "no pending sign-in has this mfaPendingCredential: sign in with the first factor again")
         }
         guard let user else { throw .userIsGone }
         return (pending, user)

@@ -59,10 +59,11 @@ extension GitHubProvider {
         guard !call.credentials.have(app.secret) else { return }
         throw OAuthError(
             .incorrectClientCredentials,
-            Diagnosis(
-                call.credentials.secret?.isEmpty ?? true
-                    ? "client_secret is missing: send it, even with PKCE"
-                    : "client_secret isn't the secret configured for \"\(app.clientID)\" in the seed"))
+            call.missingGrantType
+                ?? Diagnosis(
+                    call.credentials.secret?.isEmpty ?? true
+                        ? "client_secret is missing: send it, even with PKCE"
+                        : "client_secret isn't the secret configured for \"\(app.clientID)\" in the seed"))
     }
 
     // MARK: - A code
@@ -85,6 +86,7 @@ extension GitHubProvider {
                     isFromDevice: false, in: &tables)
             }
         } catch let failure as Redemption.Failure {
+            if let diagnosis = call.missingGrantType { throw OAuthError(.badVerificationCode, diagnosis) }
             throw refusal(failure, request, app, exchange)
         }
     }
@@ -117,7 +119,8 @@ extension GitHubProvider {
                 .badVerificationCode,
                 Diagnosis(
                     "the code was already redeemed (\(failure.reason)): does the client handle the callback twice?"))
-        case .expired, .codeVerifier: OAuthError(.badVerificationCode, Diagnosis(failure.reason))
+        case .expired, .codeVerifier:
+            OAuthError(.badVerificationCode, Diagnosis(failure.fullReason(codesLasting: settings.codeLifetime)))
         case .redirectURIMismatch:
             OAuthError(.redirectURIMismatch, AuthorizationRequest.mismatch(of: request.redirectURI ?? "", app))
         case .noAccount: OAuthError(.unverifiedUserEmail, Diagnosis(failure.reason))
@@ -193,6 +196,13 @@ struct TokenCall: Sendable {
     subscript(name: String) -> String? { fields.last { $0.name == name }?.value }
 
     var clientID: String { credentials.id ?? "" }
+
+    /// The reason for the refusal of a request that has a `device_code`, but no `grant_type`. GitHub reads such a
+    /// request as the redemption of an authorization code. `nil` for any other request.
+    var missingGrantType: Diagnosis? {
+        guard self["device_code"] != nil, self["grant_type"] == nil, self["code"]?.isEmpty ?? true else { return nil }
+        return Diagnosis("grant_type is missing: with a device_code, send grant_type=\(DeviceAuthorization.grantType)")
+    }
 }
 
 /// The tokens that GitHub issues for a code, a refresh token or an authorized device, or when an app resets or scopes a

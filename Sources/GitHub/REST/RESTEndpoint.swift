@@ -181,13 +181,16 @@ struct RESTAnswer: Sendable {
         return RESTAnswer(status: status, body: RESTBody(body), message: message)
     }
 
+    /// The part of an error message for an unknown path that says where to look.
+    static let nothingServed = "nothing is served at this path: GET /_understudy/v1/endpoints lists what is"
+
     static func notServed(_ exchange: Exchange) -> RESTAnswer {
         let path = exchange.address.path
         return error(404, "Not Found", "").because(
             Diagnosis(
                 received: Diagnosis.quote("\(exchange.request.method) \(path)"),
                 path.hasSuffix("/") && path.count > 1
-                    ? "nothing is served at this path: remove the slash at the end" : "nothing is served at this path"))
+                    ? "nothing is served at this path: remove the slash at the end" : nothingServed))
     }
 
     func because(_ diagnosis: Diagnosis) -> RESTAnswer {

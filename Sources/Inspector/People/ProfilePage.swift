@@ -182,7 +182,7 @@ extension Inspector {
     }
 }
 
-// What lists of people, users and worlds share.
+// The lists of people, users and worlds share these functions.
 
 extension Inspector {
     /// The greatest number of accounts, users, user directories or test worlds on one page of a list.

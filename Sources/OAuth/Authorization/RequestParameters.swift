@@ -89,13 +89,8 @@ extension Request {
     ///
     /// - Throws: `invalid_request` for a body that isn't a form, and for a parameter that occurs twice.
     package func parameters() throws(OAuthRefusal) -> Form {
-        guard body.isEmpty || contentType == "application/x-www-form-urlencoded" else {
-            let type = header("Content-Type").map { Diagnosis.quote($0) } ?? "no Content-Type"
-            throw OAuthRefusal(
-                "invalid_request",
-                Diagnosis(
-                    received: hasJSONBody ? "a JSON body" : "a body with \(type)",
-                    expected: "application/x-www-form-urlencoded", "send the parameters as a form"))
+        if contentType != "application/x-www-form-urlencoded", let reason = bodyThatIsNoForm {
+            throw OAuthRefusal("invalid_request", reason)
         }
         let form = bodyForm.withoutEmptyFields
         try form.checkRepetitions()
@@ -104,6 +99,16 @@ extension Request {
 }
 
 extension Request {
+    /// The reason why no parameters could be read from the request's body, at an endpoint that reads only forms; `nil`
+    /// if the body is a form or is empty.
+    package var bodyThatIsNoForm: Diagnosis? {
+        guard !body.isEmpty, contentType != "application/x-www-form-urlencoded" || body.holdsJSON else { return nil }
+        let type = header("Content-Type").map { Diagnosis.quote($0) } ?? "no Content-Type"
+        return Diagnosis(
+            received: hasJSONBody || body.holdsJSON ? "a JSON body" : "a body with \(type)",
+            expected: "application/x-www-form-urlencoded", "send the parameters as a form")
+    }
+
     /// The reason why no parameters could be read from the request's body, at an endpoint that reads forms and JSON;
     /// `nil` if the body was read or is empty.
     package var unreadBody: Diagnosis? {

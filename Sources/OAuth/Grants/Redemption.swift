@@ -54,6 +54,13 @@ package struct Redemption: Sendable {
             case .noAccount: "the user's account was deleted"
             }
         }
+
+        /// Returns the reason why the authorization code can't be redeemed, as a clause of an error message. If the
+        /// code has expired, the reason includes the lifetime of the provider's codes.
+        package func fullReason(codesLasting lifetime: TimeSpan) -> String {
+            guard case .expired = self else { return reason }
+            return "\(reason): a code is valid for \(lifetime.inWords) by the test world's clock"
+        }
     }
 
     /// A client's request to redeem an authorization code.
@@ -145,8 +152,10 @@ package protocol RotatingDetails: Codable, Sendable {
 extension Transaction {
     /// Uses a client's refresh token. If `rotates` is true, the refresh token works only once, and a second use ends
     /// the grant. A failure is returned and not thrown, because the transaction that ends the grant must be committed.
+    /// `name` returns how an error message names a client.
     package mutating func use<Grant: OAuthGrant>(
-        refreshToken text: String, of client: String, _ type: Grant.Type, rotates: Bool, by exchange: String
+        refreshToken text: String, of client: String, _ type: Grant.Type, rotates: Bool, by exchange: String,
+        naming name: (_ client: String) -> String
     ) -> Result<(token: Token<Grant>, grant: Grant, account: Account), OAuthRefusal>
     where Grant.TokenDetails: RotatingDetails {
         guard let found = working(text, .refresh, type) else {
@@ -154,7 +163,9 @@ extension Transaction {
             return .failure(OAuthRefusal("invalid_grant", Diagnosis("the refresh token is invalid: \(reason)")))
         }
         guard found.token.client == client else {
-            return .failure(OAuthRefusal("invalid_grant", Diagnosis("the refresh token was issued to another client")))
+            let reason =
+                "the refresh token was issued to \(name(found.token.client)), not to \(name(client)) that sent it"
+            return .failure(OAuthRefusal("invalid_grant", Diagnosis(reason)))
         }
         if let user = found.token.details.usedBy {
             let reason = "request \(user) has already used this refresh token, so all tokens of the sign-in are revoked"
@@ -169,9 +180,11 @@ extension Transaction {
 
     /// Redeems an authorization code. If `reuseRevokes` is true, a second use ends the grant and the tokens that the
     /// first use returned: <https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2>. A failure is returned and not
-    /// thrown, because the transaction that ends the grant must be committed.
+    /// thrown, because the transaction that ends the grant must be committed. `name` returns how an error message names
+    /// a client.
     package mutating func redeem<Grant: OAuthGrant>(
-        _ type: Grant.Type, _ request: Redemption.Request, by redemption: Redemption, reuseRevokes: Bool
+        _ type: Grant.Type, _ request: Redemption.Request, by redemption: Redemption, reuseRevokes: Bool,
+        naming name: (_ client: String) -> String
     ) -> Result<Redemption.Redeemed<Grant>, OAuthRefusal> {
         do throws(Redemption.Failure) {
             return .success(try redemption.redeem(type, request, in: &self))
@@ -185,9 +198,10 @@ extension Transaction {
                     of: grant,
                     because: "request \(request.exchange) sent the authorization code of this sign-in a second time")
             }
-            if case .otherClient = error {
-                return .failure(
-                    OAuthRefusal("invalid_grant", Diagnosis("the authorization code was issued to another client")))
+            if case .otherClient(let owner) = error {
+                let reason =
+                    "the authorization code was issued to \(name(owner)), not to \(name(request.client)) that sent it"
+                return .failure(OAuthRefusal("invalid_grant", Diagnosis(reason)))
             }
             if case .unknown = error, let ended = find(EndedCredential<Grant>.self, request.code) {
                 return .failure(

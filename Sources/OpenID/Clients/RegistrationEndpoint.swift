@@ -91,15 +91,18 @@ extension Issuer {
                     expected: "at most \(ClientDescription.sizeLimit) bytes",
                     "send less metadata"))
         }
-        guard let json = exchange.request.jsonBody else {
+        guard body.holdsJSON else {
             throw OAuthRefusal(
                 "invalid_client_metadata",
                 Diagnosis(
-                    received: exchange.request.body.isEmpty ? "an empty body" : "a body that isn't JSON",
+                    received: body.isEmpty ? "an empty body" : "a body that isn't JSON",
                     expected: "a JSON object",
                     "send the client's metadata as JSON (RFC 7591 section 3.1)"))
         }
-        return json
+        do { return try JSONValue(parsing: body) } catch {
+            throw OAuthRefusal(
+                "invalid_client_metadata", Diagnosis("the JSON body can't be read: \(error.description)"))
+        }
     }
 
     private func checkInitialToken(_ exchange: Exchange) throws(OAuthRefusal) {

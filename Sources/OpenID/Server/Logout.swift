@@ -43,9 +43,14 @@ extension Issuer {
         let session = try exchange.world.update { tables -> BrowserSession? in
             let token = tables.find(Token<OpenIDGrant>.self, text).flatMap { $0.kind == .refresh ? $0 : nil }
             guard let token, token.client == owner, let grant = tables.find(OpenIDGrant.self, token.grant) else {
-                let fault =
-                    token.map { $0.client != owner } ?? false
-                    ? "it was issued to another client" : tables.reason(againstUsing: text, .refresh, OpenIDGrant.self)
+                let fault: String
+                if let token, token.client != owner {
+                    fault =
+                        "it was issued to \(clientName(ofKey: token.client)), not to "
+                        + "\(clientName(ofKey: owner)) that sent it"
+                } else {
+                    fault = tables.reason(againstUsing: text, .refresh, OpenIDGrant.self)
+                }
                 throw OAuthRefusal("invalid_grant", Diagnosis("the refresh token can't be used to log out: \(fault)"))
             }
             tables.end(grant, because: reason)

@@ -4,7 +4,7 @@ import JOSE
 import JSON
 import OAuth
 
-// What the endpoints of an issuer share: addresses, clients, signed tokens, and the metadata.
+// The endpoints of an issuer share these functions: addresses, clients, signed tokens, and the metadata.
 
 extension Issuer {
     /// The issuer's identifier in database keys: the provider's name and the issuer's ID.
@@ -29,6 +29,16 @@ extension Issuer {
 
     /// Returns the client's identifier in database keys: its issuer and its client ID.
     func key(of client: ClientMetadata) -> String { "\(realm) \(client.clientID)" }
+
+    /// Returns how an error message names the client with this identifier in database keys: by its client ID, and by
+    /// its issuer if that is another one.
+    func clientName(ofKey key: String) -> String {
+        let parts = key.split(separator: " ", maxSplits: 1).map { String($0) }
+        guard parts.count == 2 else { return "the client \(Diagnosis.quote(key))" }
+        let client = "the client \(Diagnosis.quote(parts[1]))"
+        guard parts[0] != realm else { return client }
+        return "\(client) of the issuer \(Diagnosis.quote(String(parts[0].dropFirst(provider.count + 1))))"
+    }
 
     func hint(for clientID: String) -> String {
         Spelling.hint(clientID, among: clients.map(\.clientID).sorted())

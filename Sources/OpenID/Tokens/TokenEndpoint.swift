@@ -79,7 +79,8 @@ extension Issuer {
                             "sign the proof with the key of the authorization request")))
             }
             return tables.redeem(
-                OpenIDGrant.self, request, by: Issuer.redemption, reuseRevokes: policy.codeReuseRevokes
+                OpenIDGrant.self, request, by: Issuer.redemption, reuseRevokes: policy.codeReuseRevokes,
+                naming: { clientName(ofKey: $0) }
             ).map { redeemed in
                 tables.recordVisit(
                     to: client.clientID, told: identifier(exchange), inSession: redeemed.grant.session, at: realm)
@@ -122,7 +123,7 @@ extension Issuer {
             }
             return tables.use(
                 refreshToken: text, of: key(of: client), OpenIDGrant.self, rotates: policy.rotatesRefreshTokens,
-                by: exchange.id
+                by: exchange.id, naming: { clientName(ofKey: $0) }
             ).map { _, grant, account in
                 let access = tables.makeAccessToken(
                     grant, for: client, at: self, scopes: scopes, audience: resources,

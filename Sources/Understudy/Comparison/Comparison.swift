@@ -66,7 +66,8 @@ package struct Comparison {
         _ har: HARFile, seeds: [SeedInput], asOf day: String?, account: String?
     ) throws -> [Finding] {
         var options = RunningServer.Options()
-        // What was signed then is valid then, and the providers had that day's behaviour.
+        // The clock is set to the time of the recording, at which its tokens were valid, and the providers behave as on
+        // that day.
         let began = har.began.map { $0.text }
         options.asOf = day ?? began.map { String($0.prefix(10)) }
         let clock = began.map { [SeedInput.json(#"{"clock": {"set": "\#($0)"}}"#)] } ?? []
@@ -260,7 +261,7 @@ package struct Comparison {
             guard Comparison.credentials.contains(name), value.utf8.count >= Comparison.shortestCredential,
                 values[value] == nil
             else { continue }
-            // What the client makes itself: a token of a Facebook app, and a custom token of Firebase.
+            // The client makes some tokens itself: a token of a Facebook app, and a custom token of Firebase.
             if value.contains("|") || name == "token" && value.hasPrefix("eyJ") { continue }
             let noun = name.lowercased().hasSuffix("code") ? "code" : "token"
             return issued.contains(value)

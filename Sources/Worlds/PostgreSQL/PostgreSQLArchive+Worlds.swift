@@ -33,7 +33,10 @@ extension PostgreSQLArchive {
             guard let values = try beginning?() else { return nil }
             isMade = try pool.use { connection throws(PostgreSQLError) in try make(world, values, connection) }
         }
-        throw StoreFailure(.unreachable, "PostgreSQL: the test world can't be loaded: other daemons keep removing it")
+        throw StoreFailure(
+            .unreachable,
+            "PostgreSQL: the test world \(world) can't be loaded, because other daemons keep removing it: use another "
+                + "world, or remove it from one place only")
     }
 
     private func run(
@@ -187,7 +190,7 @@ extension PostgreSQLArchive {
                 calls + [next == nil ? PostgreSQLSchema.rollback() : PostgreSQLSchema.commit()], until: deadline)
         }
         if let next { return try outcome(sent, of: world, next) }
-        // What `make` has read counts only when the connection was good to the end.
+        // The rows that `make` has read are reliable only if the connection didn't fail until the end.
         if case .success(.unchanged) = unwritten, case .failure(let error) = sent { throw StoreFailure(error) }
         return try unwritten.get()
     }

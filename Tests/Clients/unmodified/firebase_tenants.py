@@ -10,7 +10,7 @@ TOKENS = "https://securetoken.googleapis.com/v1/token?key=demo-api-key"
 
 
 class Administrator(credentials.Base):
-    """An access token, as a service account gets it."""
+    """Credentials with an access token like that of a service account."""
 
     def get_credential(self):
         return google.oauth2.credentials.Credentials("ya29.administrator")
@@ -38,7 +38,7 @@ users.set_custom_user_claims(user.uid, {"admin": True})
 signed_in = call("signInWithPassword", email="ada@example.org", password="secret!", tenantId=tenant).json()
 claims = users.verify_id_token(signed_in["idToken"], clock_skew_seconds=5)
 assert (claims["uid"], claims["admin"], claims["firebase"]["tenant"]) == (user.uid, True, tenant), claims
-# What apps send later: the token alone.
+# Apps send only the token later.
 looked = call("lookup", idToken=signed_in["idToken"]).json()
 assert looked["users"][0]["tenantId"] == tenant, looked
 refreshed = requests.post(TOKENS, data={"grant_type": "refresh_token", "refresh_token": signed_in["refreshToken"]}).json()

@@ -12,7 +12,7 @@ from control import control
 
 # The app itself is reached without TLS.
 os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"
-# Google and Facebook say more scopes than were asked for, in words of their own.
+# Google and Facebook answer with more scopes than were requested, and with other names for them.
 os.environ["OAUTHLIB_RELAX_TOKEN_SCOPE"] = "1"
 # The redirect URI of the built-in seed.
 CALLBACK = "/callback"

@@ -1,4 +1,4 @@
-"""What social-auth-core wants of a web framework."""
+"""The interface to a web framework that social-auth-core needs."""
 
 from social_core.storage import AssociationMixin, BaseStorage
 from social_core.strategy import BaseStrategy

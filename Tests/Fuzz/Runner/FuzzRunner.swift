@@ -1,8 +1,8 @@
 import FuzzTargets
 import Platform
 
-// libFuzzer's entry points: <https://llvm.org/docs/LibFuzzer.html>. Its own `main` calls them. One program holds all targets,
-// so it is built and linked once; UNDERSTUDY_FUZZ_TARGET says which one it runs.
+// libFuzzer's `main` calls these functions: <https://llvm.org/docs/LibFuzzer.html>. One program holds all targets, so
+// that it is built and linked only once. UNDERSTUDY_FUZZ_TARGET names the target that it runs.
 
 /// The target that this process runs.
 private let target: FuzzTarget = {
@@ -19,7 +19,7 @@ private func write(_ line: String) {
     _ = Platform.write(STDERR_FILENO, text, text.utf8.count)
 }
 
-/// A finding ends the process, by which libFuzzer knows it and keeps the input.
+/// Runs the target with an input. A finding ends the process, so that libFuzzer notices it and keeps the input.
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     do { try target.run(Array(UnsafeBufferPointer(start: bytes, count: count))) } catch {
@@ -32,7 +32,8 @@ func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
 @_silgen_name("LLVMFuzzerMutate")
 private func mutateBytes(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int) -> Int
 
-/// Called by libFuzzer in place of its own mutation, which still does a quarter, and all where a target has none.
+/// libFuzzer calls this function to change an input. A quarter of the changes, and all of a target without a `mutate`,
+/// are left to libFuzzer's own mutation.
 @_cdecl("LLVMFuzzerCustomMutator")
 func mutate(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: UInt32) -> Int {
     guard let change = target.mutate, seed % 4 != 0 else { return mutateBytes(bytes, count, limit) }

@@ -8,8 +8,8 @@ import Recordings
 extension FuzzTarget {
     private static let hosts: Set<String> = ["appleid.apple.com", "github.com", "demo-app.firebaseapp.com"]
 
-    /// Where a request leads (a line for `Host`, a line for the path), and where an answer may lead (a line with a redirect
-    /// URI).
+    /// Reads the address of a request and a redirect URI. The input's lines are the `Host` header, the path and the
+    /// redirect URI.
     static let addresses = FuzzTarget("addresses", maximumLength: 2048) { bytes in
         let lines = bytes.lines(3)
         let request = Request(method: "GET", target: lines[1], headers: [(name: "Host", value: lines[0])])
@@ -38,7 +38,7 @@ extension FuzzTarget {
         try redirect(to: uri, daemon)
     }
 
-    /// Whoever is answered automatically is sent to registered places only.
+    /// Checks that clients whose sign-ins are answered automatically are redirected only to registered hosts.
     private static func redirect(to uri: String, _ daemon: FuzzDaemon) throws {
         let encoded = PercentCoding.encode(Array(uri.utf8))
         for (target, registered) in [
@@ -53,7 +53,7 @@ extension FuzzTarget {
         ] {
             let answer = try daemon.send("GET", "\(target)&redirect_uri=\(encoded)")
             guard let location = answer?.header("Location") else { continue }
-            // As the WHATWG has it, a browser takes a backslash for a slash.
+            // By the WHATWG's URL standard, a browser reads a backslash as a slash.
             let seen = location.replacingOccurrences(of: "\\", with: "/")
             let rest = seen.components(separatedBy: "://").dropFirst().joined(separator: "://")
             let authority = String(rest.prefix { !"/?#".contains($0) })

@@ -4,15 +4,15 @@ import JOSE
 import EmulatorCore
 import Recordings
 
-/// What holds for every answer, whatever was asked.
+/// Checks that hold for the answer to every request.
 enum AnswerRules {
-    /// A refusal is at most this long, in bytes.
+    /// The maximum size of a refusal's body in bytes.
     static let refusalLimit = 16_384
     static let bodyLimit = 64 << 20
-    /// What the dictionaries hold to be put where a page shows it.
+    /// A tag that the fuzzers' dictionaries put into inputs. No page may contain it unescaped.
     static let markup = "<fuzz"
 
-    /// `mayBeMalformed`: whether broken JSON may have been ordered.
+    /// Checks an answer. `mayBeMalformed` says that a fault may have been ordered that breaks JSON.
     static func check(
         _ response: Response, to request: Request, mayBeMalformed: Bool = false
     ) throws(Finding) {
@@ -23,7 +23,7 @@ enum AnswerRules {
                     + "\(response.headers)\n  \(shown)")
         }
         let diagnoses = response.headers.filter { $0.name.lowercased() == "understudy-diagnosis" }.map(\.value)
-        // An ordered answer is the test's own affair.
+        // A fault may change an answer in any way, so its answer isn't checked further.
         let isOrdered = diagnoses.contains { $0.hasPrefix("ordered fault") }
         for header in response.headers {
             let isName = !header.name.isEmpty && header.name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x3A }
@@ -36,7 +36,7 @@ enum AnswerRules {
         guard (100...599).contains(response.status) else { throw fail("no status") }
         guard !isOrdered else { return }
         guard diagnoses.count <= 1 else { throw fail("two diagnoses") }
-        // What the service has and we haven't is 501, as the official emulator says.
+        // The official emulator answers 501 at endpoints that it doesn't implement, and so does Understudy.
         guard response.status < 500 || response.status == 501 else { throw fail("a status that nobody ordered") }
         if response.status >= 400 {
             guard !diagnoses.isEmpty else { throw fail("a refusal without a diagnosis") }
@@ -70,7 +70,7 @@ enum AnswerRules {
     }
 }
 
-/// What may be redeemed once, and was.
+/// The redeemed codes. It finds a code that is redeemed twice.
 struct SingleUses {
     private static let places: [(path: String, field: String)] = [
         ("/auth/token", "code"), ("/login/oauth/access_token", "code"), ("/login/oauth/access_token", "device_code"),
@@ -80,7 +80,7 @@ struct SingleUses {
     private var redeemed: Set<String> = []
 
     mutating func check(_ request: Request, _ response: Response) throws(Finding) {
-        // What was given out before is forgotten, and the generator begins again.
+        // After these calls, the random generator may begin again and issue the same codes.
         let changesTime = request.path.contains("/clock") || request.path.contains("/faults")
         if request.path.contains("/reset") || request.path.contains("/worlds/") || request.path.contains("/scenarios/")
             || changesTime

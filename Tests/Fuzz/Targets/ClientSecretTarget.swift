@@ -4,8 +4,8 @@ import EmulatorCore
 import Understudy
 
 extension FuzzTarget {
-    /// Apple's client secrets: a line for the header, a line for the claims, signed with the seed's key; or, where the first
-    /// line is empty, the second as it is.
+    /// Sends client secrets to Apple. The input's first line is the header and the second the claims, which are signed
+    /// with the seed's key. If the first line is empty, the second is the whole client secret.
     static let clientSecrets = FuzzTarget("client-secrets") { bytes in
         let daemon = try FuzzDaemon.shared
         try daemon.reset()
@@ -17,7 +17,7 @@ extension FuzzTarget {
         _ = try Explanation(clientSecret: text, seeds: [.builtIn])
         _ = try Explanation(idToken: text, rawNonce: lines.last)
         var statuses: [Int] = []
-        // The second time, it may come from the cache.
+        // The second answer may use the cached check of the client secret.
         for _ in 0..<2 {
             let answer = try daemon.post(
                 "/appleid.apple.com/auth/token",
@@ -28,7 +28,8 @@ extension FuzzTarget {
                 ])
             statuses.append(answer?.status ?? 0)
             let error = answer?.json?["error"]?.string ?? ""
-            // What comes after the client is taken is the code, which is unknown; a request over its budget isn't looked at.
+            // If the client secret is accepted, the error is about the unknown code. A request that is over its budget
+            // is refused before its client secret is checked.
             if let secret = try? ClientSecret(text), !["invalid_client", "invalid_request"].contains(error) {
                 try require(secret.clientID == client, "a secret for another client was taken: \(text)")
                 try require(secret.jws.algorithm == "ES256", "a secret with another algorithm was taken: \(text)")

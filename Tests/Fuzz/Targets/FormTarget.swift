@@ -2,7 +2,7 @@ import HTTPServer
 import JOSE
 
 extension FuzzTarget {
-    /// Forms, percent-encoding, base64 and the request line.
+    /// Reads forms, percent-encoding, base64 and request lines, and checks that what is written reads the same.
     static let forms = FuzzTarget("forms") { bytes in
         let form = Form(parsing: bytes)
         let again = Form(parsing: form.encoded)

@@ -7,18 +7,18 @@ import Recordings
 import Synchronization
 import Understudy
 
-/// A daemon without sockets, on the built-in seed, whose every answer is looked at.
+/// A daemon without sockets that uses the built-in seed. Every answer is checked by `AnswerRules`.
 final class FuzzDaemon: Sendable {
     static let control = "/_understudy/v1"
     static let authority = "localhost:9099"
     private static let made = Result { try FuzzDaemon() }
     static var shared: FuzzDaemon { get throws { try made.get() } }
 
-    /// Set by the runner: a request that costs more processor time than this, in seconds, is a finding. Tests measure no
-    /// time.
+    /// The limit of a request's processor time, in seconds. A request over it is a finding. The script that runs the
+    /// fuzzers sets it; without it, as in tests, no time is measured.
     static let costLimit = ProcessInfo.processInfo.environment["UNDERSTUDY_FUZZ_COST"].flatMap(Double.init)
 
-    /// Makes the keys of all daemons that are fuzzed.
+    /// The generator of the keys of all daemons that are fuzzed.
     static let keyGenerator = KeyGenerator()
 
     let catalog: EndpointCatalog
@@ -30,7 +30,7 @@ final class FuzzDaemon: Sendable {
     /// Whether broken JSON has been ordered since the last reset.
     private let mayBeMalformed = Mutex(false)
 
-    /// Codes and texts come from a generator with a seed, so that an input finds the same ones every time.
+    /// A seed that fixes the random generator, so that an input gets the same codes and texts at every run.
     private static let fixed = #"{"randomSeed": "fuzz"}"#
 
     private init() throws {
@@ -38,14 +38,14 @@ final class FuzzDaemon: Sendable {
         worlds = WorldRegistry(seed: seed, generator: FuzzDaemon.keyGenerator)
         dispatcher = try Composition.dispatcher(seed, worlds, RunningServer.Options())
         catalog = Composition.catalog(for: seed)
-        // The only one is that with which Firebase signs Apple's client secrets.
+        // The seed's only private P-256 key is the one with which Firebase signs Apple's client secrets.
         guard let key = seed.keys.values.first(where: { $0.kind == .p256 && $0.isPrivate }) else {
             throw Finding("the built-in seed has no key for client secrets")
         }
         clientKey = key
     }
 
-    /// As if it had just started.
+    /// Brings the daemon back to the state in which it has just started.
     func reset() throws {
         for entry in worlds.all where entry.world.name != WorldRegistry.defaultName {
             _ = try worlds.drop(entry.world.name)
@@ -55,7 +55,7 @@ final class FuzzDaemon: Sendable {
         mayBeMalformed.withLock { $0 = false }
     }
 
-    /// The answer, which has been looked at; `nil` when it takes longer than it is worth waiting for.
+    /// Sends a request, and checks the answer. Returns `nil` if there is no answer after 50 milliseconds.
     @discardableResult
     func send(_ request: Request) throws -> Response? {
         if request.body.firstRange(of: Array("malformedJSON".utf8)) != nil { mayBeMalformed.withLock { $0 = true } }
@@ -68,7 +68,7 @@ final class FuzzDaemon: Sendable {
             let completion = Completion { waiting.settle($0) }
             start(completion)
             response = waiting.wait(seconds: 0.05)
-            // Nobody waits any longer, as when a client goes.
+            // The request is abandoned, as when a client closes its connection.
             if response == nil { completion.abandon() }
         }
         if let limit = FuzzDaemon.costLimit {
@@ -109,13 +109,13 @@ final class FuzzDaemon: Sendable {
         try post("\(FuzzDaemon.control)/\(call)", json: body)
     }
 
-    /// A JSON Web Token that an Apple client would sign, of whatever texts it is given.
+    /// Makes a JSON Web Token of any header and claims, signed with the key of Apple's clients.
     func signed(header: [UInt8], claims: [UInt8]) throws -> String {
         let input = Base64URL.encode(header) + "." + Base64URL.encode(claims)
         return input + "." + Base64URL.encode(try clientKey.sign(Array(input.utf8), with: .es256))
     }
 
-    /// A client secret that Apple takes.
+    /// Makes a valid client secret for Apple.
     func clientSecret(for client: String = "com.example.web") throws -> String {
         let now = worlds.main.now.seconds
         let claims: JSONValue = [
@@ -133,7 +133,7 @@ final class FuzzDaemon: Sendable {
     }
 }
 
-/// A response that comes from another thread, perhaps after nobody waits any more.
+/// A response that another thread delivers, possibly after the wait has ended.
 private final class Waiting: Sendable {
     private let response = Mutex<Response?>(nil)
     private let semaphore = DispatchSemaphore(value: 0)

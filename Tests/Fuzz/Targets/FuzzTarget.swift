@@ -1,11 +1,11 @@
-/// Something that is fed with bytes that nobody means well with.
+/// A part of the daemon that the fuzzers run with arbitrary bytes.
 package struct FuzzTarget: Sendable {
     package let name: String
-    /// Longer inputs aren't made, in bytes.
+    /// The maximum size of an input in bytes.
     package let maximumLength: Int
-    /// Throws a ``Finding`` when something doesn't hold that must hold for every input.
+    /// Runs the target with an input. It throws a ``Finding`` if a rule that holds for every input is broken.
     package let run: @Sendable ([UInt8]) throws -> Void
-    /// Changes an input in a way that keeps its structure; `nil` leaves that to libFuzzer alone.
+    /// Changes an input and keeps its structure. If it is `nil`, libFuzzer alone changes inputs.
     package let mutate: (@Sendable ([UInt8], inout FuzzRandom) -> [UInt8])?
 
     init(
@@ -19,14 +19,14 @@ package struct FuzzTarget: Sendable {
         self.run = run
     }
 
-    /// A folder of `Tests/Fuzz/corpus` belongs to each.
+    /// All targets. Each has a folder in `Tests/Fuzz/corpus`.
     package static let all: [FuzzTarget] = [
         .json, .forms, .jws, .clientSecrets, .seeds, .orders, .addresses, .times, .keys, .headers, .idTokens, .webAuthn,
         .mails, .smtp, .modelContext, .http,
     ]
 }
 
-/// Something that doesn't hold.
+/// An error that a fuzzer has found: a rule that an input breaks.
 package struct Finding: Error, CustomStringConvertible, Sendable {
     package let description: String
 
@@ -37,7 +37,7 @@ func require(_ holds: Bool, _ otherwise: @autoclosure () -> String) throws(Findi
     guard holds else { throw Finding(otherwise()) }
 }
 
-/// A small generator, so that the same seed makes the same change (SplitMix64).
+/// A small random generator (SplitMix64). The same seed always gives the same numbers.
 package struct FuzzRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -53,7 +53,7 @@ package struct FuzzRandom: RandomNumberGenerator, Sendable {
 }
 
 extension [UInt8] {
-    /// The input as lines of UTF-8, at least `count` of them.
+    /// Splits the input into lines of UTF-8. Empty lines are added until there are `count` of them.
     func lines(_ count: Int) -> [String] {
         var lines = split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
             String(decoding: $0, as: UTF8.self)

@@ -1,4 +1,4 @@
-/// Words that mean something to the daemon, and values that mean trouble.
+/// Words that have a meaning for the daemon, and values that often cause errors.
 enum FuzzWords {
     static let control = [
         "GET health", "POST reset", "GET clock", "POST clock", "GET outcomes", "POST outcomes", "DELETE outcomes",

@@ -3,7 +3,7 @@ import JOSE
 import EmulatorCore
 
 extension FuzzTarget {
-    /// Requests one after the other, as a script that people can read:
+    /// Sends requests one after the other. The input is a readable script:
     ///
     ///     POST /appleid.apple.com/auth/token
     ///     Content-Type: application/x-www-form-urlencoded
@@ -12,7 +12,8 @@ extension FuzzTarget {
     ///     %%
     ///     GET …
     ///
-    /// `$code` and the like are what earlier answers held (``Variables``); `${600*a}` is 600 times `a`.
+    /// `$code` and similar words stand for values from earlier answers (``Variables``). `${600*a}` stands for 600 times
+    /// `a`.
     static let http = FuzzTarget("http", maximumLength: 8192, mutate: { ScriptMutation.mutate($0, &$1) }) { bytes in
         let daemon = try FuzzDaemon.shared
         try daemon.reset()
@@ -32,7 +33,8 @@ struct Script {
     struct Part {
         var bytes: [UInt8]
 
-        /// `nil` when there is nothing in it, or it isn't worth waiting for.
+        /// Makes the request. Returns `nil` if the part has no method and path, or if the request asks the daemon to
+        /// wait.
         func request(_ variables: Variables) -> Request? {
             let filled = variables.filled(bytes)
             let end = filled.firstRange(of: Array("\n\n".utf8))
@@ -47,13 +49,13 @@ struct Script {
                     name: String(line[..<colon]), value: String(line[line.index(after: colon)...].drop { $0 == " " })
                 )
             }
-            // A stream never ends.
+            // Requests for event streams are left out, since a stream never ends.
             headers.removeAll { $0.value.contains("event-stream") }
             if !headers.contains(where: { $0.name.lowercased() == "host" }) {
                 headers.append((name: "Host", value: FuzzDaemon.authority))
             }
             if !headers.contains(where: { $0.name.lowercased() == "user-agent" }) {
-                // GitHub refuses whoever doesn't say who they are.
+                // GitHub refuses requests without a User-Agent header.
                 headers.append((name: "User-Agent", value: "fuzz"))
             }
             let body = end.map { Array(filled[$0.upperBound...].prefix(1 << 20)) } ?? []

@@ -12,7 +12,8 @@ extension FuzzTarget {
         ("POST", "/identitytoolkit.googleapis.com/v1/projects/demo-app/accounts:lookup"),
     ]
 
-    /// Headers, as lines `name: value`: cookies, credentials, origins, types, languages, conditions.
+    /// Sends requests with the header fields that are the input's lines, such as cookies, credentials, origins and
+    /// languages.
     static let headers = FuzzTarget("headers", maximumLength: 2048) { bytes in
         let daemon = try FuzzDaemon.shared
         try daemon.reset()
@@ -22,7 +23,7 @@ extension FuzzTarget {
         for line in bytes.lines(1).prefix(12) {
             guard let colon = line.firstIndex(of: ":") else { continue }
             let value = String(line[line.index(after: colon)...].drop { $0 == " " }).replacing("$cookie", with: cookie)
-            // A stream never ends.
+            // Requests for event streams are left out, since a stream never ends.
             guard !value.contains("event-stream") else { continue }
             headers.append((name: String(line[..<colon]), value: value))
         }

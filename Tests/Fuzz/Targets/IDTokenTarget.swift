@@ -3,8 +3,8 @@ import JSON
 import EmulatorCore
 
 extension FuzzTarget {
-    /// ID tokens at Firebase: a line names the provider, a line holds changed claims, a line a changed header, a line the
-    /// signature's kind.
+    /// Mints ID tokens and presents them to Firebase. The input's lines are the provider, the changed claims, the
+    /// changed header and the kind of signature.
     static let idTokens = FuzzTarget("id-tokens") { bytes in
         let daemon = try FuzzDaemon.shared
         try daemon.reset()
@@ -33,7 +33,7 @@ extension FuzzTarget {
 }
 
 enum IDTokenTarget {
-    /// Hands `token` to everything that takes one; whether a sign-in came of it.
+    /// Sends `token` to every endpoint that accepts one. Returns whether that led to a sign-in.
     @discardableResult
     static func present(_ token: String, of provider: String, to daemon: FuzzDaemon) throws -> Bool {
         let toolkit = "/identitytoolkit.googleapis.com/v1/accounts"

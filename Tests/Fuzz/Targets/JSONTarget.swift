@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 
 extension FuzzTarget {
-    /// JSON texts: what is taken can be written, and reads the same again.
+    /// Reads JSON, and checks that the value, when it is written, reads the same.
     static let json = FuzzTarget("json") { bytes in
         guard let value = try? JSONValue(parsing: bytes) else { return }
         let written = value.serialized()
@@ -17,7 +17,8 @@ extension FuzzTarget {
         try checkCost(bytes)
     }
 
-    /// The text many times over, as elements and as members: a cost that grows faster than the text shows up as a timeout.
+    /// Reads the text many times over, as elements and as members. If the time grows faster than the text, the fuzzer
+    /// reports a timeout.
     private static func checkCost(_ bytes: [UInt8]) throws {
         guard FuzzDaemon.costLimit != nil, bytes.count > 2, bytes.reduce(0, ^) & 0x1F == 0 else { return }
         var elements: [UInt8] = [UInt8(ascii: "[")]

@@ -6,19 +6,20 @@ import Recordings
 extension FuzzTarget {
     private static let signers = Result { [try Key.generateP256(), try Key.generateRSA()] }
 
-    /// JSON Web Signatures: as a text, or (after a line break at the start) as header, claims and signature a line each.
+    /// Reads JSON Web Signatures. The input is a whole text, or, if it begins with a line break, the header, the claims
+    /// and the signature on a line each.
     static let jws = FuzzTarget("jws") { bytes in
         let keys = try signers.get()
         let text = compact(bytes)
         guard let token = try? JWS(parsing: text) else { return }
         for (key, algorithm) in zip(keys, [Algorithm.es256, .rs256]) {
-            // Nobody has signed anything with keys that were made when this began.
+            // The keys were made at the start of this process, so no input can have a valid signature.
             try require(token.verify(with: key, algorithm: algorithm) != .valid, "a signature out of nothing: \(text)")
             try require(
                 token.verify(with: key, algorithm: algorithm == .es256 ? .rs256 : .es256) == .wrongKeyType,
                 "a key of another type was used")
         }
-        // What was read can be signed, and is then valid for this key and no other algorithm.
+        // If the header and the claims are signed, the token is valid for this key and this algorithm only.
         let minted = try JWS.mint(header: token.header, claims: token.claims, key: keys[0], algorithm: .es256)
         guard minted.utf8.count <= JWS.maximumLength else { return }
         guard let again = try? JWS(parsing: minted) else { throw Finding("minted so that it can't be read: \(minted)") }

@@ -7,7 +7,7 @@ extension FuzzTarget {
         try CertificateAuthority(commonName: "fuzz", hosts: ["example.com"], from: .first, to: .last)
     }
 
-    /// Keys as PEM and as JWK, certificates, certificate chains.
+    /// Reads keys as PEM and as JWK, and certificates.
     static let keys = FuzzTarget("keys", maximumLength: 8192) { bytes in
         if let key = try? Key(pem: bytes) { try check(key) }
         if let jwk = try? JSONValue(parsing: bytes) {

@@ -3,10 +3,10 @@ import Recordings
 import Time
 
 extension FuzzTarget {
-    /// Mails that somebody else wrote, and mails of ours that hold what somebody else wrote: these are read as they were written.
+    /// Reads the input as a mail, and writes mails that contain it. It checks that these are read as they were written.
     static let mails = FuzzTarget("mails") { bytes in
         let mail = ReadMail(bytes)
-        // A byte of an old character set has at most three bytes as UTF-8, and so has the mark of what can't be read.
+        // A byte of an old character set becomes at most three bytes of UTF-8, and so does a byte that can't be read.
         let shown = [mail.text, mail.html].compactMap { $0?.utf8.count }.reduce(0, +)
         try require(shown <= 3 * bytes.count, "\(bytes.count) bytes are shown as \(shown)")
         try require(
@@ -24,7 +24,8 @@ extension FuzzTarget {
         }
     }
 
-    /// A mail from outside stays as it came, is small beside its bytes, and other header fields leave its content alone.
+    /// Checks that a received mail is stored unchanged, that what is read from it is small, and that replacing header
+    /// fields doesn't change its content.
     private static func check(received bytes: [UInt8]) throws(Finding) {
         let fields = [
             InboxMessage.HeaderField(name: "From", value: "Shop, Inc. <x@relay.example>"),
@@ -52,7 +53,7 @@ extension FuzzTarget {
             try require(
                 size == read.attachments[index].size, "an attachment of \(read.attachments[index].size) has \(size)")
         }
-        // Fields beyond the thousandth aren't read.
+        // Only the first thousand header fields are read, and replacing may add some.
         guard read.headers.count < 900 else { return }
         let forwarded = ReadMail(row.forwarded ?? [])
         try require(
@@ -73,7 +74,7 @@ extension FuzzTarget {
             trimmed(read.header("Subject") ?? "") == trimmed(subject),
             "the subject \(subject.debugDescription) is read as \((read.header("Subject") ?? "").debugDescription)")
         let text = withLineFeeds(row.message.text ?? "")
-        // By itself, a text ends with the last line's break.
+        // A mail with only a text ends with a line break.
         let wanted = row.message.html == nil ? text + "\n" : text
         try require(read.text == wanted, "the text \(wanted.debugDescription) is read as \(read.text.debugDescription)")
         try require(

@@ -4,7 +4,7 @@ import Platform
 import Synchronization
 
 extension FuzzTarget {
-    /// A client's whole side of a conversation in the Model Context Protocol, a message a line.
+    /// Sends messages of the Model Context Protocol to a server. Each line of the input is one message of the client.
     static let modelContext = FuzzTarget("model-context", maximumLength: 8_192) { bytes in
         let lines = try read(bytes)
         let client = ModelContextClient()
@@ -13,19 +13,20 @@ extension FuzzTarget {
             client.server.finish()
             try client.check(line)
         }
-        // Whatever came before, the next request is served.
+        // A correct request at the end must be answered, whatever the earlier messages were.
         client.server.receive(.text(Array(#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#.utf8)))
         try require(client.take().contains { $0["id"]?.string == "last" && $0["result"] != nil }, "no ping at the end")
     }
 
     private static let lineLimit = 2_048
 
-    /// What a reader makes of the bytes: the lines between breaks, but for those that are too long.
+    /// Reads the bytes through a pipe as lines, and checks that they are the input's lines. Lines that are too long are
+    /// marked.
     private static func read(_ bytes: [UInt8]) throws -> [LineReader.Line] {
         var ends: [Int32] = [-1, -1]
         try require(pipe(&ends) == 0, "no pipe")
         defer { close(ends[0]) }
-        // A pipe holds more than an input has.
+        // The whole input fits into the pipe, so the write doesn't block.
         let written = bytes.withUnsafeBytes { Platform.write(ends[1], $0.baseAddress, $0.count) }
         close(ends[1])
         try require(written == bytes.count, "\(written) of \(bytes.count) bytes were taken")
@@ -42,7 +43,7 @@ extension FuzzTarget {
     }
 }
 
-/// A server with a tool for every way in which one can answer, and what it sends.
+/// A server with a tool for each kind of result, and the messages that it has sent.
 private final class ModelContextClient: Sendable {
     private struct Text: SchemaObject {
         let text: String
@@ -83,7 +84,7 @@ private final class ModelContextClient: Sendable {
         self.sent = sent
     }
 
-    /// What was sent since it was last asked for.
+    /// Returns the messages that were sent since the last call of this function.
     func take() -> [JSONValue] {
         sent.all.withLock { all in
             defer { all = [] }
@@ -91,7 +92,8 @@ private final class ModelContextClient: Sendable {
         }
     }
 
-    /// What was sent for a line: an answer for each message that wants one, and to that one.
+    /// Checks the answer to a line: it has at most one part for each message on the line, and each part answers one of
+    /// them.
     func check(_ line: LineReader.Line) throws {
         let answers = take()
         try require(answers.count <= 1, "\(answers.count) messages for a line")

@@ -4,7 +4,8 @@ import EmulatorCore
 import Recordings
 
 extension FuzzTarget {
-    /// Faults and outcomes: a line of JSON each. What is taken is listed as it was given, and does what it does to sign-ins.
+    /// Orders faults and outcomes, which are the input's lines as JSON. It checks that accepted ones are listed, and
+    /// then runs sign-ins.
     static let orders = FuzzTarget("orders") { bytes in
         let daemon = try FuzzDaemon.shared
         try daemon.reset()
@@ -34,7 +35,7 @@ extension FuzzTarget {
         _ = fault.match.path?.matches("/auth/token")
     }
 
-    /// What orders are for: authorizations, redemptions, key sets, pages.
+    /// Sends the requests to which orders apply: authorizations, redemptions of codes, and requests for key sets.
     private static func signIn(_ daemon: FuzzDaemon) throws {
         let google = "client_id=example.apps.googleusercontent.com&response_type=code&scope=openid+email&state=s"
         let callback = "redirect_uri=http://localhost:3000/callback"
@@ -87,7 +88,8 @@ extension FuzzTarget {
 }
 
 enum OrderTarget {
-    /// Nothing is won by waiting: a delay becomes the shortest one, if it is one at all.
+    /// Replaces the delay of a fault by the shortest one, since waiting finds nothing. A text that can't be a delay
+    /// stays.
     static func withoutDelay(_ value: JSONValue) -> JSONValue {
         guard case .object(var order) = value, case .object(var effect)? = order["effect"],
             let delay = effect["delay"]?.string, delay.utf8.allSatisfy({ (0x30...0x7A).contains($0) })

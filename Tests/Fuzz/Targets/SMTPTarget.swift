@@ -1,7 +1,7 @@
 import SMTPServer
 
 extension FuzzTarget {
-    /// A client's whole side of a conversation: lines, and after a DATA that was taken, a message.
+    /// Sends the input to an SMTP session: command lines, and a message after each accepted DATA.
     static let smtp = FuzzTarget("smtp") { bytes in
         var session = SMTPSession(host: "mail.test", offersTLS: true)
         var rest = bytes[...]
@@ -39,7 +39,8 @@ extension FuzzTarget {
         }
     }
 
-    /// Returns what follows the message. However the data is cut into pieces, it is the same message.
+    /// Reads a message, and returns the bytes behind it. It checks that the message is the same if its bytes come in
+    /// pieces.
     private static func message(_ data: ArraySlice<UInt8>) throws(Finding) -> ArraySlice<UInt8> {
         var whole = MessageData(limit: 1_000)
         let used = whole.consume(data)

@@ -2,7 +2,7 @@ import HTTPServer
 import JSON
 import EmulatorCore
 
-/// Changes a script as a script: its requests, their addresses, fields, values and headers.
+/// Changes a script so that it stays a script. It changes requests, and their addresses, fields, values and headers.
 enum ScriptMutation {
     private static let targets: [String] = {
         guard let daemon = try? FuzzDaemon.shared else { return ["GET /"] }
@@ -29,7 +29,7 @@ enum ScriptMutation {
         return script.bytes
     }
 
-    /// A request to any endpoint, with a few fields.
+    /// Makes a request to any endpoint, with a few fields.
     private static func made(_ random: inout FuzzRandom) -> Script.Part {
         let target = pick(targets, &random)
         let names = (0..<Int.random(in: 0...5, using: &random)).map { _ in pick(FuzzWords.fields, &random) }
@@ -73,7 +73,7 @@ enum ScriptMutation {
         return Script.Part(bytes: part.bytes[..<slash] + Array(world.utf8) + part.bytes[slash...])
     }
 
-    /// One value, between the characters that end values, becomes another.
+    /// Replaces one value in a part of a script. A value ends at one of the characters in `ends`.
     private static func withValue(_ part: Script.Part, _ random: inout FuzzRandom) -> Script.Part {
         let ends = Set("=&\"\n :,".utf8)
         let starts = part.bytes.indices.filter { ends.contains(part.bytes[$0]) }

@@ -6,7 +6,8 @@ import Recordings
 import Understudy
 
 extension FuzzTarget {
-    /// Seed files. One that `seed check` takes can be merged onto the built-in one, suits the schema, and runs.
+    /// Reads seed files. It checks that a seed that `seed check` accepts fits the JSON schema, can be merged into the
+    /// built-in seed, and can be used by a daemon.
     static let seeds = FuzzTarget("seeds", maximumLength: 8192) { bytes in
         guard let value = try? JSONValue(parsing: bytes) else { return }
         let format = Providers.seedFormat
@@ -45,9 +46,10 @@ extension FuzzTarget {
     }
 }
 
-/// As much of JSON Schema as ours uses: <https://json-schema.org/draft/2020-12/schema>.
+/// A check by JSON Schema, with the keywords that the seed's schema uses:
+/// <https://json-schema.org/draft/2020-12/schema>.
 enum SchemaCheck {
-    /// Where and why `value` doesn't suit; `nil` when it does.
+    /// Says where and why `value` doesn't fit the schema. Returns `nil` if it fits.
     static func misfit(of value: JSONValue, with schema: JSONValue, at path: String) -> String? {
         if let choices = schema["anyOf"]?.array {
             let fits = choices.contains { misfit(of: value, with: $0, at: path) == nil }

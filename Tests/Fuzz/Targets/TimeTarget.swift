@@ -6,7 +6,8 @@ import Recordings
 import Time
 
 extension FuzzTarget {
-    /// Durations, times and numbers that mean time: a line each is moved by, set, waited for and put into claims.
+    /// Reads each line as a duration, a time or a number. The clock is moved by it and set to it, a request waits for
+    /// it, and claims of tokens have it as their value.
     static let times = FuzzTarget("times", maximumLength: 512) { bytes in
         let daemon = try FuzzDaemon.shared
         try daemon.reset()
@@ -24,7 +25,7 @@ extension FuzzTarget {
         }
     }
 
-    /// What is read as a time or a duration can be written, and reads the same again.
+    /// Checks that a time or a duration, when it is written, reads the same.
     private static func checkTypes(_ text: String) throws(Finding) {
         if let span = TimeSpan(text) {
             try require(TimeSpan(span.description) == span, "another duration: \(text), then \(span)")
@@ -40,7 +41,7 @@ extension FuzzTarget {
         }
     }
 
-    /// What the clock says is a time that it would take.
+    /// Checks that the clock can be set to the time that it shows.
     private static func checkClock(_ daemon: FuzzDaemon) throws {
         guard let answer = try daemon.send("GET", "\(FuzzDaemon.control)/clock"), let now = answer.json?["now"]?.string
         else { throw Finding("no time") }

@@ -1,10 +1,10 @@
 import HTTPServer
 import JSON
 
-/// What a script's requests may refer to: secrets, and what earlier answers held, the latest by its name, the one before it
-/// with `_old` behind the name.
+/// The values to which a script's requests can refer: secrets, and values from earlier answers. A name stands for the
+/// latest value, and the name with `_old` behind it for the one before.
 struct Variables {
-    /// Members of JSON answers, fields of redirects and of forms on pages.
+    /// The names of the values that are kept: members of JSON answers, and fields of redirects and of forms on pages.
     static let names: Set<String> = [
         "code", "access_token", "id_token", "refresh_token", "idToken", "refreshToken", "oobCode", "sessionInfo",
         "device_code", "user_code", "mfaPendingCredential", "pendingToken", "authorizationCode", "identityToken",
@@ -76,12 +76,13 @@ struct Variables {
         values[name] = value
     }
 
-    /// A field of a redirect's query or fragment.
+    /// Returns a field of a redirect's query or fragment.
     static func field(_ name: String, of location: String) -> String? {
         Form(parsing: location.drop { $0 != "?" && $0 != "#" }.dropFirst().prefix { $0 != "#" })[name]
     }
 
-    /// The text with its references replaced. It doesn't grow beyond a request that is too large.
+    /// Replaces the references in a text. The text stops growing a little beyond the largest size that a request may
+    /// have.
     func filled(_ bytes: [UInt8]) -> [UInt8] {
         var output: [UInt8] = []
         var place = bytes.startIndex
@@ -105,7 +106,7 @@ struct Variables {
         return output
     }
 
-    /// `{600*text}`, `#` in the text being the count so far is not known here: every piece is the same.
+    /// Reads a repetition such as `{600*text}`, and returns the count, the text and the place behind it.
     private static func repetition(_ rest: ArraySlice<UInt8>) -> (count: Int, text: ArraySlice<UInt8>, end: Int)? {
         guard rest.first == UInt8(ascii: "{"), let close = rest.firstIndex(of: UInt8(ascii: "}")),
             let star = rest[..<close].firstIndex(of: UInt8(ascii: "*"))

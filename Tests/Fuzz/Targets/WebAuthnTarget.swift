@@ -5,11 +5,11 @@ extension FuzzTarget {
     private static let party = RelyingParty(id: "localhost") { $0 == "http://localhost" }
     private static let signer = Result { try Key.generateP256() }
 
-    /// What an authenticator sends: the input as CBOR, as authenticator data, as an attestation, and as an assertion.
+    /// Reads the input as the data of an authenticator: as CBOR, authenticator data, an attestation and an assertion.
     static let webAuthn = FuzzTarget("webauthn") { bytes in
         var reader = CBORReader(bytes[...])
         if let item = try? reader.item() {
-            // What stands behind an item changes nothing about it.
+            // The bytes behind an item must not change how it is read.
             let read = bytes.count - reader.rest.count
             var longer = CBORReader((bytes[..<read] + [0xFF, 0x00])[...])
             guard let again = try? longer.item() else { throw Finding("an item depends on what follows it") }
@@ -29,7 +29,7 @@ extension FuzzTarget {
         let key: [UInt8] =
             [0xA5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21, 0x58, 0x20] + number("x") + [0x22, 0x58, 0x20]
             + number("y")
-        // Nobody has signed anything with a key that was made when this began.
+        // The key was made at the start of this process, so no input can have a valid signature.
         let assertion = try? Assertion(
             client("webauthn.get"), authenticatorData: bytes, signature: bytes, challenge: "AAAA", publicKey: key,
             at: party)

@@ -47,7 +47,7 @@ class Call:
         if body is not None or self.method in ("POST", "PUT", "PATCH"):
             lines.append(f"Content-Length: {len(body or b'')}")
         if "User-Agent" not in self.headers:
-            # GitHub refuses whoever doesn't say who they are.
+            # GitHub refuses requests without a User-Agent header.
             lines.append("User-Agent: fuzz")
         for name, value in self.headers.items():
             lines.append(f"{name}: {value}")

@@ -19,7 +19,7 @@ class Daemon:
         self.process = subprocess.Popen(
             [binary, "serve", "--port", "0", "--seed", os.path.join(root, "seed-data/default.json"), "--seed", seed],
             stdout=subprocess.PIPE, stderr=self.log,
-            # Where it ended goes to the log.
+            # If the daemon crashes, its stack goes to the log.
             env=os.environ | {"SWIFT_BACKTRACE": "enable=yes,color=no,limit=16,threads=crashed,images=none,registers=none,sanitize=yes"})
         line = self.process.stdout.readline().decode()
         if "listening on" not in line:
@@ -32,7 +32,7 @@ class Daemon:
 
     @property
     def resident(self):
-        """Megabytes."""
+        """Returns the resident memory in megabytes."""
         with open(f"/proc/{self.process.pid}/status") as file:
             for line in file:
                 if line.startswith("VmRSS:"):
@@ -49,7 +49,7 @@ class Daemon:
         return text[crash:] if crash >= 0 else text[-1500:]
 
     def stop(self):
-        """The exit code; what it was before, if it had ended already."""
+        """Ends the daemon if it still runs, and returns its exit code."""
         if self.lives:
             self.process.send_signal(signal.SIGTERM)
             try:

@@ -23,7 +23,7 @@ from session import Session, read, repeats, shortened, write
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../.."))
 # Resident megabytes: recordings may take 64, and everything else that is bounded as much again, several times.
 MEMORY = int(os.environ.get("UNDERSTUDY_FUZZ_MEMORY", "512"))
-# Requests that travel together.
+# So many requests are sent together.
 BATCH = 24
 
 odd_texts = st.text(max_size=60)
@@ -90,7 +90,7 @@ class Machine(RuleBasedStateMachine):
             batch = []
             for _ in range(min(BATCH, count)):
                 call = self.made(source) if source.random() < 0.15 else source.choice(self.calls)
-                # Sometimes with what belongs to the other world, sometimes once more as it was.
+                # Some calls get values of the other world, and some are repeated unchanged.
                 mixed = other if source.random() < 0.1 and other else pool
                 call = call.copy() if source.random() < 0.1 else mutation.change(call, source, mixed, self.odd)
                 call.world = world if source.random() < 0.95 else source.choice(self.worlds)
@@ -101,7 +101,7 @@ class Machine(RuleBasedStateMachine):
                     learner.learn(answer)
 
     def made(self, source):
-        """A call to any endpoint, with any fields."""
+        """Makes a call to any endpoint, with any fields."""
         endpoint = source.choice(Machine.endpoints)
         path = "/".join(source.choice(("ada", "demo-app", "1", "x")) if part == "*" else part for part in endpoint["path"].split("/"))
         fields = {source.choice(mutation.FIELDS): mutation.value(source, self.pools[0], self.odd) for _ in range(source.randrange(6))}

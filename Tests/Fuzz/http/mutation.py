@@ -31,7 +31,7 @@ TIMES = ["exp", "iat", "auth_time", "nbf"]
 
 
 def token(random, pool):
-    """A JSON Web Token, changed."""
+    """Returns a changed JSON Web Token."""
     kept = [value for values in pool.values() for value in values if value.count(".") == 2 and value.startswith("ey")]
     if not kept:
         return "a.b.c"
@@ -65,7 +65,7 @@ def value(random, pool, odd):
 
 
 def without_waiting(call):
-    """Nothing is won by waiting: long delays and waits become short."""
+    """Makes long delays and waits short, since waiting finds nothing."""
     if call.kind == "json" and isinstance(call.fields.get("effect"), dict) and "delay" in call.fields["effect"]:
         effect = dict(call.fields["effect"])
         if isinstance(effect["delay"], str) and not effect["delay"].startswith("-") and len(effect["delay"]) < 15:
@@ -77,7 +77,7 @@ def without_waiting(call):
 
 
 def change(call, random, pool, odd):
-    """A copy of `call` with something wrong about it."""
+    """Returns a copy of `call` with something wrong in it."""
     call = call.copy()
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         kind = random.randrange(20)
@@ -131,7 +131,7 @@ def change(call, random, pool, odd):
 
 
 def huge(random):
-    """A body near the limit whose parts are many."""
+    """Returns a body near the size limit that has many parts."""
     count = random.choice((1000, 1001, 20_000, 60_000))
     return random.choice((
         lambda: b"&".join(b"f%d=1" % number for number in range(count)),
@@ -147,7 +147,7 @@ def huge(random):
 
 
 def control_calls(random, endpoints):
-    """What tests order of the daemon: faults that fit somewhere, outcomes, times, scenarios."""
+    """Makes orders as tests have them: faults that fit an endpoint, outcomes, times and scenarios."""
     endpoint = random.choice(endpoints)
     effect = random.choice((
         {"status": random.choice((200, 299, 404, 503, 599)), "headers": {"X-A": random.choice(TEXTS)}, "body": random.choice(("x", {"a": 1}))},

@@ -25,7 +25,7 @@ def part(value):
 
 
 class Signer:
-    """Signs what Apple's clients sign."""
+    """Signs the client secrets of Apple's clients."""
 
     def __init__(self, root):
         with open(f"{root}/seed-data/keys/AuthKey_ABC123DEFG.p8", "rb") as file:

@@ -1,4 +1,4 @@
-"""What holds for every answer, whatever was asked."""
+"""Checks that hold for the answer to every request."""
 import json
 
 REFUSAL_LIMIT = 16384
@@ -9,7 +9,7 @@ class Finding(Exception):
 
 
 def check(answer, is_head=False, may_be_malformed=False):
-    """Why the answer is wrong; `None` when it isn't. Broken JSON may have been ordered."""
+    """Returns what is wrong with the answer, or `None`. `may_be_malformed` says that a fault may break JSON."""
     head = answer.head.lower()
     diagnoses = answer.values(b"understudy-diagnosis")
     is_ordered = any(text.startswith("ordered fault") for text in diagnoses)
@@ -19,7 +19,7 @@ def check(answer, is_head=False, may_be_malformed=False):
         return None
     if len(diagnoses) > 1:
         return "two diagnoses"
-    # What the service has and we haven't is 501, as the official emulator says.
+    # The official emulator answers 501 at endpoints that it doesn't implement, and so does Understudy.
     if answer.status >= 500 and answer.status != 501:
         return "a status that nobody ordered"
     if answer.status >= 400:
@@ -42,7 +42,7 @@ def check(answer, is_head=False, may_be_malformed=False):
 class SingleUses:
     """Codes that work once, and those that did."""
 
-    # What redeems: the end of the path, and the field that holds the code.
+    # For each endpoint that redeems codes, this is the end of its path, and the field with the code.
     PLACES = [
         ("/auth/token", "code"), ("/login/oauth/access_token", "code"), ("/login/oauth/access_token", "device_code"),
         ("/token", "code"), ("/oauth/access_token", "code"), ("accounts:resetPassword", "oobCode"),

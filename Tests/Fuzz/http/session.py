@@ -21,9 +21,9 @@ class Session:
         self.statuses, self.endpoints_hit = Counter(), set()
         self.requests, self.largest, self.slowest, self.slowest_call = 0, 0, 0.0, ""
         self.next_health = 0.0
-        # Worlds in which broken JSON was ordered.
+        # These are the worlds in which a fault that breaks JSON was ordered.
         self.malformed = set()
-        # What was sent since the daemon began, the newest last, so that a finding can be repeated.
+        # These are the requests since the daemon began, the newest last, with which a finding can be repeated.
         self.trace = []
         # The first finding. Hypothesis runs what failed again, which is of no use with a daemon that has a past.
         self.finding = None
@@ -42,12 +42,12 @@ class Session:
     # Calls
 
     def send(self, call):
-        """One call's answer; `None` when the connection was closed, as a fault may order."""
+        """Sends a call. Returns its answer, or `None` if the connection was closed, which a fault can order."""
         answers = self.send_all([call])
         return answers[0] if answers else None
 
     def send_all(self, calls):
-        """Answers in order; those after a closed connection are missing."""
+        """Sends calls. Returns the answers in order, without those after a closed connection."""
         data = [call.bytes() for call in calls]
         self.remember(data)
         heads = {place for place, call in enumerate(calls) if call.method == "HEAD"}
@@ -71,7 +71,7 @@ class Session:
                                data[place])
                 attempts += 1
                 if attempts > 1:
-                    # Whoever closes twice without an answer was ordered to, or wasn't asked in HTTP.
+                    # If the daemon closes twice without an answer, a fault has ordered it, or the request wasn't HTTP.
                     self.statuses["closed"] += 1
                     answers.append(None)
                     place, attempts = place + 1, 0
@@ -122,7 +122,7 @@ class Session:
         self.watch()
 
     def stream(self, world):
-        """A stream of events whose reader goes after a moment."""
+        """Opens an event stream, and closes it after a moment."""
         target = (f"/~{world}" if world else "") + "/_understudy/v1/requests"
         data = f"GET {target} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".encode()
         self.remember([data])

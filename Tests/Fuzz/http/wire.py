@@ -5,11 +5,11 @@ import time
 
 
 class Closed(Exception):
-    """The connection ended before the answer did."""
+    """An error that says that the connection ended before the answer did."""
 
 
 class Silent(Exception):
-    """No answer within the time limit."""
+    """An error that says that no answer came within the time limit."""
 
 
 class Answer:
@@ -19,7 +19,7 @@ class Answer:
         self.status, self.head, self.body = status, head, body
 
     def values(self, name):
-        """All values of a header, given in lower case."""
+        """Returns all values of a header, whose name is in lower case."""
         start = b"\r\n" + name + b":"
         lower = self.head.lower()
         found, place = [], lower.find(start)
@@ -36,7 +36,7 @@ class Answer:
 
 
 class Connection:
-    """To a daemon on a port of loopback. Opened again as needed."""
+    """A connection to a daemon on a loopback port. It is opened again when needed."""
 
     def __init__(self, port, patience=20):
         self.port, self.patience = port, patience
@@ -98,7 +98,7 @@ class Connection:
             try:
                 waiting = waiting[self.socket.send(waiting) :]
             except ConnectionError:
-                # What has been answered can still be read.
+                # The answer that was sent before the error can still be read.
                 waiting = waiting[len(waiting) :]
         return waiting
 

@@ -24,7 +24,7 @@ class Student:
         self.settings = Settings(self.world.environment())
 
     def arrive(self):
-        """Makes an account of one's own, at every provider."""
+        """Makes an account for the student at every provider."""
         self.world.accounts.add(
             self.name, name={"given": self.name.capitalize(), "family": "Student"}, email=f"{self.name}@school.example",
             emailVerified=True)
@@ -45,7 +45,7 @@ class Class(unittest.TestCase):
         cls.students = [Student(name) for name in NAMES]
 
     def at_once(self, work):
-        """All students do something at the same time: what each came to."""
+        """Makes all students do something at the same time. Returns each one's result."""
         together = threading.Barrier(len(self.students))
 
         def do(student):

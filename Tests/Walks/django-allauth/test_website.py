@@ -1,4 +1,4 @@
-"""What a team that uses django-allauth would try."""
+"""Tests of the things that a team that uses django-allauth tries first."""
 
 import json
 import os
@@ -42,7 +42,7 @@ class Website(unittest.TestCase):
         WORLD.reset()
 
     def begin(self, person, provider, process="login"):
-        """Presses the site's button for a provider: the page to which it leads."""
+        """Presses the site's button for a provider, and returns the page to which it leads."""
         page = person.open(f"{SITE}/accounts/{provider}/login/?process={process}")
         self.assertEqual(page.status, 200, page.text)
         return person.submit(page, page.forms[-1])
@@ -80,7 +80,7 @@ class Correct(Website):
                 self.sign_in(again, provider)
                 self.assertEqual(self.home(again)["user"], stored[0][2])
         self.assertEqual(self.stored(), stored)
-        # Somebody else is someone else.
+        # Another person gets another account at the site.
         grace = Person("grace")
         self.sign_in(grace, "google")
         self.assertNotIn(self.home(grace)["user"], [None, stored[0][2]])
@@ -101,7 +101,7 @@ class Mistaken(Website):
     environment = {"GITHUB_SECRET": "github-secret-of-yesterday"}
 
     def test_wrong_secret(self):
-        """The site only says that it didn't work. The recording says why."""
+        """Checks that the recording says why a sign-in failed. The site says only that it did."""
         person = Person("ada")
         page = person.agree(self.begin(person, "github"))
         self.assertIn("Third-Party Login Failure", page.text)

@@ -28,7 +28,7 @@ providers = {
     "facebook": {"METHOD": "oauth2", "APP": {"client_id": "9876543210", "secret": "facebook-secret-for-tests"}},
 }
 
-# Only where neither a proxy nor the host names themselves lead to the daemon: what allauth lets one set.
+# allauth's settings lead to the daemon only if neither a proxy nor the host names do.
 daemon = os.environ.get("PROVIDERS_AT")
 if daemon:
     providers["github"]["GITHUB_URL"] = f"{daemon}/github.com"
@@ -80,7 +80,7 @@ if daemon:
 
 
 def home(request):
-    """Who is signed in, and by which accounts."""
+    """Answers with the person who is signed in, and the accounts at providers."""
     accounts = SocialAccount.objects.filter(user=request.user) if request.user.is_authenticated else []
     return JsonResponse({
         "user": request.user.pk, "name": getattr(request.user, "first_name", ""),

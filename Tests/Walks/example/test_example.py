@@ -77,7 +77,8 @@ class Example(unittest.TestCase):
                 self.assertIn("Sign in with Apple", person.open(SITE).text)
 
     def test_mistakes(self):
-        """What the app does wrong on request is refused, and the page says what was said and why."""
+        """Checks that each mistake that the app makes on request is refused, and that the page shows the answer and the
+        reason."""
         for provider, mistake, said, reason in [
             ("apple", "twice", "already been used", "a code works once"),
             ("apple", "secret", "invalid_client", "JWT"),

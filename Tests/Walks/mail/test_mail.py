@@ -24,7 +24,7 @@ def claims(token):
 
 
 class Notifications(http.server.BaseHTTPRequestHandler):
-    """The app's endpoint for what Apple's server tells it."""
+    """The app's endpoint for notifications of Apple's server."""
 
     received = queue.Queue()
 

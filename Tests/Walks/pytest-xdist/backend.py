@@ -29,7 +29,7 @@ class Backend:
         return self.document[name]
 
     def begin(self):
-        """Where to send the browser."""
+        """Returns the address to which the browser goes."""
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         self.pending[state] = nonce, verifier
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
@@ -39,7 +39,7 @@ class Backend:
             "code_challenge": challenge, "code_challenge_method": "S256"})
 
     def finish(self, callback):
-        """The browser is back: a session for whoever signed in."""
+        """Handles the return of the browser, and begins a session for the person who signed in."""
         fields = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(callback).query))
         nonce, verifier = self.pending.pop(fields["state"])
         if "error" in fields:

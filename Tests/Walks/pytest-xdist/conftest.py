@@ -6,7 +6,7 @@ import pytest
 
 from backend import Backend
 
-# How tests reach their worlds: by a path, by a port, or by the proxy's user name.
+# Tests reach their worlds in three ways: by a path, by a port, or by the proxy's user name.
 WAY = os.environ.get("WALK_WORLDS_BY", "path")
 
 
@@ -15,12 +15,12 @@ def backend(world, monkeypatch):
     if WAY == "proxy":
         for variable, value in world.proxy_environment().items():
             monkeypatch.setenv(variable, value)
-        # Nothing of it is told to the backend.
+        # The backend's settings don't change in this case.
         return Backend()
     return Backend(f"{world.port_url if WAY == 'port' else world.url}/accounts.google.com")
 
 
 @pytest.fixture
 def visit(world):
-    """Someone follows the backend's link, and comes back with what Google sends along."""
+    """Follows the backend's link, and returns the parameters with which Google sends the browser back."""
     return lambda url: world.follow(url).url
