@@ -1,4 +1,4 @@
-# For tests only, never for production: it signs anyone in as anyone.
+# This image is only for tests, never for production: it signs anyone in as anyone.
 #
 # The build stage is any image of Swift 6.3 on Debian 12.
 ARG SWIFT_IMAGE=swift:6.3-bookworm
@@ -25,7 +25,7 @@ COPY --from=build /out/usr/bin/understudy /usr/bin/understudy
 USER understudy
 ENV UNDERSTUDY_HOST=0.0.0.0 UNDERSTUDY_PORT=9099 UNDERSTUDY_SMTP_PORT=1025
 EXPOSE 9099 1025
-# It asks the port that the container's own daemon was given.
+# The check asks at the port that the container's own daemon was given.
 HEALTHCHECK --interval=2s --timeout=3s --retries=15 CMD ["/usr/bin/understudy", "health"]
 ENTRYPOINT ["/usr/bin/understudy"]
 CMD ["serve"]

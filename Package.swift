@@ -25,7 +25,7 @@ func pkgConfig(_ name: String) -> String? {
 
 let package = Package(
     name: "understudy",
-    // What isn't macOS is for the kits alone: they use no C library.
+    // The platforms other than macOS are only for the kits, which use no C library.
     platforms: [.macOS(.v15), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .library(name: "Understudy", targets: ["Understudy"]),
@@ -152,7 +152,7 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Understudy", "Platform", "SMTPServer"], path: "Tests/TestSupport",
             swiftSettings: strict),
-        // What is fuzzed is an ordinary target, so that the tests can run its corpus.
+        // The fuzz targets are an ordinary target, so that the tests can run the corpus.
         .target(
             name: "FuzzTargets",
             dependencies: [

@@ -1,6 +1,7 @@
 #!/bin/sh
-# embed.sh FOLDER OUTPUT REPOSITORY: the scripts, style sheets and texts in FOLDER as Swift source, a constant each, in raw strings;
-# and the files of the repository whose names the file "documents" in FOLDER holds, one pattern a line.
+# embed.sh FOLDER OUTPUT REPOSITORY writes each of the scripts, style sheets and texts in FOLDER as a Swift constant
+# with a raw string. It does the same for the files of the repository that match a line of the file "documents" in
+# FOLDER.
 set -e
 export LC_ALL=C # the order of the files
 cd "$1"

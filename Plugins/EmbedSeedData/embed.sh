@@ -1,5 +1,5 @@
 #!/bin/sh
-# embed.sh FOLDER OUTPUT: the seed, its keys and the scenarios in FOLDER as Swift source, as they are, in raw strings.
+# embed.sh FOLDER OUTPUT writes the seed, its keys and the scenarios in FOLDER unchanged as raw strings in Swift source.
 set -e
 export LC_ALL=C # the order of the files
 cd "$1"

@@ -127,7 +127,7 @@ def documented(heading):
 
 
 class RealNameScriptTestCase(AuthorityTestCase, ScriptTestCase):
-    """The same pages with the provider's own address of the script, in a browser that goes through the daemon's proxy."""
+    """Tests of the pages with the script's real address, in a browser that uses the daemon's proxy."""
 
     def setUp(self):
         super().setUp()
@@ -141,7 +141,7 @@ class RealNameScriptTestCase(AuthorityTestCase, ScriptTestCase):
 
 
 class InterceptedScriptTestCase(ScriptTestCase):
-    """The same pages in a browser that a command under `exec --intercept` starts: chromedriver, which listens here."""
+    """Tests of the pages in a browser under `exec --intercept`, which starts chromedriver."""
 
     def source(self):
         return f"https://{self.script}"

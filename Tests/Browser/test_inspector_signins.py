@@ -170,7 +170,7 @@ class SignIns(InspectorTestCase):
                 seen.add(label)
         self.assertTrue(any(label.startswith("Backend to GitHub: redeem code") for label in seen), seen)
 
-    # How it looks
+    # The appearance of the pages
 
     def test_it_looks_right(self):
         self.looks("", "sign-ins-none")

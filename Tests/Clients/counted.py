@@ -28,7 +28,8 @@ ICMPV6_OR_OPTIONS = (58, 0)
 
 
 def destination(frame):
-    """Where a frame's packet was to go. None for what a network card says by itself: ARP, and IPv6's neighbours."""
+    """Returns the destination of a frame's packet, or None for the network's own packets: ARP, and IPv6's
+    neighbours."""
     kind, packet = frame[12:14], frame[14:]
     if kind == b"\x08\x00":
         protocol, place = packet[9], packet[16:20]

@@ -31,7 +31,7 @@ def run(*command, **options):
 
 
 def mirror():
-    """Where this machine itself gets Debian from: DEBIAN_MIRROR, else what its package sources say.
+    """Returns the mirror from which this machine gets Debian: DEBIAN_MIRROR, or the one in its package sources.
     https://manpages.debian.org/bookworm/apt/sources.list.5.en.html"""
     if "DEBIAN_MIRROR" in os.environ:
         return os.environ["DEBIAN_MIRROR"]

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whatever the texts of an exchange, its page stays well-formed, and the command that repeats it is a single command.
+/// These tests check that the page of an exchange is well-formed with any texts, and that the command that repeats the
+/// exchange stays a single command.
 @Suite("Hostile exchanges") struct HostileExchangeTests {
     let fixture: InspectorFixture
 

@@ -1,4 +1,5 @@
-"""What is asked for while it ends, what is limited, and what must be one and the same to all who ask at once, as `redeem` asks for it."""
+"""Checks for `redeem`: things that end while clients use them, limits, and things that must be the same for all
+clients."""
 import hashlib
 import json
 import random

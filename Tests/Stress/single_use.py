@@ -1,5 +1,5 @@
-"""What works once, as `redeem` asks for it: each kind is made by one client, and used by fifty at once. Then what many change at
-once, and what is removed while others add to it."""
+"""Checks for `redeem` of things that work once: one client makes each kind, and fifty use it at once. Then things that
+many clients change at once, and things that are removed while others add to them."""
 import base64
 import hashlib
 import hmac
@@ -508,7 +508,7 @@ def removed_person(context):
 
 
 def person_left(context, requests, answers):
-    """How many of the codes work when the person comes back."""
+    """Returns the number of codes that work when the person comes back."""
     status, _, text = context.ask("POST", f"{CONTROL}/accounts", context.person)
     if status != 201:
         raise SystemExit(f"the person isn't added again: {status} {text}")
@@ -560,7 +560,8 @@ def removed_tenant(context):
 
 
 def tenant_left(context, requests, answers):
-    """How many rows of Firebase's are the tenant's. Mails to its users stay, and so does what tells later refusals why."""
+    """Returns the number of Firebase's rows of the tenant. Mails to its users stay, and rows for reasons of
+    refusals."""
     status, _, text = context.ask("GET", f"{CONTROL}/snapshot")
     if status != 200:
         raise SystemExit(f"snapshot: {status} {text}")

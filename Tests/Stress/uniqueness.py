@@ -1,4 +1,5 @@
-"""What there is once, and what ends once, as `redeem` asks for it: of fifty who make, link, delete or revoke the same thing, one does."""
+"""Checks for `redeem` of things that exist or end only once: of fifty clients that make, link, delete or revoke the
+same thing, one succeeds."""
 import base64
 import json
 import random

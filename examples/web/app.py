@@ -2,7 +2,7 @@
 
 usage: app.py [PORT]
 
-Where the providers are stands in the environment (settings.py).
+The environment names the providers' addresses (see settings.py).
 """
 
 import http.server
@@ -16,12 +16,12 @@ import pages
 from providers import MISTAKES, PROVIDERS, Refused
 from settings import Settings
 
-# So many visitors are remembered; then the oldest are forgotten.
+# The app remembers so many visitors, and then forgets the oldest.
 VISITORS = 1000
 
 
 class Visitors:
-    """What the app knows of each browser, by the secret that the browser keeps in a cookie."""
+    """The app's data about each browser, by the secret that the browser has in a cookie."""
 
     def __init__(self):
         self.lock, self.known = threading.Lock(), {}
@@ -44,7 +44,7 @@ class Visitors:
 
 
 class App(http.server.BaseHTTPRequestHandler):
-    # Seconds for which a browser may send nothing.
+    # A connection is closed when the browser has sent nothing for so many seconds.
     timeout = 20
     settings = Settings()
     begun, signed_in = Visitors(), Visitors()
@@ -63,7 +63,7 @@ class App(http.server.BaseHTTPRequestHandler):
         if not (length.isascii() and length.isdigit()) or int(length) > 65536:
             return self.answer(413, pages.page("Too much", "<h1>That is too much</h1>"))
         fields = dict(urllib.parse.parse_qsl(self.rfile.read(int(length)).decode(errors="replace")))
-        # A form of another site's page must not begin a sign-in here.
+        # A form on another site's page must not begin a sign-in here.
         if self.path != "/callback" and self.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
             return self.answer(403, pages.page("Not from here", "<h1>That form is another site's</h1>"))
         if self.path == "/begin" and fields.get("provider") in PROVIDERS:
@@ -105,7 +105,7 @@ class App(http.server.BaseHTTPRequestHandler):
         self.answer(403, pages.refused(title, problem, sign_in, self.recording))
 
     def cookie(self, name):
-        # Cookies of other apps on localhost come along, whatever they hold.
+        # Browsers also send the cookies of other apps on localhost, with any contents.
         pairs = (pair.strip().partition("=") for pair in self.headers.get("Cookie", "").split(";"))
         return next((value for key, _, value in pairs if key == name), None)
 
@@ -122,7 +122,7 @@ class App(http.server.BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
-        # Tokens are on these pages.
+        # These pages show tokens, so nobody may store them.
         self.send_header("Cache-Control", "no-store")
         self.send_header("Content-Security-Policy", "frame-ancestors 'none'")
         self.end_headers()

@@ -57,7 +57,7 @@ def table(rows):
 
 
 def calls(sign_in):
-    """What the app asked, and was answered."""
+    """Lists the app's requests to the provider, with the answers."""
     if not sign_in.calls:
         return ""
     # A query may hold an access token.

@@ -1,4 +1,4 @@
-"""Signing in with each provider: where the browser goes first, and what is asked when it comes back."""
+"""Sign-ins with each provider: the address to which the browser goes, and the requests when it comes back."""
 
 import json
 import secrets
@@ -13,7 +13,7 @@ GRAPH_VERSION = "v19.0"
 
 
 class Refused(Exception):
-    """A sign-in that came to nothing: what was said, and why, if the one who said it tells."""
+    """An error that says that a sign-in failed, with the provider's answer, and with the reason if it gives one."""
 
     def __init__(self, said, reason=None):
         super().__init__(said)
@@ -21,7 +21,7 @@ class Refused(Exception):
 
 
 class SignIn:
-    """One sign-in, from the button to its end. Its `calls` are what the app asked the provider."""
+    """One sign-in, from the button to its end. `calls` has the app's requests to the provider."""
 
     provider = title = None
 
@@ -32,7 +32,7 @@ class SignIn:
         self.calls, self.tokens, self.claims, self.name = [], {}, {}, None
 
     def ask(self, url, fields=None, body=None, repeats=2, **headers):
-        """A request to the provider, and the JSON that it answers."""
+        """Sends a request to the provider, and returns its JSON answer."""
         data = None
         if fields is not None:
             data = urllib.parse.urlencode(fields).encode()
@@ -48,7 +48,7 @@ class SignIn:
             with error:
                 status, diagnosis, text = error.code, error.headers.get("Understudy-Diagnosis"), error.read()
                 pause = error.headers.get("Retry-After", "")
-            # A provider that is busy for a moment says when to ask again.
+            # A busy provider says when the app should try again.
             if status == 503 and pause.isdigit() and int(pause) <= 5 and repeats:
                 time.sleep(int(pause))
                 return self.ask(url, fields, body, repeats - 1, **headers)
@@ -59,13 +59,13 @@ class SignIn:
             answer = json.loads(text)
         except ValueError:
             answer = None
-        # GitHub refuses a code with status 200.
+        # GitHub answers with status 200 if it refuses a code.
         if status >= 400 or not isinstance(answer, (dict, list)) or "error" in answer:
             raise Refused(f"{status} {text.decode(errors='replace')}", diagnosis)
         return answer
 
     def redeem(self, url, **fields):
-        """Redeems the authorization code, with whatever mistake was wished for."""
+        """Redeems the authorization code, with the mistake that was chosen on the app's page."""
         if self.mistake == "secret":
             fields["client_secret"] = "a-secret-of-yesterday"
         if self.mistake == "redirect":
@@ -78,7 +78,8 @@ class SignIn:
         return answer
 
     def returned(self, fields):
-        """What the browser brought back, once the state shows that this sign-in was begun here."""
+        """Checks by the state that this app began the sign-in, and returns the parameters that the browser brought
+        back."""
         if fields.get("state") != self.state:
             raise Refused("the state isn't the one with which this sign-in began")
         if "code" not in fields:
@@ -86,7 +87,7 @@ class SignIn:
         return fields["code"]
 
     def trust(self, token, keys_url, **expected):
-        """The claims of an ID token that the provider signed."""
+        """Verifies an ID token of the provider, and returns its claims."""
         if self.mistake == "nonce":
             expected["nonce"] = "another"
         self.tokens["ID token"] = token
@@ -118,7 +119,7 @@ class Apple(SignIn):
         self.claims = self.trust(
             answer["id_token"], f"{settings.apple_base_url}/auth/keys", iss="https://appleid.apple.com",
             aud=settings.apple_client_id, nonce=self.nonce)
-        # The name comes beside the code, and only the first time.
+        # Apple sends the name with the code, and only the first time.
         name = json.loads(fields.get("user", "{}")).get("name", {})
         self.name = " ".join(name.values()) or self.claims.get("email")
 
@@ -203,7 +204,7 @@ class Facebook(SignIn):
 
 
 class Firebase(SignIn):
-    """Firebase Authentication, with Google, by its REST interface: what the web SDK does in a pop-up.
+    """Firebase Authentication with Google. It sends the same REST calls as the web SDK with a pop-up.
 
     https://cloud.google.com/identity-platform/docs/reference/rest/v1/accounts
     """
@@ -242,7 +243,7 @@ class Firebase(SignIn):
         project = self.settings.firebase_project_id
         expected = {"iss": f"https://securetoken.google.com/{project}", "aud": project}
         if self.settings.firebase_auth_emulator_host:
-            # An emulator's tokens aren't signed, and Firebase's own server libraries don't ask for it there.
+            # An emulator's tokens aren't signed, and Firebase's own server libraries don't verify them.
             header, claims = decoded(token)
             if header["alg"] != "none" or any(claims.get(name) != value for name, value in expected.items()):
                 raise Refused("this app refuses the ID token: it isn't this project's emulator's")

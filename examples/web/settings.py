@@ -1,4 +1,4 @@
-"""What the app is told by its environment. Without any of it, it is an app that signs in at the providers themselves."""
+"""The app's settings, which are environment variables. By default, the app signs in at the real providers."""
 
 import os
 from pathlib import Path
@@ -6,19 +6,19 @@ from pathlib import Path
 SEED_DATA = Path(__file__).resolve().parents[2] / "seed-data"
 
 DEFAULTS = {
-    # Where the providers are.
+    # These are the providers' addresses.
     "APPLE_BASE_URL": "https://appleid.apple.com",
     "GITHUB_BASE_URL": "https://github.com",
     "GITHUB_API_URL": "https://api.github.com",
     "GOOGLE_BASE_URL": "https://accounts.google.com",
     "FACEBOOK_BASE_URL": "https://www.facebook.com",
     "FACEBOOK_GRAPH_URL": "https://graph.facebook.com",
-    # As Firebase's SDKs have it: HOST:PORT of an emulator, or nothing.
+    # This is HOST:PORT of an emulator, or empty, as in Firebase's SDKs.
     "FIREBASE_AUTH_EMULATOR_HOST": "",
-    # Where this app finds the providers, and where a browser does, if that is somewhere else: in containers.
+    # In containers, a browser may need another address for the providers than this app. These are the two addresses.
     "INSIDE_URL": "",
     "OUTSIDE_URL": "",
-    # This app, as the providers know it.
+    # These are this app's registrations at the providers.
     "CALLBACK_URL": "http://localhost:3000/callback",
     "APPLE_CLIENT_ID": "com.example.web.local",
     "APPLE_TEAM_ID": "A1B2C3D4E5",
@@ -43,7 +43,7 @@ class Settings:
             setattr(self, name.lower(), environment.get(name) or default)
 
     def for_browser(self, url):
-        """An address that a provider named, as a browser reaches it."""
+        """Changes an address that a provider named into the one at which a browser finds the provider."""
         if self.inside_url and url.startswith(self.inside_url):
             return self.outside_url + url.removeprefix(self.inside_url)
         return url

@@ -1,4 +1,4 @@
-"""JSON Web Tokens as far as signing in needs them. An app of yours has a library for this; here everything is to be seen."""
+"""The parts of JSON Web Tokens that a sign-in needs. A real app uses a library. Here you can read every step."""
 
 import base64
 import hashlib
@@ -18,17 +18,18 @@ def from_base64url(text):
 
 
 def decoded(token):
-    """Header and claims, without a look at the signature."""
+    """Returns the header and the claims, without verifying the signature."""
     header, claims, _ = token.split(".")
     return json.loads(from_base64url(header)), json.loads(from_base64url(claims))
 
 
 class Untrusted(Exception):
-    """A token that mustn't be believed, and why."""
+    """An error that says why a token can't be trusted."""
 
 
 def verify(token, keys, **expected):
-    """The claims of an ID token that one of `keys` (a JWK set) signed, that hasn't expired, and whose claims are as expected.
+    """Returns the claims of an ID token if a key of `keys` (a JWK set) signed it, it hasn't expired, and it is as
+    expected.
 
     https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation
     """
@@ -50,7 +51,7 @@ def verify(token, keys, **expected):
 
 
 def is_signature(signature, message, key):
-    """RSASSA-PKCS1-v1_5 with SHA-256: https://www.rfc-editor.org/rfc/rfc8017#section-8.2.2"""
+    """Verifies RSASSA-PKCS1-v1_5 with SHA-256: https://www.rfc-editor.org/rfc/rfc8017#section-8.2.2"""
     modulus, exponent = (int.from_bytes(from_base64url(key[name]), "big") for name in ("n", "e"))
     size = (modulus.bit_length() + 7) // 8
     number = int.from_bytes(signature, "big")
@@ -62,7 +63,7 @@ def is_signature(signature, message, key):
 
 
 def apple_client_secret(team, key_id, key_file, client):
-    """What Apple wants in a client secret's place: a JWT signed with the team's key, ES256.
+    """Makes Apple's client secret, which is a JWT that the team's key signs with ES256.
 
     https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret
     """
@@ -73,13 +74,13 @@ def apple_client_secret(team, key_id, key_file, client):
     message = ".".join(base64url(json.dumps(part).encode()) for part in parts)
     der = subprocess.run(
         ["openssl", "dgst", "-sha256", "-sign", key_file], input=message.encode(), capture_output=True, check=True).stdout
-    # openssl writes a sequence of two integers; a JWT has both, 32 bytes each.
+    # openssl writes a sequence of two integers. A JWT has both integers with 32 bytes each.
     first = der[4:4 + der[3]]
     second = der[6 + der[3]:]
     return f"{message}.{base64url(b''.join(number.lstrip(bytes(1)).rjust(32, bytes(1)) for number in (first, second)))}"
 
 
 def code_verifier():
-    """A secret of this sign-in, and what of it the authorization request tells (RFC 7636)."""
+    """Makes the secret of a sign-in, and its hash for the authorization request (RFC 7636)."""
     verifier = secrets.token_urlsafe(32)
     return verifier, base64url(hashlib.sha256(verifier.encode()).digest())

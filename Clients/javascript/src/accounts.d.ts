@@ -1,4 +1,4 @@
-/** A person, as a seed writes one. docs/seed.md has all members. */
+/** A person, with the members of an account in a seed. docs/seed.md lists all members. */
 export interface Account {
   id: string
   name?: { given?: string; family?: string }
@@ -11,14 +11,16 @@ export interface Account {
 
 /** The people of a world. */
 export interface Accounts {
-  /** All of them, or `limit`, after the one with the ID `after`. */
+  /** Lists all people, or at most `limit` of them. With `after`, the list begins after the person with that ID. */
   list(page?: { limit?: number | undefined; after?: string | undefined }): Promise<Account[]>
-  /** The person with this ID. */
+  /** Returns the person with this ID. */
   get(id: string): Promise<Account>
   /** Adds a person. */
   add(account: Account): Promise<Account>
-  /** A JSON Merge Patch: members replace members, `null` brings a default back. */
+  /**
+   * Changes a person by a JSON Merge Patch. Its members replace those of the person, and `null` sets a default again.
+   */
   change(id: string, patch: Record<string, unknown>): Promise<Account>
-  /** The person goes, and providers forget what was granted. */
+  /** Removes a person, and everything that the providers have stored about them. */
   remove(id: string): Promise<void>
 }

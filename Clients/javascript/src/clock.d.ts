@@ -1,19 +1,21 @@
 import type { Duration, Moment } from './duration.js'
 
-/** A world's time. Codes, tokens and sessions expire by it. */
+/**
+ * The clock by which a world's codes, tokens and sessions expire. Methods that change it return the world's new time.
+ */
 export interface Clock {
-  /** The time in the world. */
+  /** Returns the world's time. */
   now(): Promise<Date>
-  /** Whether time stands still. */
+  /** Whether the clock stands still. */
   isFrozen(): Promise<boolean>
-  /** Moves on, or back where it is negative. Answers with the new time, as the others do. */
+  /** Moves the clock forward, or back if the duration is negative. */
   advance(span: Duration): Promise<Date>
-  /** Goes to a moment, and runs on from there unless it is frozen. */
+  /** Sets the clock to a moment. It runs on from there unless it is frozen. */
   set(time: Moment): Promise<Date>
-  /** Time stands still, now or at a moment. */
+  /** Stops the clock, at its present time or at the given moment. */
   freeze(time?: Moment): Promise<Date>
-  /** Time runs again. */
+  /** Lets the clock run again from the time at which it stood. */
   unfreeze(): Promise<Date>
-  /** Back to the machine's time, running. */
+  /** Sets the clock to the machine's time, and lets it run. */
   reset(): Promise<Date>
 }

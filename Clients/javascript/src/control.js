@@ -1,6 +1,6 @@
 import { errorOf, UnderstudyError, unexpected } from './errors.js'
 
-/// Milliseconds that an answer may take, beside what a call waits for on purpose.
+/// The time limit for an answer in milliseconds. The time that a call asks the daemon to wait is added.
 export const limits = { answer: 60_000 }
 
 /// The control API at one address: the daemon's, or a world's.
@@ -10,7 +10,7 @@ export class Control {
     this.token = token
   }
 
-  /// The answer's value: a JSON object, or `undefined` where there is none.
+  /// Sends a call. Returns its answer, a JSON object, or `undefined` if the answer is empty.
   async call(method, path, { query, body } = {}) {
     const text = await this.text(method, path, { query, body: body === undefined ? undefined : JSON.stringify(body) })
     if (text === '') return undefined
@@ -20,7 +20,7 @@ export class Control {
     return value
   }
 
-  /// The same with texts.
+  /// Sends a call whose body and answer are texts.
   text(method, path, { query, body } = {}) { return this.#send(method, path, { query, body }, answer => answer.text()) }
 
   async bytes(method, path, { query } = {}) {
@@ -38,7 +38,7 @@ export class Control {
     const patience = limits.answer + milliseconds(query?.wait)
     let answer, content
     try {
-      // The daemon redirects nobody. What else answers there doesn't get this request sent elsewhere.
+      // No redirect is followed: the daemon sends none, and another server could use one to get the control token.
       answer = await fetch(url, { method, headers, body, redirect: 'manual', signal: AbortSignal.timeout(patience) })
       content = await (answer.ok ? read(answer) : answer.text())
     } catch (error) {
@@ -53,7 +53,7 @@ export class Control {
   }
 }
 
-/// All pages of a list. `limit` is how many elements at most, over all pages.
+/// Returns the elements of all pages of a list. `limit` is the maximum number of elements, over all pages.
 export async function pages(control, path, member, query) {
   const found = []
   let { limit, ...next } = query
@@ -63,13 +63,13 @@ export async function pages(control, path, member, query) {
     found.push(...answer[member])
     if (limit !== undefined) limit -= answer[member].length
     if (!answer.more || limit <= 0) return found
-    // What was waited for has come.
+    // The first page has waited, so the others don't wait.
     const { wait, count, ...rest } = next
     next = { ...rest, after: answer.last }
   }
 }
 
-/// A duration as the daemon reads it; 0 for what it refuses.
+/// Returns the milliseconds of a duration, or 0 if it is invalid, in which case the daemon will refuse it.
 function milliseconds(duration = '') {
   const [, count, unit] = /^(\d+)(ms|s|m)$/.exec(duration) ?? []
   return count === undefined ? 0 : count * { ms: 1, s: 1000, m: 60_000 }[unit]

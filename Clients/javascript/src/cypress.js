@@ -1,14 +1,14 @@
 import { UnderstudyError } from './errors.js'
 import { Understudy } from './understudy.js'
 
-/// For `on('task', understudyTasks())` in the `setupNodeEvents` of cypress.config.js.
+/// Returns the tasks for `on('task', understudyTasks())` in the `setupNodeEvents` of cypress.config.js.
 export function understudyTasks({ world: name, ...options } = {}) {
   let found
   const world = async () => (await (found ??= Understudy.startOrConnect(options))).world(name)
   return {
-    /// `['order', 'apple', 'cancel']`: a method of the world, and what it is given.
+    /// Calls a method of the world with arguments: `['order', 'apple', 'cancel']`.
     async understudy([method, ...values]) { return (await call(await world(), method, values)) ?? null },
-    /// An address in the world, or the world's own.
+    /// Returns the world's URL for a host, or the world's own URL.
     async understudyURL(host) { return host ? (await world()).hostURL(host) : (await world()).url }
   }
 }

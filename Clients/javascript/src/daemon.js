@@ -6,19 +6,19 @@ import { createInterface } from 'node:readline'
 
 import { UnderstudyError } from './errors.js'
 
-// The daemon ends when the shell's input does: by `stop`, and also when this process is killed. Its own input is nothing, and the
-// shell keeps none of its outputs, so that their end is the daemon's.
+// The shell ends the daemon when the shell's input is closed: by `stop`, and also when this process is killed. The
+// daemon has no input of its own. The shell closes its own outputs, so that the pipes close when the daemon ends.
 const watched = '"$0" "$@" < /dev/null & daemon=$!; exec > /dev/null 2>&1; read -r line; kill "$daemon"; wait "$daemon"'
 
-/// How much of the log is kept, in characters.
+/// The number of characters at the end of the log that are kept.
 const logLimit = 64 << 10
 
-/// A daemon that was started from here.
+/// A daemon that this process started.
 export class Daemon {
   #process
   #log = ''
 
-  /// Resolves when it accepts connections; rejects with what it says when it doesn't start.
+  /// Starts a daemon. The promise resolves when it accepts connections, and rejects with its log if it doesn't start.
   static async start({ binary = process.env.UNDERSTUDY_BINARY || 'understudy', seed, controlToken, arguments: others = [], environment = {}, ...unknown } = {}) {
     const [misspelt] = Object.keys(unknown)
     if (misspelt !== undefined) {
@@ -33,14 +33,14 @@ export class Daemon {
   #started
 
   constructor(binary, options, variables) {
-    // In a session of its own: what a terminal's keys end is this process, and the shell follows.
+    // The shell has a session of its own, so that Ctrl-C ends only this process. The shell then ends the daemon.
     this.#process = spawn('/bin/sh', ['-c', watched, binary, ...options], { env: variables, detached: true, stdio: 'pipe' })
     this.#process.stdin.on('error', () => {})
     this.#process.stderr.setEncoding('utf8').on('data', text => { this.#log = (this.#log + text).slice(-logLimit) })
     this.#started = this.#addresses(binary)
   }
 
-  /// The last of what it has logged.
+  /// The end of the daemon's log.
   get log() { return this.#log }
 
   async #addresses(binary) {
@@ -49,7 +49,7 @@ export class Daemon {
       const url = /^understudy listening on (http:\S+)$/.exec(line)?.[1]
       if (!url) continue
       this.url = url
-      // Nothing of it keeps this process from ending.
+      // These handles must not keep this process from ending.
       for (const handle of [this.#process, this.#process.stdin, this.#process.stdout, this.#process.stderr]) handle.unref()
       this.#process.stdout.resume()
       return this
@@ -59,7 +59,7 @@ export class Daemon {
     throw new UnderstudyError('notStarted', `${binary} did not start: ${this.#log.trim() || 'it said nothing.'}${hint}`)
   }
 
-  /// Ends it, and waits until it has ended.
+  /// Ends the daemon, and waits until it has ended.
   async stop() {
     const child = this.#process
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -70,7 +70,7 @@ export class Daemon {
   }
 }
 
-/// Seeds as files. Those that are values are written to a folder, which is removed once the daemon has read them.
+/// Seeds as files. Seeds that are values are written to a folder, which is removed when the daemon has read them.
 class SeedFiles {
   static async of(seed) {
     const files = new SeedFiles()

@@ -1,7 +1,8 @@
-/// A duration as the daemon writes it: `"6m"` stays, a number is milliseconds.
+/// Returns a duration in the daemon's form. A text such as `"6m"` stays, and a number is milliseconds.
 export const duration = value => typeof value === 'number' ? `${Math.round(value)}ms` : value
 
-/// The clock's order for a moment: whole seconds, which every daemon reads, and the rest as a step. A text stays.
+/// Returns the body that sets the clock to a moment: whole seconds, since a daemon may refuse a fraction, and the
+/// fraction as a step. A text stays.
 export function goTo(value) {
   if (!(value instanceof Date)) return { set: value }
   const rest = ((value.getTime() % 1000) + 1000) % 1000
@@ -9,5 +10,5 @@ export function goTo(value) {
   return rest === 0 ? { set: seconds } : { set: seconds, advance: duration(rest) }
 }
 
-/// How many times: `Infinity` is for ever, which is null in JSON.
+/// Returns a number of times in the daemon's form. `Infinity` becomes null.
 export const times = value => value === Infinity ? null : value

@@ -1,6 +1,6 @@
-// The variables that `understudy exec` sets for its command.
+// These are the variables that `understudy exec` sets for its command.
 
-/// What leads a program to a world. Firebase's SDKs take a host and a port only.
+/// Returns the variables that make a program use a world. Firebase's SDKs take only a host and a port.
 export function environment(world, firebaseHost, mail) {
   const { controlToken } = world.daemon
   return {

@@ -1,19 +1,20 @@
-/** A refusal by the daemon or by this package. */
+/** An error of a call: the daemon or this package has refused it, or nothing has answered. */
 export class UnderstudyError extends Error {
   constructor(code: string | number, message: string, details?: {
     path?: string | undefined; status?: number | undefined; answer?: unknown; cause?: unknown; call?: string | undefined
   })
   /**
-   * What is wrong, by name: the daemon's, such as `invalidBody`, `noSuchAccount`; or `unreachable` (nothing answers),
-   * `unexpectedAnswer` (what answers isn't the daemon), `invalidURL`, `invalidToken`, `notStarted`, `noMail`, `noSMTP`, `page` (`follow`
-   * ended there), `realProvider` (`follow` was to go to one).
+   * The error's name. The daemon's names are, for example, `invalidBody` and `noSuchAccount`. This package's are
+   * `unreachable` (nothing answers), `unexpectedAnswer` (the answer isn't the daemon's), `invalidURL`, `invalidToken`,
+   * `notStarted`, `noMail`, `noSMTP`, `page` (`follow` ended at a page) and `realProvider` (`follow` got the real
+   * provider's address).
    */
   readonly code: string | number
-  /** The place in the body or the query: `$.times`. */
+  /** The place in the body or the query of the call, such as `$.times`. */
   readonly path?: string
   /** The status of the answer. */
   readonly status?: number
-  /** The method and the path below `/_understudy/v1/`: `POST faults`. */
+  /** The method and the path below `/_understudy/v1/` of the call, such as `POST faults`. */
   readonly call?: string
   /** The whole answer, read as JSON. */
   readonly answer?: unknown
@@ -30,9 +31,9 @@ export class AppleAuthorizationError extends UnderstudyError {
   static readonly notInteractive: 1005
   /** The number of `ASAuthorizationError.Code`. */
   readonly code: number
-  /** The error's name: `canceled`. */
+  /** The error's name, such as `canceled`. */
   readonly codeName: string
-  /** `com.apple.AuthenticationServices.AuthorizationError` */
+  /** The error's domain, `com.apple.AuthenticationServices.AuthorizationError`. */
   readonly domain: string
 }
 

@@ -1,4 +1,4 @@
-// What calls throw. The words are the daemon's.
+// These are the errors that calls throw. The daemon writes their messages.
 
 export class UnderstudyError extends Error {
   constructor(code, message, { path, status, answer, cause, call } = {}) {
@@ -35,24 +35,24 @@ export class VerificationError extends UnderstudyError {
   }
 }
 
-/// How much is shown of what isn't the daemon's, in characters.
+/// The number of characters that an error shows of an answer that isn't the daemon's.
 const shown = 500
 
-/// Something else than Understudy has answered.
+/// Returns the error for an answer that doesn't come from Understudy.
 export function unexpected(url, status, text, call) {
   const { origin } = new URL(url)
   const words = text.trim() === '' ? 'an empty answer' : text.trim().slice(0, shown)
   return new UnderstudyError('unexpectedAnswer', `what answers at ${origin} isn't Understudy: status ${status}, ${words}`, { status, call })
 }
 
-/// The error that an answer of the control API stands for.
+/// Returns the error that an answer of the control API describes.
 export function errorOf(status, text, url, call) {
   let answer
   try { answer = JSON.parse(text) } catch { /* Not the daemon's: something between has answered. */ }
   const { code, message, name, domain, path, faults = [] } = answer?.error ?? {}
   if (code === undefined || !Array.isArray(faults)) return unexpected(url, status, text, call)
   if (domain !== undefined) return new AppleAuthorizationError(code, name, message, { domain, status, answer, call })
-  // The first is the error itself.
+  // The first of the faults is the error itself.
   const others = faults.slice(1).map(fault => `\n${fault.path}: ${fault.message}`)
   return new UnderstudyError(code, message + others.join(''), { path, status, answer, call })
 }

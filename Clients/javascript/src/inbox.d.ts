@@ -1,19 +1,21 @@
 import type { Duration } from './duration.js'
 
-/** Conditions on messages. `*` stands for any characters in addresses; `subject` and `text` are contained, in any case. */
+/**
+ * Conditions on messages. `*` in an address stands for any characters. `subject` and `text` may be parts, in any case.
+ */
 export interface MailFilter {
   to?: string | undefined
   from?: string | undefined
   subject?: string | undefined
   text?: string | undefined
   kind?: 'mail' | 'text' | undefined
-  /** Only messages after the one with this ID. */
+  /** The ID of a message. Only later messages are returned. */
   after?: string | undefined
-  /** The latest so many; with `after`, the next so many. */
+  /** The maximum number of messages. It keeps the latest ones, or with `after` the next ones. */
   limit?: number | undefined
 }
 
-/** A mail or a text message. docs/mail.md has all members. */
+/** A mail or a text message. docs/mail.md lists all members. */
 export interface Message {
   id: string
   kind: 'mail' | 'text'
@@ -30,12 +32,12 @@ export interface Message {
   headers?: { name: string; value: string }[]
   attachments?: { name?: string; type: string; size: number; contentId?: string; url?: string }[]
   relay?: { address: string; forwardedTo?: string; sender?: string; refusal?: string; reason?: string } & Record<string, unknown>
-  /** The recording's ID of what sent it. */
+  /** The ID of the recorded request that sent the message. */
   request?: string
   [member: string]: unknown
 }
 
-/** A mail to send. With `text` and `html`, they are alternatives. */
+/** A mail to send. If it has both `text` and `html`, they are alternatives. */
 export interface OutgoingMail {
   from: string
   to: string | string[]

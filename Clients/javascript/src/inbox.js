@@ -2,7 +2,7 @@ import { pages } from './control.js'
 import { duration } from './duration.js'
 import { UnderstudyError } from './errors.js'
 
-/// How many of the messages that came an error lists.
+/// The maximum number of messages that an error lists.
 const listed = 10
 
 export class Inbox {
@@ -11,7 +11,7 @@ export class Inbox {
 
   async list({ wait, ...filter } = {}) {
     const found = await pages(this.#control, 'mail', 'messages', { ...filter, wait: duration(wait) })
-    // Lists cut long texts.
+    // Lists show only the beginning of long texts.
     if (found.length > 0 || wait === undefined) return Promise.all(found.map(one => one.cut ? this.message(one.id) : one))
     throw new UnderstudyError('noMail', await this.#nothing(wait, filter))
   }

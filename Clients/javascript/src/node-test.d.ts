@@ -7,19 +7,22 @@ export interface Context {
   diagnostic(message: string): void
 }
 
-/** The daemon of this process: at UNDERSTUDY_URL, or started with the first call, whose `options` count. It ends with the process. */
+/**
+ * Returns the daemon of this process: the one at UNDERSTUDY_URL, or one that the first call starts with its `options`
+ * and that ends with the process.
+ */
 export function understudy(options?: StartOptions): Promise<Understudy>
 
 /**
- * A test's function that gets a world of its own: `test('…', withWorld(async world => { … }))`. The world is deleted
- * afterwards. A test that fails tells what was refused, and why, as diagnostics.
+ * Gives a test's function a world of its own: `test('…', withWorld(async world => { … }))`. The world is deleted after
+ * the test. If the test fails, its diagnostics list the refused requests and the reasons.
  */
 export function withWorld<T extends Context>(
   run: (world: World, t: T) => unknown,
   options?: {
-    /** Merged into the world's seed. */
+    /** A seed that is merged into the world's seed. */
     seed?: Record<string, unknown>
-    /** Options for starting the daemon, if this test is the first one. */
+    /** The options for starting the daemon, which are used if this test is the first one. */
     start?: StartOptions
   }
 ): (t: T) => Promise<void>

@@ -7,24 +7,25 @@ import { uniqueWorldName } from './world-name.js'
 
 let shared
 
-/// The daemon of this process: at UNDERSTUDY_URL, or started with the first test that needs it. It ends with the process.
+/// Returns the daemon of this process: the one at UNDERSTUDY_URL, or one that the first test starts and that ends with
+/// the process.
 export const understudy = options => shared ??= Understudy.startOrConnect(options)
 
-/// A test's function that gets a world of its own: `test('…', withWorld(async world => { … }))`.
+/// Gives a test's function a world of its own: `test('…', withWorld(async world => { … }))`.
 export const withWorld = (run, { seed, start } = {}) => async t => {
   const daemon = await understudy(start)
-  // Not only its name: the same test may run twice at the same time, at a daemon that others use, too.
+  // The name of the test isn't unique: at a shared daemon, the same test may run twice at the same time.
   const world = daemon.world(uniqueWorldName(`${basename(process.argv[1] ?? '')} ${t.name}`))
   try {
     if (seed !== undefined) await world.seed(seed)
     await run(world, t)
   } catch (error) {
-    // A call of the test's own that was refused has said why.
+    // If one of the test's own calls was refused, its error already says why.
     const isTold = error instanceof UnderstudyError && error.constructor === UnderstudyError && error.code !== 'page'
     if (!isTold) for (const line of await account(world)) t.diagnostic(`understudy: ${line}`)
     throw error
   } finally {
-    // A daemon that is gone has told the test already.
+    // If the daemon has ended, the test has already failed for that reason.
     await world.delete().catch(() => {})
   }
 }

@@ -2,9 +2,9 @@
 export interface NoncePair {
   /** The raw nonce, for the backend or Firebase. */
   raw: string
-  /** Lower-case hexadecimal; what the app puts into `request.nonce`. */
+  /** The digest in lower-case hexadecimal, which the app puts into `request.nonce`. */
   sha256: string
 }
 
-/** A nonce as apps make it for Sign in with Apple. `raw` is random unless it is given. */
+/** Makes a nonce for Sign in with Apple. `raw` is random unless it is given. */
 export function noncePair(raw?: string): NoncePair

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/// A nonce as apps make it for Sign in with Apple: the hash goes to Apple, the raw one to the backend or to Firebase.
+/// Makes a nonce for Sign in with Apple. The hash is for Apple, and the raw nonce for the backend or Firebase.
 export function noncePair(raw = randomBytes(24).toString('base64url')) {
   return { raw, sha256: createHash('sha256').update(raw).digest('hex') }
 }

@@ -1,38 +1,38 @@
 import type { Duration } from './duration.js'
 import type { Tampering } from './tokens.js'
 
-/** An outcome of the next matching authorization, which then shows no page. */
+/** An outcome: how the next matching sign-in ends. It then shows no page. */
 export interface OutcomeDetails {
-  /** The client's ID; by default any client. */
+  /** The ID of the client whose sign-ins the outcome is for. By default it is for all clients. */
   client?: string | undefined
   /** The ID of the account that signs in. */
   account?: string | undefined
-  /** The error's name, with `"error"`. */
+  /** The error's name, if the outcome is `"error"`. */
   error?: string | undefined
-  /** The person's choices on the page: whether to share the address, the edited name, the granted scopes. */
+  /** The person's choices: whether to share the address, the changed name, and the granted scopes. */
   shareEmail?: boolean | undefined
   name?: { given?: string; family?: string } | undefined
   scopes?: string[] | undefined
-  /** The number of authorizations that it decides: 1 by default; `null` or `Infinity` for all. */
+  /** The number of sign-ins to which it applies. By default it is 1, and `null` or `Infinity` stands for all. */
   times?: number | null | undefined
 }
 
-/** Something that was ordered, as the daemon understood it. */
+/** An order, an outcome or a fault, with the members that the daemon sent. */
 export interface Ordered {
   id: string
-  /** Takes it back. Answers whether it was still waiting: `false` where it has been carried out in full. */
+  /** Removes the order. Returns `true` if it was still waiting, and `false` if it has been carried out in full. */
   remove(): Promise<boolean>
 }
 
-/** An outcome that is ordered. */
+/** An ordered outcome. */
 export interface Outcome extends Ordered, OutcomeDetails {
   provider: string
   outcome: 'approve' | 'cancel' | 'error'
 }
 
-/** The requests, or the mail (`smtp`), to which a fault applies. A missing member matches everything. */
+/** The requests, or with `smtp` the mails, to which a fault applies. A missing member matches everything. */
 export interface FaultMatch {
-  /** The provider's host; `*` stands for any characters, in `path`, too. */
+  /** The provider's host. `*` in it or in `path` stands for any characters. */
   host?: string | undefined
   path?: string | undefined
   method?: string | undefined
@@ -48,19 +48,19 @@ export interface FaultMatch {
 
 /** The effect of a fault. docs/orders.md lists the endpoints at which it can be ordered. */
 export interface FaultEffect {
-  /** An answer in place of the endpoint's. */
+  /** The answer that replaces the endpoint's. */
   status?: number | undefined
   headers?: Record<string, string> | undefined
   body?: unknown
-  /** Answers later. */
+  /** The time by which the answer is late. */
   delay?: Duration | undefined
   disconnect?: boolean | 'beforeHeaders' | 'midBody' | undefined
-  /** The endpoint's own error, in its own form, with a description in place of the usual one. */
+  /** One of the endpoint's errors, in the endpoint's format, with a description that replaces the usual one. */
   error?: string | undefined
   description?: string | undefined
-  /** Members of the JSON answer that are changed; `null` takes one out. */
+  /** New values of members of the JSON answer. `null` removes a member. */
   response?: Record<string, unknown> | undefined
-  /** The way in which minted tokens are broken. */
+  /** The changes that break minted tokens. */
   token?: Tampering | undefined
   rotateKeys?: boolean | 'keep' | 'drop' | undefined
   jwks?: 'empty' | 'stale' | undefined
@@ -68,22 +68,22 @@ export interface FaultEffect {
   malformedJSON?: boolean | undefined
   state?: 'missing' | 'wrong' | undefined
   code?: 'used' | undefined
-  /** For mail: another reply, or a mail that is lost. */
+  /** The effect on mail: another reply, or the loss of the mail. */
   reply?: { code: number; status?: string; text?: string } | undefined
   lose?: boolean | undefined
 }
 
-/** A fault: its effect, its place, and the number of times. */
+/** A fault: its effect, the requests to which it applies, and how often. */
 export interface FaultOrder extends FaultMatch, FaultEffect {
-  /** The number of matching requests that are let through first. */
+  /** The number of matching requests that are answered normally first. */
   after?: number | undefined
-  /** The number of requests to which it applies: 1 by default; `null` or `Infinity` for all. */
+  /** The number of requests to which it then applies. By default it is 1, and `null` or `Infinity` stands for all. */
   times?: number | null | undefined
-  /** From 0 to 1, drawn from the world's generator. */
+  /** The probability, from 0 to 1, that it applies to a request. The world's random generator decides. */
   probability?: number | undefined
 }
 
-/** A fault that is ordered, how many requests have matched it, and at how many it has taken effect. */
+/** An ordered fault, with the number of requests that have matched it, and of those at which it has taken effect. */
 export interface Fault extends Ordered {
   match: FaultMatch
   effect: FaultEffect

@@ -1,9 +1,9 @@
 import { duration, times } from './duration.js'
 
-/// What of a fault says which requests it is for. All else is what happens to them.
+/// The members of a fault that are its conditions on requests. All other members are its effect.
 const conditions = ['host', 'path', 'method', 'client', 'tokensOf', 'fields', 'smtp', 'from', 'to']
 
-/// Something that was ordered, as the daemon understood it.
+/// An order, an outcome or a fault, with the members that the daemon sent.
 class Order {
   #control
   #path

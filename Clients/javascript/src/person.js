@@ -3,10 +3,11 @@ import { limits } from './control.js'
 import { UnderstudyError } from './errors.js'
 import { describeOutcome } from './recording.js'
 
-/// How many steps a sign-in may have.
+/// The maximum number of steps of a sign-in.
 const steps = 20
 
-/// Goes where the app sends the browser, and on until a server other than the first is to be asked: the app's.
+/// Follows a sign-in from the address to which the app sends the browser, until an address is at another server, the
+/// app's.
 export async function follow(url, world) {
   const { origin, hostname } = parsed(url)
   if (hostname !== new URL(world.url).hostname && await isReal(hostname, world)) {
@@ -29,8 +30,8 @@ export async function follow(url, world) {
   throw new UnderstudyError('page', `${url}: it leads in circles`)
 }
 
-/// Whether a host is a provider's own. Where a played name leads to this machine, requests to it are intercepted; without DNS it
-/// leads nowhere.
+/// Whether a host is the real provider's. If a provider's name has this machine's address, requests to it are
+/// intercepted. Without DNS it has no address.
 async function isReal(host, world) {
   const found = await addresses(host)
   if (found.length > 0) return !found.every(isPrivate)
@@ -78,9 +79,9 @@ const providers = {
 }
 const providerAt = url => Object.entries(providers).find(([host]) => url.split('?')[0].includes(host))?.[1] ?? 'openid'
 
-/// Name and value of each cookie. All of them are sent wherever the way leads: it stays at one daemon.
+/// Keeps the name and the value of each cookie. All cookies are sent with each request, since all go to one daemon.
 function keep(cookies, headers) {
-  // Node 18 joins the header's fields; a comma in a date is followed by a space and a digit.
+  // Node 18 joins the header's fields by commas. A comma in a date is followed by a space and a digit.
   const lines = headers.getSetCookie?.() ?? (headers.get('set-cookie') ?? '').split(/, (?=[^;, ]+=)/).filter(Boolean)
   for (const line of lines) {
     const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? []
@@ -90,7 +91,7 @@ function keep(cookies, headers) {
   }
 }
 
-/// The form that a page's script sends off, as Apple's `form_post` does.
+/// Finds the form that a page's script submits, as with Apple's `form_post`.
 function answerForm(page) {
   const [, tag, content] = /(<form\b[^>]*\bid="answer"[^>]*>)(.*?)<\/form>/s.exec(page) ?? []
   if (tag === undefined) return undefined

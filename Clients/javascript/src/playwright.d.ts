@@ -3,15 +3,18 @@ import type { World } from './world.js'
 
 /** The fixtures of a test. */
 export interface WorldFixtures {
-  /** A world of the test's own; or the one that `understudyWorld` names, reset. */
+  /** The test's own world, or the world that `understudyWorld` names, which is reset before the test. */
   world: World
-  /** The world of all tests, for an app that can't be told one for each test: `test.use({ understudyWorld: 'default' })`. */
+  /**
+   * The name of one world for all tests, for an app that can't use one for each: `test.use({ understudyWorld: 'default'
+   * })`.
+   */
   understudyWorld: string | undefined
 }
 
 /** The fixtures of a worker. */
 export interface UnderstudyFixtures {
-  /** The daemon at UNDERSTUDY_URL; where the variable isn't set, one of the worker's own. */
+  /** The daemon at UNDERSTUDY_URL, or the worker's own daemon if the variable isn't set. */
   understudy: Understudy
   /** Options for starting the daemon. */
   understudyOptions: StartOptions
@@ -25,7 +28,7 @@ export interface TestInformation {
   attach(name: string, options: { body: string; contentType: string }): Promise<void>
 }
 
-/** For Playwright's `test.extend<WorldFixtures, UnderstudyFixtures>(fixtures)`. */
+/** The fixtures for Playwright's `test.extend<WorldFixtures, UnderstudyFixtures>(fixtures)`. */
 export const fixtures: {
   understudyOptions: [StartOptions, { option: true; scope: 'worker' }]
   understudyWorld: [string | undefined, { option: true }]

@@ -5,7 +5,7 @@ import { uniqueWorldName } from './world-name.js'
 // Playwright reads the names of fixtures from the source of these functions, so that their first parameters are written as
 // patterns: https://playwright.dev/docs/test-fixtures
 
-/// For `test.extend(fixtures)` of @playwright/test.
+/// The fixtures for `test.extend(fixtures)` of @playwright/test.
 export const fixtures = {
   understudyOptions: [{}, { option: true, scope: 'worker' }],
   understudyWorld: [undefined, { option: true }],

@@ -6,7 +6,9 @@ export interface AppleRequest {
   /** The value of `request.nonce`: the hash, `noncePair().sha256`. */
   nonce?: string | null | undefined
   state?: string | null | undefined
-  /** The account that is signed in on the device; by default the ordered one, or the first. */
+  /**
+   * The account that is signed in on the device. By default it is the one of the ordered outcome, or the seed's first.
+   */
   account?: string | null | undefined
 }
 
@@ -17,34 +19,37 @@ export interface AppleCredential {
   authorizedScopes: ('fullName' | 'email')[]
   authorizationCode: string
   identityToken: string
-  /** The first time that the person authorizes the app's team only, as `fullName`. */
+  /**
+   * The person's address. Like `fullName`, Apple sends it only the first time that the person authorizes the app's
+   * team.
+   */
   email?: string
   fullName?: { givenName: string; familyName: string }
-  /** 0 unsupported, 1 unknown, 2 likely real. */
+  /** Apple's estimate of the user: 0 unsupported, 1 unknown, 2 likely real. */
   realUserStatus: 0 | 1 | 2
 }
 
-/** An app and a person; `*` stands for all apps, or all people. */
+/** An app and a person. `*` stands for all apps or all people. */
 export interface AppOfPerson {
   account: string
   client: string
 }
 
-/** Apple's side beside the web flow: native sign-ins, notifications, revocations, the private relay. */
+/** Apple without the web pages: native sign-ins, notifications, revocations and the private relay. */
 export interface Apple {
-  /** The native flow, without a device. Throws an `AppleAuthorizationError`, of code 1001 where the person cancels. */
+  /** Signs in as an app on a device does. Throws an `AppleAuthorizationError`, with code 1001 if the person cancels. */
   authorize(request: AppleRequest): Promise<AppleCredential>
-  /** The answer of `getCredentialState(forUserID:)` for a credential's `user`. */
+  /** Returns what `getCredentialState(forUserID:)` would answer for a credential's `user`. */
   credentialState(of: { client: string; user: string }): Promise<'authorized' | 'revoked' | 'notFound' | 'transferred'>
-  /** Makes it happen, and sends Apple's server-to-server notification. Answers with what became of that. */
+  /** Makes an event happen, and sends Apple's server-to-server notification of it. Returns the result of sending it. */
   notify(event: AppOfPerson & {
     type: 'consent-revoked' | 'account-deleted' | 'email-disabled' | 'email-enabled'
   }): Promise<{ delivered: boolean; attempts: number; failure?: string } & Record<string, unknown>>
-  /** The person stops using Apple's sign-in for the app. */
+  /** Ends the person's use of Sign in with Apple for the app, as the person can do in their settings. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
-  /** Publishes a new signing key and withdraws the oldest. */
+  /** Publishes a new signing key, and withdraws the oldest one. */
   rotateKeys(): Promise<{ signing: string; published: string[] }>
-  /** The private relay's decision about a mail. */
+  /** Returns what the private relay does with a mail. */
   relay(mail: { from: string; to: string }): Promise<{ forwarded: boolean } & Record<string, unknown>>
 }
 
@@ -56,59 +61,59 @@ export interface NativeRequest {
   scopes?: string[] | undefined
 }
 
-/** Google's side beside the web flow: native sign-ins, security events, revocations. */
+/** Google without the web pages: native sign-ins, security events and revocations. */
 export interface Google {
-  /** The result of Google's SDK on a device; with `serverClient`, also a code for the app's backend. */
+  /** Signs in as Google's SDK on a device does. With `serverClient`, the result has a code for the app's backend. */
   authorize(request: NativeRequest & { serverClient?: string | undefined }): Promise<
     { userID: string; idToken: string; accessToken: string; serverAuthCode?: string } & Record<string, unknown>>
-  /** Sends a security event of Cross-Account Protection to the seed's `securityEventsURL`. Answers with what became of that. */
+  /** Sends a security event of Cross-Account Protection to the seed's `securityEventsURL`. Returns the result. */
   sendSecurityEvent(event: {
     type: 'sessions-revoked' | 'tokens-revoked' | 'token-revoked' | 'account-disabled' | 'account-enabled' |
       'account-credential-change-required' | 'verification'
     client: string
-    /** To whom it happens; not for `token-revoked` and `verification`. */
+    /** The account that the event concerns. `token-revoked` and `verification` have none. */
     account?: string | undefined
-    /** Of `token-revoked`: which token. */
+    /** The revoked token, for `token-revoked`. */
     refreshToken?: string | undefined
-    /** Of `account-disabled`: why. */
+    /** The reason, for `account-disabled`. */
     reason?: 'hijacking' | 'bulk-account' | undefined
-    /** Of `verification`: a text to know it by. */
+    /** A text by which the receiver recognizes the event, for `verification`. */
     state?: string | undefined
   }): Promise<{ delivered: boolean; attempts: number; failure?: string; token?: string } & Record<string, unknown>>
-  /** The person removes the app in their settings. */
+  /** Removes the app in the person's settings. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
 }
 
-/** Facebook's side beside the web flow: native sign-ins and removals of apps. */
+/** Facebook without the web pages: native sign-ins, and removals of apps. */
 export interface Facebook {
-  /** The result of Facebook's SDK on a device; with `tracking: "limited"`, Limited Login's token. */
+  /** Signs in as Facebook's SDK on a device does. With `tracking: "limited"`, the result has Limited Login's token. */
   authorize(request: NativeRequest & { tracking?: 'enabled' | 'limited' | undefined }): Promise<{ userID: string } & Record<string, unknown>>
-  /** The person removes the app in their settings. */
+  /** Removes the app in the person's settings. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
 }
 
-/** People's actions in their settings at Microsoft. */
+/** Actions of people in their settings at Microsoft. */
 export interface Microsoft {
-  /** The person removes the app. */
+  /** Removes the app in the person's settings. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
 }
 
-/** People's actions in their settings at GitHub. */
+/** Actions of people in their settings at GitHub. */
 export interface GitHub {
-  /** The person revokes the app; its webhook is told. */
+  /** Removes the app in the person's settings, and notifies the app's webhook. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
-  /** The person is signed out of all browsers, or of one. */
+  /** Signs the person out in all browsers, or in one. */
   logOut(order: { account: string; session?: string | undefined }): Promise<{ sessions: number }>
 }
 
-/** People's actions at the OpenID issuers of the seed. */
+/** Actions of people at the OpenID Connect issuers of the seed. */
 export interface OpenID {
-  /** The person removes the app in their settings. */
+  /** Removes the app in the person's settings. */
   revoke(order: AppOfPerson): Promise<Record<string, unknown>>
-  /** The person is signed out of all browsers, or of the one with this `sid`. */
+  /** Signs the person out in all browsers, or in the one with this `sid`. */
   logOut(order: { account: string; issuer: string; session?: string | undefined }): Promise<{ sessions: number } & Record<string, unknown>>
-  /** The clients that have registered themselves, the oldest first, a thousand at most. */
+  /** Lists the clients that have registered themselves, the oldest first, at most a thousand. */
   clients(): Promise<{ clientID: string; issuer: string; registered: string; metadata: Record<string, unknown> }[]>
-  /** Removes a client that has registered itself, or all of them. Their codes and tokens work no more. */
+  /** Removes one or all of the clients that have registered themselves. Their codes and tokens become invalid. */
   removeClients(client?: string): Promise<void>
 }

@@ -1,4 +1,4 @@
-// What is done at a provider without a browser: native sign-ins, and what people do in their settings there.
+// Actions at a provider without a browser: native sign-ins, and actions of people in their settings there.
 
 class Provider {
   #control
@@ -13,7 +13,7 @@ class Provider {
   get(path, query) { return this.#control.call('GET', `${this.#name}/${path}`, { query }) }
   async delete(path) { await this.#control.call('DELETE', `${this.#name}/${path}`) }
 
-  /// The person removes the app in their settings.
+  /// Removes the app in the person's settings.
   revoke(order) { return this.post('revocations', order) }
 }
 

@@ -1,19 +1,19 @@
-/** Conditions on exchanges with providers. `*` stands for any characters in `host` and `path`. */
+/** Conditions on exchanges with providers. `*` in `host` and `path` stands for any characters. */
 export interface Criteria {
   host?: string | undefined
   path?: string | undefined
   method?: string | undefined
-  /** The client ID; at Firebase, the project. */
+  /** The client ID, or at Firebase the project. */
   client?: string | undefined
-  /** `401`, or any `"4xx"`. */
+  /** The status, such as `401`, or a class such as `"4xx"`. */
   status?: number | string | undefined
-  /** The sign-in that it belongs to. */
+  /** The ID of the sign-in to which the exchange belongs. */
   flow?: string | undefined
-  /** `true`: those with a diagnosis; `false`: the others. */
+  /** `true` selects only refused requests, which have a diagnosis, and `false` only the others. */
   refused?: boolean | undefined
 }
 
-/** An expectation: matching requests, at least one unless `times`, `atLeast` or `atMost` say otherwise. */
+/** An expectation: at least one request matches, or as many as `times`, `atLeast` and `atMost` say. */
 export interface Expectation extends Criteria {
   /** Fields of the query, the form or the JSON body. */
   fields?: Record<string, string> | undefined
@@ -37,7 +37,7 @@ export interface Verified {
 export interface Exchange {
   id: string
   flow: string
-  /** The exchange for which the daemon sent it itself. */
+  /** The ID of the exchange that made the daemon send this request itself. */
   parent?: string
   time: string
   durationMilliseconds: number
@@ -46,52 +46,54 @@ export interface Exchange {
   method: string
   client?: string
   status: number
-  /** The reason why it was refused. */
+  /** The reason why the request was refused. */
   diagnosis?: string
-  /** A note on a surprise in a successful answer. */
+  /** A note about something unexpected in a successful answer. */
   note?: string
-  /** From where the provider's answer is known; for `chosen`, `source` is the reason. */
+  /**
+   * The source that shows that the provider answers in this way. For `chosen`, `source` is the reason for the choice.
+   */
   evidence?: { kind: 'documented' | 'recorded' | 'specified' | 'reported' | 'chosen'; source: string; date?: string }
-  /** The fault that was ordered. */
+  /** The ordered fault that took effect. */
   fault?: string
   request: RecordedMessage & { target: string }
   response: RecordedMessage & { disconnected?: 'beforeHeaders' | 'midBody' }
-  /** JSON Web Tokens in it, decoded. */
+  /** The JSON Web Tokens in the exchange, decoded. */
   tokens?: { place: string; header: Record<string, unknown>; claims: Record<string, unknown>; signed: boolean }[]
   [member: string]: unknown
 }
 
 /** Conditions on sign-ins. */
 export interface SignInFilter {
-  /** `true`: those that a refusal, the person or a fault stopped; `false`: the others. */
+  /** `true` selects only sign-ins that a refusal, the person or a fault stopped, and `false` only the others. */
   refused?: boolean | undefined
-  /** `true`: those that aren't finished; `false`: those that are. */
+  /** `true` selects only unfinished sign-ins, and `false` only finished ones. */
   unfinished?: boolean | undefined
-  /** A provider that took part, as in the seed. */
+  /** The name of a provider that took part, such as `apple`. */
   provider?: string | undefined
   /** A part of the client ID. */
   client?: string | undefined
-  /** A text, in any case: of the diagnosis, the person, the client or an ID. */
+  /** A text, in upper or lower case, that the diagnosis, the person, the client or an ID contains. */
   text?: string | undefined
-  /** `true`: also what only asked for a key set or a discovery document. */
+  /** `true` also selects entries that only requested a key set or a discovery document. */
   all?: boolean | undefined
 }
 
 /** A sign-in: its requests, who signed in, and how it ended. docs/recording.md says more. */
 export interface SignIn {
-  /** The ID of its first request. */
+  /** The ID of the sign-in, which is that of its first request. */
   id: string
-  /** The name of the sign-in: "Apple web sign-in". */
+  /** The name of the sign-in, such as "Apple web sign-in". */
   name: string
   ending: 'signedIn' | 'refused' | 'cancelled' | 'faulted' | 'unfinished' | 'answered' | 'signedOut'
   /** The reason why it failed. */
   diagnosis?: string
   /** The request that failed. */
   stoppedBy?: string
-  /** A sentence about what an unfinished sign-in waits for. */
+  /** A sentence that says what an unfinished sign-in waits for. */
   hint?: string
   providers: string[]
-  /** The client ID; at Firebase, the project. */
+  /** The client ID, or at Firebase the project. */
   client?: string
   person?: { account?: string; name?: string; email?: string }
   time?: string
@@ -104,26 +106,26 @@ export interface SignIn {
 /** A request of a sign-in. */
 export interface SignInStep {
   id: string
-  /** The request for which the daemon sent it itself. */
+  /** The ID of the request that made the daemon send this one itself. */
   parent?: string
   time: string
   durationMilliseconds: number
   from: string
   to: string
-  /** The purpose of the request: "redeem code". */
+  /** The purpose of the request, such as "redeem code". */
   does: string
   method: string
   host?: string
   path: string
   status: number
-  /** The answer in a few words: "302 code". */
+  /** A short description of the answer, such as "302 code". */
   answer: string
   diagnosis?: string
   note?: string
   fault?: string
 }
 
-/** A request's or an answer's header and body; `bodyBase64` where that isn't text. */
+/** The header and the body of a request or an answer. A body that isn't text is in `bodyBase64`. */
 export interface RecordedMessage {
   headers: { name: string; value: string }[]
   body?: string

@@ -1,14 +1,15 @@
 import { VerificationError } from './errors.js'
 
-/// How many of the exchanges that came a failed test or expectation shows.
+/// The maximum number of exchanges that the report of a failed test or expectation shows.
 const shown = 20
 
-/// An exchange on one line, with why it was refused, or what surprises in the answer.
+/// Describes an exchange on one line, with its diagnosis or its note.
 export const describe = exchange =>
   `${exchange.method} ${exchange.host ?? ''}${exchange.path} ${exchange.status}`
   + [exchange.diagnosis ?? exchange.note].filter(Boolean).map(text => `: ${text}`).join('')
 
-/// What was refused and why; where nothing was, what came. Then what was ordered and never happened. Lines.
+/// Lists the refused requests with their reasons, or all requests if none was refused, and then the orders that never
+/// took effect. Returns lines.
 export async function account(world) {
   let came, unmet
   try { [came, unmet] = [await world.requests(), await unmetOrders(world)] } catch (error) {
@@ -22,21 +23,21 @@ export async function account(world) {
   return [...lines, ...unmet]
 }
 
-/// What was ordered and never happened: often the order, and not the code under test, is what is wrong.
+/// Lists the orders that never took effect. Often such an order is wrong, and not the code under test.
 async function unmetOrders(world) {
   const faults = (await world.faults()).filter(one => one.seen === 0)
     .map(one => `${one.id} met no request that matches ${JSON.stringify(one.match)}`)
-  // One that holds for ever may have been met.
+  // An outcome without a number of times may have taken effect, although it still waits.
   const outcomes = (await world.outcomes()).filter(one => one.times !== null)
     .map(one => `${describeOutcome(one)} still waits for a sign-in (times: ${one.times})`)
   return [...faults, ...outcomes].slice(-shown)
 }
 
-/// An outcome in a few words: `outcome-1, approve at apple by ada for client com.example.web,`.
+/// Describes an outcome: `outcome-1, approve at apple by ada for client com.example.web,`.
 export const describeOutcome = ({ id, outcome, provider, account, client }) =>
   `${id}, ${outcome} at ${provider}${account ? ` by ${account}` : ''}${client ? ` for client ${client}` : ''},`
 
-/// The recording as an HTTP archive, all pages: each names the next one in its comment.
+/// Returns the whole recording as an HTTP archive. The daemon sends pages, each of which names the next in its comment.
 export async function archive(control) {
   const whole = await control.call('GET', 'requests', { query: { format: 'har' } })
   for (let page = whole.log, next; (next = /after=(\w+)$/.exec(page.comment ?? '')?.[1]) !== undefined;) {
@@ -48,7 +49,8 @@ export async function archive(control) {
   return whole
 }
 
-/// Whether what is expected was requested; else an error that says what came instead.
+/// Returns the expectations if the recording meets them. Otherwise it throws an error that lists the requests that
+/// came.
 export async function verified(world, control, expected) {
   const body = Array.isArray(expected) ? { expectations: expected } : expected
   try { return (await control.call('POST', 'verify', { body })).expectations } catch (error) {

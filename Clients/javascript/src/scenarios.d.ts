@@ -1,21 +1,21 @@
-/** A ready-made situation: seed-data/scenarios has a page for each. */
+/** A scenario, which is a ready-made situation. seed-data/scenarios has a page for each. */
 export interface Scenario {
   name: string
   title: string
   /** The situation that a client meets. */
   happens: string
-  /** Whether it is in force. */
+  /** Whether the scenario is being played. */
   played: boolean
 }
 
-/** Ready-made situations, and those that are played in a world. */
+/** The daemon's scenarios, which can be played in a world. */
 export interface Scenarios {
-  /** The scenarios that there are. */
+  /** Lists the scenarios. */
   list(): Promise<Scenario[]>
-  /** The orders of a scenario, as in its file. */
+  /** Returns the orders of a scenario, as its file has them. */
   get(name: string): Promise<{ name: string } & Record<string, unknown>>
-  /** Begins a scenario, with values for its parameters. `advice` says what a correct client does. */
+  /** Begins a scenario with values for its parameters. The `advice` in the result says what a correct client does. */
   play(name: string, parameters?: Record<string, unknown>): Promise<{ scenario: string; title: string; happens: string; advice: string }>
-  /** Ends one: its faults and outcomes go, the clock goes back. Answers whether anything was undone. */
+  /** Ends a scenario: removes its faults and outcomes, and sets the clock back. Returns whether anything was undone. */
   end(name: string): Promise<boolean>
 }

@@ -1,4 +1,4 @@
-/// Ready-made situations.
+/// The scenarios of a world, which are ready-made situations.
 export class Scenarios {
   #control
   constructor(control) { this.#control = control }

@@ -1,18 +1,21 @@
-/** The way in which a token is broken; by default it isn't. */
+/** Changes that break a token. By default it is valid. */
 export interface Tampering {
-  /** Claims in place of those that it would have: `null` leaves one out; of times, `"-1h"` is an hour ago. */
+  /**
+   * Claims that replace the token's usual ones. `null` leaves a claim out. A time may be relative: `"-1h"` is an hour
+   * ago.
+   */
   claims?: Record<string, unknown> | undefined
-  /** Members of the header in place of those that it would have. */
+  /** Members that replace the usual ones of the token's header. */
   header?: Record<string, unknown> | undefined
   signature?: 'valid' | 'invalid' | 'unknownKey' | 'wrongAlgorithm' | 'none' | undefined
 }
 
-/** An ID token that nobody signed in for. */
+/** The description of an ID token that is minted without a sign-in. */
 export interface TokenOrder extends Tampering {
   provider: 'apple' | 'google' | 'facebook' | 'microsoft' | 'firebase' | 'openid' | (string & {})
-  /** For which client; at Firebase, for which project. */
+  /** The ID of the client for which the token is, or at Firebase the project. */
   client: string
-  /** The account's ID; at Firebase a user's local ID or e-mail address. */
+  /** The account's ID, or at Firebase a user's local ID or e-mail address. */
   account?: string | null | undefined
   nonce?: string | null | undefined
   scopes?: string[] | null | undefined
@@ -25,10 +28,10 @@ export interface MintedToken {
   claims: Record<string, unknown>
 }
 
-/** Tokens without a sign-in. */
+/** Tokens that a test gets without a sign-in. */
 export interface Tokens {
-  /** An ID token, whole or broken in one place. */
+  /** Mints a valid or broken ID token. */
   mint(order: TokenOrder): Promise<MintedToken>
-  /** Ends an access or refresh token of any provider. */
+  /** Revokes an access or refresh token of any provider. */
   revoke(token: string): Promise<{ provider: string; kind: string; client: string }>
 }

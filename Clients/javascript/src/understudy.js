@@ -13,7 +13,7 @@ async function tokenOfEnvironment() {
   return (token || !file ? token : await readFile(file, 'utf8'))?.trim()
 }
 
-/// The token that is among options of `serve`.
+/// Finds the control token in options of `understudy serve`.
 async function tokenAmong(options = []) {
   const given = name => {
     const at = options.findIndex(one => one === name || one.startsWith(`${name}=`))
@@ -27,7 +27,7 @@ export class Understudy {
   #daemon
   #control
 
-  /// A daemon of one's own, on a free port.
+  /// Starts a daemon on a free port.
   static async start(options = {}) {
     const daemon = await Daemon.start(options)
     try {
@@ -39,25 +39,25 @@ export class Understudy {
     }
   }
 
-  /// A daemon that runs.
+  /// Connects to a daemon that runs.
   static connect(url, options = {}) {
     return Understudy.#reach(url || process.env.UNDERSTUDY_URL || defaultURL, options)
   }
 
-  /// The daemon at UNDERSTUDY_URL; where the variable isn't set, one of one's own.
+  /// Connects to the daemon at UNDERSTUDY_URL, or starts a daemon if the variable isn't set.
   static startOrConnect(options = {}) {
     return process.env.UNDERSTUDY_URL ? Understudy.connect(undefined, options) : Understudy.start(options)
   }
 
   static async #reach(url, options, daemon) {
-    // An address in a world leads to the daemon, whose unnamed world is that one.
+    // If the address names a world, that is the daemon's default world.
     const { base, world } = partsOf(url)
     const understudy = new Understudy(base, options.controlToken ?? await tokenOfEnvironment(), { daemon, world })
     understudy.version = (await understudy.health()).version
     return understudy
   }
 
-  /// Use `start` or `connect`.
+  /// `start` and `connect` use this constructor. Tests call those functions.
   constructor(url, controlToken, { daemon, world } = {}) {
     this.url = url
     this.controlToken = checkedToken(controlToken)

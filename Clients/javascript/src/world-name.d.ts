@@ -1,5 +1,6 @@
 /**
- * A world's name made from any text, such as a test's, as `understudy world-name` makes it: lower-case letters, digits and
- * single hyphens, at most 63. The same text always gives the same name, and different texts give different ones.
+ * Makes a world's name from any text, such as a test's title, as `understudy world-name` does: at most 63 lower-case
+ * letters, digits and single hyphens. The same text always gives the same name, and different texts give different
+ * names.
  */
 export function worldName(text: string): string

@@ -15,22 +15,25 @@ export interface RoutedPage {
   route(url: RegExp, handler: (route: any) => Promise<void>): Promise<unknown>
 }
 
-/** A sandbox in a daemon: its people, codes, tokens, clock, orders, mail and recording are nobody else's. */
+/** A sandbox in a daemon, with its own people, codes, tokens, clock, orders, inbox and recording. */
 export class World {
-  /** Use `understudy.world(name)`. */
+  /** `understudy.world(name)` uses this constructor. Tests call that method. */
   constructor(understudy: Understudy, name?: string)
-  /** The daemon in which it is. */
+  /** The daemon that holds the world. */
   readonly daemon: Understudy
   readonly name: string
-  /** Whether it is the world of requests that name none. */
+  /** Whether this is the default world, which is that of requests that name no world. */
   readonly isDefault: boolean
-  /** The world's URL: a provider's host and path follow. */
+  /** The world's URL. A provider's host and path are appended to it. */
   readonly url: string
   /** The URL of the world's control API. */
   readonly controlURL: string
-  /** The URL that stands for `https://HOST`: `hostURL('github.com')`. */
+  /** Returns the URL that stands for `https://HOST`: `hostURL('github.com')`. */
   hostURL(host: string): string
-  /** Leads the providers' scripts that a page loads to this world: Sign in with Apple JS, Google Identity Services, Facebook's SDK. */
+  /**
+   * Makes a page load the scripts of Sign in with Apple JS, Google Identity Services and Facebook's SDK from this
+   * world.
+   */
   routeScripts(page: RoutedPage): Promise<void>
 
   readonly clock: Clock
@@ -44,102 +47,113 @@ export class World {
   readonly github: GitHub
   readonly openID: OpenID
 
-  /** Orders the outcome of the next matching authorization: of the web flow, which then shows no page, of the device flow, or of a native sign-in. */
+  /**
+   * Orders how the next matching sign-in ends: on the web (where no page is shown), on a device, or by the device flow.
+   */
   order(
     provider: 'apple' | 'github' | 'google' | 'facebook' | 'microsoft' | 'openid' | (string & {}), outcome: 'approve' | 'cancel' | 'error',
     details?: OutcomeDetails
   ): Promise<Outcome>
-  /** Something goes wrong: `fault({ host: 'appleid.apple.com', path: '/auth/token', error: 'invalid_grant' })`. */
+  /** Orders a fault: `fault({ host: 'appleid.apple.com', path: '/auth/token', error: 'invalid_grant' })`. */
   fault(order: FaultOrder): Promise<Fault>
-  /** The endpoints at which faults can be ordered, each with its possible effects and its errors. */
+  /** Lists the endpoints at which faults can be ordered, each with its possible effects and its errors. */
   endpoints(): Promise<{ host?: string; method?: string; path?: string; smtp?: string; fits: string; errors?: string[] }[]>
-  /** The outcomes that wait for a sign-in. */
+  /** Lists the outcomes that wait for a sign-in. */
   outcomes(): Promise<Outcome[]>
-  /** The faults that wait for a request. */
+  /** Lists the faults that wait for a request. */
   faults(): Promise<Fault[]>
-  /** Takes all outcomes back. */
+  /** Removes all outcomes. */
   removeOutcomes(): Promise<void>
-  /** Takes all faults back. */
+  /** Removes all faults. */
   removeFaults(): Promise<void>
 
   /**
-   * Goes where the app sends the browser, and on to where the app gets the answer, which is returned, not requested. Order
-   * first what the person does. Throws an `UnderstudyError` of code `page` where it ends at a page: the provider refuses, or asks;
-   * of code `realProvider` where the app leads to an address in the Internet.
+   * Follows a sign-in from the address to which the app sends the browser. Returns the request that leads back to the
+   * app, without sending it. First order what the person does. Throws an `UnderstudyError` with code `page` if the
+   * sign-in ends at a page, because the provider refuses or asks the person, and with code `realProvider` if the
+   * address is the real provider's.
    */
   follow(url: string): Promise<Callback>
 
   /**
-   * What was requested, in order, all pages. `limit`: the latest so many, or, with `after`, the next so many after the one with
-   * that ID. `wait`: until there are `count` of them (1), a minute at most; then what there is.
+   * Returns the recorded exchanges, the oldest first. `limit` keeps the latest ones, or with `after` the next ones
+   * after the exchange with that ID. `wait` waits until there are `count` of them (by default 1), at most a minute.
    */
   requests(filter?: Criteria & { after?: string | undefined; limit?: number | undefined; wait?: Duration | undefined; count?: number | undefined }): Promise<Exchange[]>
-  /** The exchange with this ID (an answer's header `Understudy-Request`). */
+  /** Returns the exchange with this ID, which its answer has in the header `Understudy-Request`. */
   request(id: string): Promise<Exchange>
   /**
-   * The sign-ins, the most recently active last, with the person, the steps, how each ended and why. `limit`: the latest so many,
-   * or, with `after`, the next so many in which something came after the request with that ID. `wait`: until there are `count` of
-   * them (1), a minute at most; then what there is.
+   * Returns the sign-ins, each with the person, the steps, how it ended and why. The one with the latest request is the
+   * last. `limit` keeps the latest ones, or with `after` the next ones with a request after the one with that ID.
+   * `wait` waits until there are `count` of them (by default 1), at most a minute.
    */
   signIns(filter?: SignInFilter & { after?: string | undefined; limit?: number | undefined; wait?: Duration | undefined; count?: number | undefined }): Promise<SignIn[]>
-  /** The sign-in to which the request with this ID belongs. */
+  /** Returns the sign-in to which the request with this ID belongs. */
   signIn(id: string): Promise<SignIn>
   /** Empties the recording. */
   forgetRequests(): Promise<void>
-  /** The recording as an HTTP archive. */
+  /** Returns the recording as an HTTP archive. */
   har(): Promise<{ log: { entries: Record<string, unknown>[] } & Record<string, unknown> }>
-  /** The refused requests, each with its `diagnosis`, the oldest first. */
+  /** Returns the refused requests, each with its `diagnosis`, the oldest first. */
   refusals(): Promise<Exchange[]>
-  /** Throws a `VerificationError` where something else was requested than is expected. */
+  /** Checks the recording. Throws a `VerificationError` if the requests aren't the expected ones. */
   verify(expected: Expectation | Expectation[]): Promise<Verified[]>
-  /** Explains a token, a client secret, a code, a nonce or a callback URL, and its errors. */
+  /** Explains a token, a client secret, a code, a nonce or a callback URL, and says what is wrong with it. */
   explain(value: string, details?: { rawNonce?: string | undefined }): Promise<{ kind: string; sound: boolean | null } & Record<string, unknown>>
 
   /**
-   * What lies in the inbox, oldest first. With `wait`, waits for a message, a minute at most, and throws an `UnderstudyError`
-   * of code `noMail` when none came.
+   * Returns the messages in the inbox, the oldest first. With `wait`, it waits for a message, at most a minute, and
+   * throws an `UnderstudyError` with code `noMail` if none came.
    */
   mail(filter?: MailFilter & { wait?: Duration | undefined }): Promise<Message[]>
-  /** The message with this ID. */
+  /** Returns the message with this ID. */
   message(id: string): Promise<Message>
-  /** The mail byte for byte as it was sent, or as a relay has forwarded it. */
+  /** Returns the mail's bytes as they were sent, or as a relay has forwarded them. */
   rawMail(id: string, options?: { forwarded?: boolean }): Promise<Uint8Array>
-  /** The content of an attachment; `number` counts from 1. */
+  /** Returns the content of an attachment. The first has the `number` 1. */
   attachment(id: string, number: number): Promise<Uint8Array>
-  /** A mail as if by SMTP. */
+  /** Puts a mail into the inbox, after the same checks as a mail by SMTP. */
   sendMail(mail: OutgoingMail): Promise<SentMail>
-  /** The person's answer to a mail. */
+  /** Sends a person's reply to a mail. */
   reply(id: string, answer: string | { text?: string; html?: string; from?: string }): Promise<SentMail>
-  /** Deletes one message, or all. */
+  /** Deletes one message, or all messages. */
   deleteMail(id?: string): Promise<void>
 
-  /** Merges a seed in; the world goes on with all that it has. */
+  /** Merges another seed into the world's seed. The world keeps its state. */
   seed(seed: Record<string, unknown>): Promise<void>
-  /** The world begins afresh from another seed. */
+  /** Replaces the world's seed, and resets the world to the new one. */
   replaceSeed(seed: Record<string, unknown>): Promise<void>
-  /** The world's seed, whole, keys included. */
+  /** Returns the world's whole seed, with its keys. */
   currentSeed(): Promise<Record<string, unknown>>
-  /** All of the world as a text, secrets included: for `restore`, or for a file. */
+  /** Returns the whole world as a text, with its secrets. It can be stored in a file, or given to `restore`. */
   snapshot(): Promise<string>
-  /** Such a world in its place. */
+  /** Replaces the state of this world with that of a snapshot. */
   restore(snapshot: string): Promise<void>
-  /** The world afresh from its seed. */
+  /** Resets the world to its seed. */
   reset(): Promise<void>
-  /** Deletes the world, with its ports. Its next use makes it anew. The default one, which stays, is reset. */
+  /** Deletes the world and its ports. Its next use makes it again. The default world is only reset. */
   delete(): Promise<void>
 
-  /** A Firebase project's users and settings, as `firebase emulators:export` writes them, in a tar archive; the default one's. */
+  /** Returns a tar archive of a Firebase project's users and settings, as `firebase emulators:export` writes them. */
   firebaseExport(project?: string): Promise<Uint8Array>
 
-  /** The address of a port of the world's own, for what takes a host and a port only. A daemon has 128 of them at most. */
+  /**
+   * Returns the address of the world's own port, for clients that take only a host and a port. A daemon has at most
+   * 128.
+   */
   portURL(): Promise<string>
-  /** For `connectAuthEmulator` and `FIREBASE_AUTH_EMULATOR_HOST`: `127.0.0.1:43123`, the world's own port. */
+  /**
+   * Returns the world's own port as `connectAuthEmulator` and `FIREBASE_AUTH_EMULATOR_HOST` need it: `127.0.0.1:43123`.
+   */
   firebaseEmulatorHost(): Promise<string>
-  /** A port of the world's own for mail. Throws `noSMTP` where the daemon takes none. */
+  /**
+   * Returns the world's own port for mail. Throws an `UnderstudyError` with code `noSMTP` if the daemon receives no
+   * mail.
+   */
   smtp(): Promise<{ host: string; port: number }>
-  /** The variables that `understudy exec --world` sets, for a program that is to be in this world. Opens its ports. */
+  /** Returns the variables that `understudy exec --world` sets, for a program that uses this world. Opens its ports. */
   environment(): Promise<Record<string, string>>
 
-  /** Any call of the control API: `call('POST', 'tokens/revocations', { token })`. */
+  /** Sends any call of the control API: `call('POST', 'tokens/revocations', { token })`. */
   call(method: string, path: string, body?: unknown): Promise<any>
 }

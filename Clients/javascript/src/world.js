@@ -47,7 +47,7 @@ export class World {
 
   hostURL(host) { return `${this.url}/${host}` }
 
-  /// Leads the providers' scripts that a page of Playwright's loads to this world.
+  /// Makes a page of Playwright load the providers' scripts from this world.
   async routeScripts(page) {
     await page.route(scripts, async route => {
       const url = `${this.url}/${route.request().url().slice('https://'.length)}`
@@ -55,7 +55,7 @@ export class World {
     })
   }
 
-  /// Any call of the control API.
+  /// Sends any call of the control API.
   call(method, path, body) { return this.#control.call(method, path, { body }) }
 
   // MARK: Orders
@@ -68,7 +68,7 @@ export class World {
   removeOutcomes() { return this.#orders.removeAll('outcomes') }
   removeFaults() { return this.#orders.removeAll('faults') }
 
-  /// What a browser does, as far as HTTP shows.
+  /// Follows a sign-in as a browser does: redirects, cookies and posted answers.
   follow(url) { return follow(url, this) }
 
   // MARK: Recording
@@ -109,7 +109,7 @@ export class World {
   async replaceSeed(seed) { await this.#control.call('PUT', 'seed', { body: seed }) }
   currentSeed() { return this.#control.call('GET', 'seed') }
 
-  /// Kept as a text: it has numbers that JavaScript's can't hold.
+  /// Returns the snapshot as a text, since it has numbers that are too large for JavaScript.
   snapshot() { return this.#control.text('GET', 'snapshot') }
   async restore(snapshot) { await this.#control.text('PUT', 'snapshot', { body: snapshot }) }
 
@@ -128,14 +128,14 @@ export class World {
 
   // MARK: Ports
 
-  /// The world with a port of its own.
+  /// Opens the world's own port, and returns the world with it.
   async #listening(member) {
-    // At a world's own port, the one without a name is that world.
+    // At a world's own port, requests that name no world belong to that world.
     const name = this.url === this.daemon.url ? (await this.#control.call('GET', '')).world : this.name
     return this.#parent.call('POST', 'worlds', { body: { name, [member]: 0 } })
   }
 
-  /// The address of a port of the world's own.
+  /// Returns the address of the world's own port.
   async portURL() { return this.url === this.daemon.url ? this.url : (await this.#listening('listen')).url }
 
   async firebaseEmulatorHost() { return new URL(await this.portURL()).host }

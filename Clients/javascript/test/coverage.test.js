@@ -1,4 +1,5 @@
-// Every call of the control API has a method: those that the daemon lists are compared with those that the methods make.
+// This test checks that every call of the control API has a method. It compares the calls that the daemon lists with
+// those that the methods make.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 
@@ -14,7 +15,7 @@ const answer = {
   requests: [], scenarios: [], smtp: 'localhost:25', state: '', version: '', url: 'http://localhost:1', withdrawn: true, worlds: []
 }
 
-/// The calls that are made, with the IDs in them as the daemon lists these.
+/// The calls that the methods make. IDs in them are written as the daemon lists them.
 async function made(run) {
   const calls = new Set()
   const { fetch } = globalThis
@@ -50,7 +51,8 @@ test('every call has a method', async () => {
     await (await world.order('apple', 'cancel')).remove()
     await (await world.fault({ status: 503 })).remove()
   })
-  // A world resets itself by its own address. The description of all calls is for programs that make clients.
+  // These calls need no method: a world is reset at its own address, and the description of all calls is for generators
+  // of clients.
   const without = ['POST worlds/:name/reset', 'GET openapi.json']
   assert.deepEqual(listed.filter(call => !calls.has(call) && !without.includes(call)), [])
   assert.deepEqual([...calls].filter(call => !listed.includes(call)), [])

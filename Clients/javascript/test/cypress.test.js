@@ -1,5 +1,5 @@
-// The tasks without Cypress, which isn't to be had here: it hands them what a test gives `cy.task`, written as JSON, and takes
-// what they answer the same way. https://docs.cypress.io/api/commands/task
+// These tests call the tasks without Cypress, which isn't installed. Cypress writes a task's argument and its result as
+// JSON, and so do the tests. https://docs.cypress.io/api/commands/task
 import assert from 'node:assert/strict'
 import test, { after } from 'node:test'
 
@@ -12,7 +12,7 @@ after(() => { delete process.env.UNDERSTUDY_URL })
 const tasks = understudyTasks({ world: 'cypress' })
 const asJSON = value => JSON.parse(JSON.stringify(value))
 
-/// `cy.task`: `undefined` is an error there.
+/// Does what `cy.task` does. A task that returns `undefined` is an error there.
 async function task(name, value) {
   const answer = await tasks[name](asJSON(value))
   assert.notEqual(answer, undefined)

@@ -1,4 +1,5 @@
-// The examples of README.md and docs/javascript.md: each `js` block that begins with a file's name is written to that file.
+// These tests run the examples of README.md and docs/javascript.md. Each `js` block that begins with a file's name is
+// written to that file.
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -90,7 +91,7 @@ test('Cypress: the configuration, the command, and the syntax of the test', asyn
   assert.equal((await understudy.world().outcomes()).length, 1)
   await commands.understudy('clock.advance', '6m')
   assert.deepEqual(await commands.understudy('requests', { refused: true }), [])
-  // A hook doesn't wait for what it queues; Cypress does.
+  // Cypress itself waits for the commands that a hook queues. The hooks don't.
   for (const hook of hooks) hook()
   await commands.understudy('clock.now')
   assert.deepEqual(await understudy.world().outcomes(), [])

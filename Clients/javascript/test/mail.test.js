@@ -69,7 +69,7 @@ test('faults of mail', async () => {
   assert.equal((await world.sendMail({ from: 'app@example.com', to: 'max@example.org', text: 'x' })).smtp.code, 450)
 })
 
-/// One mail by SMTP.
+/// Sends one mail by SMTP.
 async function deliver(host, port, from, to, lines) {
   const { connect } = await import('node:net')
   const { createInterface } = await import('node:readline')

@@ -7,7 +7,7 @@ import { Understudy } from '@understudy/client'
 
 const file = fileURLToPath(new URL('fixtures/sign-in.js', import.meta.url))
 
-/// Runs the fixture's tests, each a line of TAP.
+/// Runs the fixture's tests, and returns a line of TAP for each.
 function run(environment = {}) {
   const { NODE_TEST_CONTEXT, ...inherited } = process.env
   const done = spawnSync(process.execPath, ['--test', file], { env: { ...inherited, ...environment }, encoding: 'utf8' })
@@ -32,7 +32,7 @@ test('the same at UNDERSTUDY_URL, where no world is left', async () => {
     const output = run({ UNDERSTUDY_URL: understudy.url, UNDERSTUDY_BINARY: '/nowhere' })
     for (const pattern of wanted) assert.match(output, pattern)
     assert.deepEqual((await understudy.worlds()).map(one => one.name), ['default'])
-    // What was refused outlives the worlds.
+    // Refused requests stay in the daemon's recording after their worlds were deleted.
     assert.deepEqual((await understudy.requests({ refused: true })).map(one => [one.path, one.gone]), [['/user', true]])
   } finally { await understudy.stop() }
 })

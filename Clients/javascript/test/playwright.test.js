@@ -11,7 +11,7 @@ const understudy = await daemon()
 process.env.UNDERSTUDY_URL = understudy.url
 after(() => { delete process.env.UNDERSTUDY_URL })
 
-/// What a test's information has while it runs.
+/// Makes a test's information as it is while the test runs.
 const information = title => ({
   title, status: 'passed', expectedStatus: 'passed', attached: [],
   async attach(name, { body, contentType }) { this.attached.push({ name, body, contentType }) } })

@@ -1,4 +1,4 @@
-// What answers isn't a daemon, or not a whole answer.
+// In these tests, a server that isn't a daemon answers, or an answer breaks off.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -9,7 +9,7 @@ import { limits } from '../src/control.js'
 
 const token = 'a-control-token-for-tests'
 
-/// A server that answers whatever it is asked with a text, and `drip` again and again.
+/// Starts a server that answers every request with a text, and then writes `drip` again and again.
 async function stranger(text, run, drip) {
   const came = []
   const open = new Set()

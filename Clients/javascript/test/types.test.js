@@ -28,7 +28,7 @@ test('the declarations compile, and say what may be written', { skip }, () => {
   assert.deepEqual(found, [])
 })
 
-/// What a module of the package declares: its types' members by name.
+/// Returns the symbols that a module of the package declares, and the type checker.
 function declared(name) {
   const checker = program.getTypeChecker()
   const source = program.getSourceFile(fileURLToPath(new URL(`../src/${name}.d.ts`, import.meta.url)))
@@ -46,7 +46,7 @@ test('what is declared is exported, and nothing else', { skip }, () => {
   }
 })
 
-/// What an object has, its own and inherited, that users may see.
+/// Returns the names of an object's public members, with the inherited ones.
 function members(object) {
   const names = new Set()
   for (let one = object; one !== Object.prototype && one !== Error.prototype && one !== null; one = Object.getPrototypeOf(one)) {
@@ -64,7 +64,7 @@ test('classes and their parts have the members that are declared', { skip }, () 
   for (const part of ['accounts', 'apple', 'clock', 'facebook', 'github', 'google', 'openID', 'scenarios', 'tokens']) {
     objects[{ openID: 'OpenID', github: 'GitHub' }[part] ?? part[0].toUpperCase() + part.slice(1)] = world[part]
   }
-  // What providers call the daemon by is for this package.
+  // These methods of providers are only for this package.
   const ours = new Set(['get', 'post', 'delete'])
   for (const [name, object] of Object.entries(objects)) {
     const symbol = symbols.find(one => one.name === name)

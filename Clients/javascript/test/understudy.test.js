@@ -22,7 +22,7 @@ test('a daemon is started, found, and stopped', async () => {
   await same.world('w').accounts.add({ id: 'max' })
   assert.equal((await understudy.world('w').accounts.get('max')).id, 'max')
   assert.deepEqual((await understudy.worlds()).map(world => world.name).sort(), ['default', 'w'])
-  // Whoever connected to it doesn't end it.
+  // `stop` of an object that only connected doesn't end the daemon.
   await same.stop()
   assert.equal((await Understudy.connect(understudy.url)).version, understudy.version)
   await understudy.stop()
@@ -149,7 +149,7 @@ for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT', undefined]) {
   })
 }
 
-/// Waits until nothing answers there. It may take the daemon two seconds to end.
+/// Waits until nothing answers at the URL. It may take the daemon two seconds to end.
 async function gone(url) {
   for (let attempt = 0; attempt < 400; attempt += 1) {
     try { await fetch(`${url}/_understudy/v1/health`) } catch { return }

@@ -55,7 +55,7 @@ test('worldName is understudy world-name', () => {
 })
 
 test('a nonce pair', () => {
-  // The example of docs/commands.md.
+  // This is the example of docs/commands.md.
   assert.equal(noncePair('n-0S6_WzA2Mj').sha256, '0823a09b54cb9381561068b00aaf4e539b3f54604631d3e6a820879b6b04cc19')
   const [one, two] = [noncePair(), noncePair()]
   assert.notEqual(one.raw, two.raw)
@@ -87,7 +87,7 @@ test('where a browser can\'t go', async () => {
   await assert.rejects(world.follow(authorizeURL(world)), error => error.code === 'page' && error.message.includes('world.order("github", "approve"'))
   await assert.rejects(world.follow('https://8.8.8.8/o/oauth2/v2/auth'), error =>
     error.code === 'realProvider' && error.message.includes(`leads to the real 8.8.8.8, not to ${world.url}/8.8.8.8`))
-  // Names that lead nowhere: no test machine needs a network for that.
+  // These names have no address, so that the test needs no network.
   for (const host of ['appleid.apple.com.invalid', 'nobody.invalid']) {
     await assert.rejects(world.follow(`https://${host}/x`), { code: 'unreachable' })
   }

@@ -1,4 +1,4 @@
-"""The plugin's own fixtures serve these tests, too: a daemon is started for them, and each has a world."""
+"""Fixtures of the tests. The plugin's own fixtures start a daemon and give each test a world."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Answer = Tuple[int, str]
 
 
 def ask(url: str, form: Optional[Dict[str, str]] = None) -> Answer:
-    """The status and the text of what a URL answers."""
+    """Sends a request to a URL, and returns the status and the text of the answer."""
     data = None if form is None else urllib.parse.urlencode(form).encode()
     try:
         answer = urllib.request.urlopen(url, data)
@@ -32,7 +32,7 @@ def ask(url: str, form: Optional[Dict[str, str]] = None) -> Answer:
 
 @pytest.fixture
 def google(world: World) -> Callable[..., str]:
-    """Where an app sends the browser to sign in with Google."""
+    """Returns a function that makes the address to which an app sends the browser to sign in with Google."""
 
     def url(**fields: str) -> str:
         query = {
@@ -49,7 +49,7 @@ def google(world: World) -> Callable[..., str]:
 
 
 def redeem(world: World, code: str) -> Answer:
-    """What Google's token endpoint answers to a code."""
+    """Redeems a code at Google's token endpoint, and returns the answer."""
     return ask(
         world.host_url("oauth2.googleapis.com/token"),
         {

@@ -1,4 +1,4 @@
-"""Sign in with Apple on a device."""
+"""Tests of Sign in with Apple on a device."""
 
 from __future__ import annotations
 

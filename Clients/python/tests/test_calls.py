@@ -1,4 +1,4 @@
-"""That the package has a method for each call of the control API."""
+"""A test that the package has a method for each call of the control API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Set
 import understudy_client
 from understudy_client import Understudy, World
 
-# What there is beside methods: descriptions of the API, and what methods do by other calls.
+# These calls need no method: they describe the API, or methods do the same by other calls.
 LEFT_OUT = {"GET ", "GET openapi.json", "POST worlds/:name/reset"}
 METHODS = {
     "DELETE accounts/:id": "accounts.remove",

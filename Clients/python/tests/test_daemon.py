@@ -1,4 +1,4 @@
-"""Daemons that run, and daemons that are started."""
+"""Tests of daemons that already run, and of daemons that are started."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_sign_in_by_the_proxy() -> None:
         )
         assert callback.fields["state"] == "s"
         assert world.requests(host="accounts.google.com") and not understudy.default.requests()
-        # Programs that know nothing of it go the same way.
+        # Programs that know nothing of Understudy use the proxy, too.
         program = "import urllib.request; urllib.request.urlopen('https://appleid.apple.com/auth/keys')"
         subprocess.run([sys.executable, "-c", program], env={**os.environ, **world.proxy_environment()}, check=True)
         world.verify(host="appleid.apple.com", path="/auth/keys", times=1)

@@ -1,5 +1,5 @@
-"""The examples of the documents: each `python` block is a test file, or some files where their names stand
-in comments, or a program where it has no tests."""
+"""Tests of the examples in the documents. Each `python` block is a test file, or several files if their names are in
+comments, or a program if it has no tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inbox."""
+"""Tests of the inbox."""
 
 from __future__ import annotations
 

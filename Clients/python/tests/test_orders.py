@@ -1,4 +1,4 @@
-"""Orders: outcomes, faults, scenarios, and the clock."""
+"""Tests of outcomes, faults, scenarios and the clock."""
 
 from __future__ import annotations
 

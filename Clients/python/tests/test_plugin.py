@@ -1,4 +1,4 @@
-"""The pytest plugin, in runs of pytest of its own."""
+"""Tests of the pytest plugin, each in a separate run of pytest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REFUSED = """
 
 @pytest.fixture(autouse=True)
 def started(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each run starts a daemon, unless its test says otherwise."""
+    """Makes each run start a daemon, unless its test uses another one."""
     monkeypatch.delenv("UNDERSTUDY_URL", raising=False)
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     monkeypatch.delenv("PYTEST_XDIST_TESTRUNUID", raising=False)
@@ -33,7 +33,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[Understudy]:
-    """A daemon that runs already."""
+    """Starts a daemon before the run of pytest, and names it in UNDERSTUDY_URL."""
     with Understudy.start() as understudy:
         monkeypatch.setenv("UNDERSTUDY_URL", understudy.url)
         yield understudy
@@ -245,7 +245,7 @@ def test_a_daemon_is_started_as_the_project_says(pytester: pytest.Pytester, runn
     )
     binary = os.environ["UNDERSTUDY_BINARY"]
     pytester.runpytest_subprocess(f"--understudy-binary={binary}").assert_outcomes(passed=1)
-    # The running one has another seed.
+    # The running daemon has another seed.
     pytester.runpytest_subprocess().assert_outcomes(failed=1)
 
 

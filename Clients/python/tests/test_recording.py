@@ -1,4 +1,4 @@
-"""What happened, and what was expected to."""
+"""Tests of the recording and of expectations."""
 
 from __future__ import annotations
 

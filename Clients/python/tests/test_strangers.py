@@ -1,4 +1,4 @@
-"""What answers isn't a daemon, or not a whole answer."""
+"""Tests with a server that isn't a daemon, and with answers that break off."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ TOKEN = "a-control-token-for-tests"
 
 @contextlib.contextmanager
 def stranger(*pieces: bytes, forever: bytes = b"") -> Iterator[Tuple[str, List[bytes]]]:
-    """A server that answers whatever it is asked with these bytes, and `forever` again and again. The address, and what came."""
+    """Starts a server that answers every request with these bytes, and then sends `forever` again and again. Yields its
+    address and the requests that came."""
     came: List[bytes] = []
     stop = threading.Event()
 
@@ -45,7 +46,8 @@ def stranger(*pieces: bytes, forever: bytes = b"") -> Iterator[Tuple[str, List[b
 
 
 def whole_request(connection: socket.socket) -> bytes:
-    """A whole request. Closing a connection with a part of it unread would reset it, and what was answered would be lost."""
+    """Reads a whole request. If a part of it stayed unread, closing the connection would reset it and lose the
+    answer."""
     with connection.makefile("rb") as wire:
         head = b""
         while (line := wire.readline()) not in (b"\r\n", b""):

@@ -1,4 +1,4 @@
-"""Durations and moments."""
+"""Tests of durations and moments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worlds: addresses, people, seeds, tokens, snapshots."""
+"""Tests of worlds: addresses, people, seeds, tokens and snapshots."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_address_leads_to_the_world(world: World) -> None:
 
 
 class Route:
-    """What Playwright gives a handler, as far as it is used."""
+    """A stand-in for Playwright's route, with the methods that are used."""
 
     def __init__(self, url: str) -> None:
         self.request = type("", (), {"url": url})

@@ -17,7 +17,7 @@
   let config = null;
   let waiting = null;
 
-  // What `init` and `signIn` throw for isn't documented; they refuse what isn't text before anybody is asked.
+  // It isn't documented for which values `init` and `signIn` throw. Here they refuse values that aren't texts at once.
   const checked = values => {
     if (typeof values !== 'object' || values === null) throw new Error('The configuration should be an object.');
     for (const name of Object.keys(texts)) {

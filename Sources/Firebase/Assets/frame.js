@@ -50,7 +50,7 @@
     window.addEventListener('message', ({data, origin, source}) => {
       if (origin !== location.origin || !data || data.eventType !== 'sendAuthEvent') return;
       if (data.data.storageKey !== key) return;
-      // Whoever holds the answer can finish the sign-in: a page of no authorized domain learns only why it gets none.
+      // The answer is enough to finish the sign-in, so a page of an unauthorized domain gets only an error.
       send(mayKnow ? data.data.authEvent : {
         ...noEvent, type: data.data.authEvent.type, eventId: data.data.authEvent.eventId,
         error: {code: 'auth/unauthorized-domain', message: 'This domain is not authorized.'},

@@ -87,7 +87,7 @@
       return this.send(pinging, data, callback);
     }
 
-    // What the SDK restyles (`setHideOnLeave`) concerns frames that hover.
+    // The styles that the SDK sets (`setHideOnLeave`) are for frames that hover.
     restyle(style, callback) {
       return Promise.resolve([]).then(values => (call(callback, values), values));
     }

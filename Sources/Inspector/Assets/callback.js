@@ -1,2 +1,2 @@
-// What comes in a URL's fragment is seen by scripts only: the page is asked for again with it in the query.
+// Only scripts see a URL's fragment, so this script requests the page again with the fragment in the query.
 if (location.hash.includes("=")) location.replace(`${location.pathname}?${location.hash.slice(1)}`);

@@ -1,6 +1,7 @@
 // The clocks tick. A frozen one doesn't; nothing is read out for it.
 
-// How far each is from this browser's clock. The elements change when the world's clock is moved.
+// The map has each element's distance from this browser's clock. The elements are replaced when the world's clock is
+// moved.
 const distances = new WeakMap();
 
 function tick() {

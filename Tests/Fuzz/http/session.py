@@ -197,7 +197,8 @@ def repeats(binary, root, memory, trace, seconds=5):
 
 
 def shortened(binary, root, memory, trace, seconds):
-    """As few of the requests as find it again: the last alone, the last few, or halves left out."""
+    """Returns as few of the requests as possible that find it again: the last one, the last few, or without some
+    halves."""
     end = time.monotonic() + seconds
     for count in (1, 2, 5, 20, 100, 500):
         if repeats(binary, root, memory, trace[-count:]):

@@ -1,4 +1,4 @@
-// What an app's tests in TypeScript write. It is compiled, not run: types.test.js runs the compiler.
+// This is code as in an app's tests in TypeScript. types.test.js compiles it and doesn't run it.
 import {
   AppleAuthorizationError, noncePair, Understudy, UnderstudyError, VerificationError, worldName, World,
   type AppleCredential, type Exchange, type Message, type Verified
@@ -31,7 +31,7 @@ export async function everything(): Promise<void> {
     if (error instanceof UnderstudyError) console.log(error.code, error.path, error.status)
   }
 
-  // What may be there or not is handed on as it is.
+  // Optional values can be passed on without a check.
   const account: string | undefined = variables.ACCOUNT
   await world.order('apple', 'approve', { account })
   await world.apple.authorize({ client: 'com.example.app', nonce: account })
@@ -48,7 +48,7 @@ export async function everything(): Promise<void> {
   await world.requests({ refuse: true })
 }
 
-/** As node:test declares it. */
+/** The type that node:test declares. */
 declare function test(name: string, run: (t: TestContext) => Promise<void>): void
 interface TestContext { readonly name: string; readonly signal: AbortSignal; diagnostic(message: string): void; skip(): void }
 test('a test', withWorld(async (world, t: TestContext) => { t.skip(); await world.reset() }, { seed: { accounts: [] } }))

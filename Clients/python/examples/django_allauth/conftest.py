@@ -1,4 +1,4 @@
-"""Each test has a world, to which the providers' own addresses lead: nothing of the site is changed for it."""
+"""Fixtures that give each test a world, to which the providers' real addresses lead. The site isn't changed for it."""
 
 from pathlib import Path
 from typing import Any, Callable, List
@@ -16,7 +16,7 @@ def understudy_arguments() -> List[str]:
 
 @pytest.fixture(autouse=True)
 def providers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """allauth asks the providers with requests, which finds the proxy in the environment, and the certificates to trust."""
+    """Sets the proxy and the certificates in the environment. allauth uses requests, which reads them there."""
     for name, value in world.proxy_environment().items():
         monkeypatch.setenv(name, value)
 
@@ -28,7 +28,7 @@ def client() -> Client:
 
 @pytest.fixture
 def sign_in(client: Client, world: World) -> Callable[[str], Any]:
-    """Somebody presses the site's button, does at the provider what was ordered, and comes back: the page that they see."""
+    """Returns a function that presses the site's button and signs in as ordered. It returns the site's last page."""
 
     def sign_in(provider: str) -> Any:
         begun = client.post(f"/accounts/{provider}/login/")

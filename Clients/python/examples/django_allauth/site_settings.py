@@ -4,7 +4,7 @@ secrets, which are those of seed.json."""
 import os
 from pathlib import Path
 
-# Apple's key, as downloaded from Apple; here the test key of Understudy's built-in seed.
+# This is the key that a developer downloads from Apple. Here it is the test key of Understudy's built-in seed.
 KEY = Path(__file__).parents[4] / "seed-data/keys/AuthKey_ABC123DEFG.p8"
 
 SECRET_KEY = "a secret of this site"

@@ -1,11 +1,11 @@
-"""The site's pages: who is signed in, and allauth's."""
+"""The site's pages: a page that shows who is signed in, and allauth's pages."""
 
 from django.http import HttpRequest, JsonResponse
 from django.urls import include, path
 
 
 def home(request: HttpRequest) -> JsonResponse:
-    """Who is signed in."""
+    """Shows who is signed in."""
     name = request.user.get_full_name() if request.user.is_authenticated else None
     return JsonResponse({"name": name, "email": getattr(request.user, "email", None)})
 

@@ -36,7 +36,7 @@ def test_somebody_hides_the_address_and_the_name_comes_once(client: Client, worl
     assert first["email"].endswith("@privaterelay.appleid.com")
     assert first["name"] == "Ada Lovelace"
     client.logout()
-    # Apple tells the name at the first sign-in only, so the site has kept it.
+    # Apple sends the name only at the first sign-in, so the site has stored it.
     assert sign_in("apple").json() == first
     assert SocialAccount.objects.count() == 1
 
@@ -49,7 +49,7 @@ def test_google_is_down(client: Client, world: World, sign_in: SignIn) -> None:
 
 
 def test_a_secret_of_yesterday(world: World, sign_in: SignIn, settings: Any) -> None:
-    """The site only says that it didn't work. The recording says why."""
+    """Checks that the recording says why a sign-in failed. The site says only that it did."""
     settings.SOCIALACCOUNT_PROVIDERS = copy.deepcopy(settings.SOCIALACCOUNT_PROVIDERS)
     settings.SOCIALACCOUNT_PROVIDERS["github"]["APP"]["secret"] = "github-secret-of-yesterday"
     world.order("github", "approve")

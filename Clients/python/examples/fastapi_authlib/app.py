@@ -14,7 +14,7 @@ def make_app(
     github: str = "https://github.com",
     github_api: str = "https://api.github.com",
 ) -> FastAPI:
-    """The app. Where the providers are is for tests to say."""
+    """Makes the app. Tests can give other addresses of the providers."""
     oauth = OAuth()
     oauth.register(
         "google",
@@ -46,8 +46,8 @@ def make_app(
     @app.get("/callback")
     async def callback(request: Request) -> RedirectResponse:
         client = oauth.create_client(request.session.get("provider", "google"))
-        # Authlib 1 takes a token for another audience whose azp is this client, unless it is told which aud to expect. Where it
-        # is told anything, it has to be told iss, too.
+        # Authlib 1 accepts a token for another audience if its azp is this client, unless the expected aud is given. If
+        # it is given, iss must be given, too.
         claims = {
             "iss": {"values": ["https://accounts.google.com"]},
             "aud": {"essential": True, "value": client.client_id},

@@ -1,4 +1,4 @@
-"""Tests of the app: each has a world, where the app finds Google and GitHub."""
+"""Tests of the app. Each test has a world in which the app finds Google and GitHub."""
 
 from typing import Any, Callable
 
@@ -16,13 +16,13 @@ def client(world: World) -> TestClient:
         github=world.host_url("github.com"),
         github_api=world.host_url("api.github.com"),
     )
-    # The seed's clients have the callback http://localhost:3000/callback.
+    # The clients of the seed have the callback http://localhost:3000/callback.
     return TestClient(app, base_url="http://localhost:3000")
 
 
 @pytest.fixture
 def sign_in(client: TestClient, world: World) -> Callable[[str], Any]:
-    """Somebody presses the app's button, does at the provider what was ordered, and comes back: the app's answer."""
+    """Returns a function that presses the app's button and signs in as ordered. It returns the app's answer."""
 
     def sign_in(provider: str) -> Any:
         begun = client.get(f"/login/{provider}", follow_redirects=False)

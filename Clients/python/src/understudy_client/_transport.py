@@ -14,18 +14,19 @@ from .errors import ControlError, Issue, UnderstudyError, is_told_by_its_message
 
 __tracebackhide__ = is_told_by_its_message
 
-# Seconds for each piece of an answer, and for all of it, beside what a call waits for on purpose.
+# TIMEOUT is the time limit for each piece of an answer, and LIMIT that for the whole answer, both in seconds. The time
+# that a call asks the daemon to wait is added.
 TIMEOUT = 30.0
 LIMIT = 120.0
 _PIECE = 1 << 16
-# Of a page that isn't the daemon's, this many characters are shown.
+# An error message shows at most this many characters of an answer that isn't the daemon's.
 _SHOWN = 500
 
 QueryValue = Union[str, int, bool, None]
 
 
 class Answer(Dict[str, Any]):
-    """The members of an answer. One that lacks what a method reads isn't from a daemon of this package's version."""
+    """The members of an answer. Reading one that is missing raises an error: the daemon may have another version."""
 
     call = ""
 
@@ -36,10 +37,10 @@ class Answer(Dict[str, Any]):
 
 
 class Transport:
-    """Asks one world's control API.
+    """Sends calls to the control API of one world.
 
-    A proxy that the environment names is for the code under test: calls go past it. A redirect isn't followed: the daemon makes
-    none, and what else answers there doesn't get to send the control token elsewhere.
+    The calls ignore a proxy that the environment names, which is for the code under test. They follow no redirect: the
+    daemon sends none, and another server could use one to get the control token.
     """
 
     def __init__(
@@ -49,7 +50,8 @@ class Transport:
         Args:
             base: The world's address, without a slash at the end.
             token: The control token.
-            end: Says how a daemon that was started has ended; `None` while it runs, or for another one.
+            end: A function that says how the started daemon has ended. It returns `None` while the daemon runs, and for
+                a daemon that this package didn't start.
         """
         self.base = base
         self.token = token
@@ -64,7 +66,7 @@ class Transport:
         query: Optional[Mapping[str, QueryValue]] = None,
         waits: float = 0,
     ) -> Answer:
-        """The members of what a call answers; none for an empty answer."""
+        """Sends a call, and returns the members of its JSON answer, or no members for an empty answer."""
         content = self.bytes(method, path, None if body is None else json.dumps(body).encode(), query, waits)
         try:
             document = json.loads(content) if content.strip() else {}
@@ -84,7 +86,7 @@ class Transport:
         query: Optional[Mapping[str, QueryValue]] = None,
         waits: float = 0,
     ) -> bytes:
-        """The bytes of a call's answer, as they come.
+        """Sends a call, and returns the bytes of its answer unchanged.
 
         `waits` is how many seconds the daemon was asked to wait for something to happen.
 
@@ -112,19 +114,19 @@ class Transport:
 
 
 class Stay(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: its answer is the answer."""
+    """A handler that follows no redirect, so that the redirect itself is the answer."""
 
     def redirect_request(self, *_: Any) -> None:
-        """No further request."""
+        """Returns `None`, which means that no further request is sent."""
         return None
 
 
 def paged(
     transport: Transport, path: str, member: str, query: Mapping[str, QueryValue], waits: float
 ) -> List[Mapping[str, Any]]:
-    """All entries of a list, whose answers have the first ones and say that there are more.
+    """Returns all entries of a list, requesting further pages while an answer says that there are more.
 
-    Only the first answer is waited for (`wait` and `count` in the query).
+    Only the first request has the query's `wait` and `count`.
     """
     limit = query.get("limit")
     rest = {name: value for name, value in query.items() if name not in ("wait", "count")}
@@ -141,7 +143,7 @@ def paged(
 
 
 def _read(answer: Any, limit: float) -> bytes:
-    """The body. One that comes in drops is given up after `limit` seconds, one that breaks off is none."""
+    """Reads the body. It raises an error after `limit` seconds, and when the body breaks off."""
     end = time.monotonic() + limit
     pieces = []
     while piece := answer.read1(_PIECE):
@@ -184,7 +186,7 @@ def _refusal(call: str, url: str, base: str, status: int, body: bytes) -> Contro
 
 
 def _unexpected(call: str, base: str, status: int, body: bytes) -> ControlError:
-    """Something else than Understudy has answered."""
+    """Returns the error for an answer that doesn't come from Understudy."""
     text = body.decode(errors="replace").strip()
     shown = f"{text[:_SHOWN]}…" if len(text) > _SHOWN else text
     return ControlError(

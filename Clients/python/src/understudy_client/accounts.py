@@ -13,7 +13,8 @@ __tracebackhide__ = is_told_by_its_message
 
 
 class Accounts:
-    """The people who can sign in, each a dictionary as a seed file writes it: `id`, `name`, `email`, `apple`, `github`…"""
+    """The people who can sign in. Each is a dictionary with the members of an account in a seed file: `id`, `name`,
+    `email`…"""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -29,10 +30,10 @@ class Accounts:
         return True
 
     def __getitem__(self, account: str) -> JSONObject:
-        """The person of this ID.
+        """Returns the person with this ID.
 
         Raises:
-            KeyError: There is none.
+            KeyError: Nobody has this ID.
         """
         try:
             return dict(self._transport.json("GET", _path(account)))
@@ -42,19 +43,20 @@ class Accounts:
             raise
 
     def list(self) -> List[JSONObject]:
-        """Everybody, in the order of the seed, then those who were added."""
+        """Returns all people: first those of the seed, in its order, then those who were added."""
         return [dict(one) for one in paged(self._transport, "accounts", "accounts", {}, 0)]
 
     def add(self, id: str, **members: Any) -> JSONObject:
-        """Adds a person: `add("max", email="max@example.org", emailVerified=False)`. What isn't said follows from the ID."""
+        """Adds a person: `add("max", email="max@example.org")`. Members that are left out get defaults made from the
+        ID."""
         return dict(self._transport.json("POST", "accounts", {"id": id, **members}))
 
     def change(self, id: str, patch: Mapping[str, Any]) -> JSONObject:
-        """Changes what the patch names (a JSON Merge Patch): `None` brings a member's default back."""
+        """Changes the members that the JSON Merge Patch names. `None` sets a member back to its default."""
         return dict(self._transport.json("PATCH", _path(id), patch))
 
     def remove(self, id: str) -> None:
-        """Removes a person, with all that providers keep of them."""
+        """Removes a person, and everything that the providers have stored about them."""
         self._transport.json("DELETE", _path(id))
 
 

@@ -1,4 +1,4 @@
-"""Sign in with Apple on a device, and what Apple's side can do."""
+"""Sign in with Apple on a device, and actions on Apple's side such as notifications and revocations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RealUserStatus(IntEnum):
 
 @dataclass(frozen=True)
 class FullName:
-    """A person's name, as the app gets it."""
+    """A person's name, in the form in which the app receives it."""
 
     given_name: str
     family_name: str
@@ -38,20 +38,20 @@ class AppleCredential:
     """The contents of an app's `ASAuthorizationAppleIDCredential`."""
 
     user: str
-    """The person, for this team: the ID token's `sub`."""
+    """The person's ID for this team, which is also the ID token's `sub`."""
     state: Optional[str]
     authorized_scopes: Tuple[str, ...]
     authorization_code: str = field(repr=False)
     identity_token: str = field(repr=False)
     email: Optional[str]
-    """Only the first time that the person signs in to the team's apps."""
+    """The person's name. Apple sends it only at the first sign-in to one of the team's apps."""
     full_name: Optional[FullName]
-    """Only the first time, too."""
+    """The person's address. Apple sends it only at the first sign-in to one of the team's apps."""
     real_user_status: RealUserStatus
 
 
 class Apple:
-    """Apple's side beside the web flow: native sign-ins, notifications, revocations, the private relay."""
+    """Apple without the web pages: native sign-ins, notifications, revocations and the private relay."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -65,17 +65,18 @@ class Apple:
         state: Optional[str] = None,
         account: Optional[str] = None,
     ) -> AppleCredential:
-        """A native sign-in: what `ASAuthorizationController` would deliver to the app.
+        """Signs in as an app on a device does. Returns what `ASAuthorizationController` would deliver to the app.
 
         Args:
             client: The App ID.
-            nonce: What the app puts in `request.nonce`: the hash of `nonce_pair()`.
-            scopes: What the app asks for.
-            state: What the app puts in `request.state`.
-            account: Who is signed in on the device; by default who was ordered, else the seed's first person.
+            nonce: The value of the app's `request.nonce`: the hash of `nonce_pair()`.
+            scopes: The scopes that the app requests.
+            state: The value of the app's `request.state`.
+            account: The ID of the person who is signed in on the device. By default, the ordered outcome names the
+                person; without one it is the seed's first person.
 
         Raises:
-            AppleAuthorizationError: The person cancels, as ordered, or Apple refuses.
+            AppleAuthorizationError: The ordered outcome is that the person cancels, or Apple refuses.
         """
         request = present(client=client, nonce=nonce, scopes=texts(scopes), state=state, account=account)
         try:
@@ -99,24 +100,25 @@ class Apple:
         )
 
     def credential_state(self, client: str, user: str) -> CredentialState:
-        """The answer of `getCredentialState(forUserID:)` for a credential's `user`."""
+        """Returns what `getCredentialState(forUserID:)` would answer for a credential's `user`."""
         answer = self._transport.json("GET", "apple/credential-state", query={"client": client, "user": user})
         state: CredentialState = answer["state"]
         return state
 
     def notify(self, event: AppleEvent, *, account: str, client: str) -> JSONObject:
-        """Makes an event happen, and sends Apple's server-to-server notification of it. Returns what became of that."""
+        """Makes an event happen, and sends Apple's server-to-server notification of it. Returns the result of sending
+        it."""
         order = {"type": event, "account": account, "client": client}
         return dict(self._transport.json("POST", "apple/notifications", order))
 
     def revoke(self, *, account: str, client: str) -> JSONObject:
-        """The person removes the app in their settings. `*` is everybody, or every app."""
+        """Removes the app in the person's settings. `*` stands for everybody, or for every app."""
         return dict(self._transport.json("POST", "apple/revocations", {"account": account, "client": client}))
 
     def relay(self, *, sender: str, to: str) -> JSONObject:
-        """The private relay's decision about a mail: `forwarded` with the address and the sender, or the reason why not."""
+        """Returns what the private relay does with a mail: `forwarded` with the address and the sender, or why not."""
         return dict(self._transport.json("GET", "apple/relay", query={"from": sender, "to": to}))
 
     def rotate_keys(self) -> JSONObject:
-        """Publishes a new signing key, and withdraws the oldest."""
+        """Publishes a new signing key, and withdraws the oldest one."""
         return dict(self._transport.json("POST", "apple/keys/rotate"))

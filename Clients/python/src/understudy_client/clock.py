@@ -17,7 +17,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 class Clock:
     """The clock by which a world's codes, tokens and sessions expire.
 
-    It runs as the machine's does, until it is moved or frozen. What changes it answers with the world's time from then on, in
+    It shows the machine's time until it is moved or frozen. Every method that changes it returns the world's new time,
+    in
     UTC.
     """
 
@@ -26,7 +27,7 @@ class Clock:
 
     @property
     def now(self) -> datetime:
-        """The world's time, to the millisecond, in UTC."""
+        """Returns the world's time in UTC, to the millisecond."""
         return _now(self._transport.json("GET", "clock"))
 
     @property
@@ -35,23 +36,24 @@ class Clock:
         return bool(self._transport.json("GET", "clock")["frozen"])
 
     def advance(self, by: Duration) -> datetime:
-        """Moves the clock: `"6m"` and `timedelta(minutes=6)` go ahead, `"-6m"` goes back."""
+        """Moves the clock: `"6m"` and `timedelta(minutes=6)` forward, `"-6m"` back."""
         return self._order(advance=duration_text(by))
 
     def set(self, to: Union[datetime, str]) -> datetime:
-        """Goes to a moment: a `datetime` with a time zone, or `"2030-01-01T00:00:00Z"`. From there the clock runs on."""
+        """Sets the clock to a `datetime` with a time zone, or to a text such as `"2030-01-01T00:00:00Z"`. It runs on
+        from there."""
         return self._order(set=moment_text(to))
 
     def freeze(self, at: Union[datetime, str, None] = None) -> datetime:
-        """Makes time stand still, now or at a moment."""
+        """Stops the clock, at its present time or at the given moment."""
         return self._order(freeze=True, **({} if at is None else {"set": moment_text(at)}))
 
     def unfreeze(self) -> datetime:
-        """Makes time run again, from where it stood."""
+        """Lets the clock run again from the time at which it stood."""
         return self._order(freeze=False)
 
     def reset(self) -> datetime:
-        """Goes back to the machine's time, running."""
+        """Sets the clock to the machine's time, and lets it run."""
         return self._order(reset=True)
 
     def _order(self, **order: Any) -> datetime:

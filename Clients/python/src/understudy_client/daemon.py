@@ -1,4 +1,4 @@
-"""A daemon: one that runs already, or one that is started."""
+"""A daemon that runs already, or that this package starts."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ _NOT_FOUND = (
     "the program understudy isn't found: install it, name it in UNDERSTUDY_BINARY, or name a daemon that runs in "
     "UNDERSTUDY_URL"
 )
-# By which programs trust what the daemon's proxy shows them.
+# Programs read in these variables which certificates to trust, and so trust those of the daemon's proxy.
 _TRUST = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO")
 _TOLD = ("UNDERSTUDY_URL", "UNDERSTUDY_CONTROL_TOKEN", "UNDERSTUDY_PROXY_URL", *_TRUST)
-# Tells where the daemon is, and ends when whoever started it does, however that happens.
+# This script is the command that `understudy exec` runs. It prints the daemon's variables, and ends when its input is
+# closed, which also happens when this process is killed.
 _SCRIPT = f"""printf '%s\\n' {" ".join(f'"${name}"' for name in _TOLD)}; exec cat > /dev/null"""
 _SECONDS_TO_END = 10.0
-# How much of what a daemon has written to its standard error is read, in bytes, and how many lines of it are told when it has ended.
+# When a daemon has ended, this many bytes at the end of its standard error are read, and this many lines are shown.
 _ERRORS_LIMIT = 64 << 10
 _LAST_WORDS = 5
 _ADDRESS = re.compile(rf"(https?://(?:\[[0-9a-f:.]+\]|[^][\s/?#@:]+)(?::\d{{1,5}})?)/*(?:/~({WORLD_NAME}))?/*", re.IGNORECASE)
 
 
 class Understudy:
-    """A daemon, and the worlds in it. In a `with` statement, one that was started is ended at the end of the block."""
+    """A daemon and its worlds. In a `with` statement, a daemon that was started ends at the end of the block."""
 
     def __init__(
         self,
@@ -49,14 +50,14 @@ class Understudy:
     ) -> None:
         """
         Args:
-            url: The daemon's address, such as `http://localhost:9099`; one that ends with `/~NAME` makes that world the
+            url: The daemon's address, such as `http://localhost:9099`. If it ends with `/~NAME`, that world is the
                 default one.
-            control_token: What callers of its control API have to show, where it wants that.
-            proxy_url: Its proxy, where it has one.
-            trust: Variables such as `SSL_CERT_FILE`, by which programs trust what the proxy shows them.
+            control_token: The token for the daemon's control API, if it requires one.
+            proxy_url: The address of the daemon's proxy, if it has one.
+            trust: Variables such as `SSL_CERT_FILE`, which make programs trust the proxy's certificates.
 
         Raises:
-            ValueError: The address or the token is none.
+            ValueError: The address or the token is invalid.
         """
         parts = _ADDRESS.fullmatch(url.strip())
         if parts is None:
@@ -68,7 +69,7 @@ class Understudy:
             raise ValueError("the control token has spaces or other characters that no token has")
         base, world = parts.groups()
         self.url: str = base
-        """Without a slash at the end."""
+        """The daemon's URL, without a slash at the end."""
         self.control_token = control_token
         self.proxy_url = proxy_url
         self.trust = dict(trust or {})
@@ -76,15 +77,15 @@ class Understudy:
         self._errors: Optional[IO[str]] = None
         self.transport = self.transport_to(base)
         self.default = World(self, world)
-        """The world of requests that name none."""
+        """The world of requests that name no world."""
 
     @classmethod
     def from_environment(cls) -> Optional[Understudy]:
-        """The daemon that `UNDERSTUDY_URL` names, with the token of `UNDERSTUDY_CONTROL_TOKEN` or of the file that
-        `UNDERSTUDY_CONTROL_TOKEN_FILE` names; `None` without the variable.
+        """Returns the daemon that `UNDERSTUDY_URL` names, or `None` if that variable isn't set. The control token comes
+        from `UNDERSTUDY_CONTROL_TOKEN`, or from the file that `UNDERSTUDY_CONTROL_TOKEN_FILE` names.
 
         Raises:
-            DaemonError: What the variables say can't be used.
+            DaemonError: A variable has an invalid value, or the token's file can't be read.
         """
         url = os.environ.get("UNDERSTUDY_URL")
         if not url:
@@ -105,15 +106,17 @@ class Understudy:
         binary: Union[str, Path, None] = None,
         environment: Optional[Mapping[str, str]] = None,
     ) -> Understudy:
-        """Starts a daemon on a free port, which takes mail on another. It ends with this process, however that ends.
+        """Starts a daemon on a free port, with another free port for mail. It ends with this process, even if that is
+        killed.
 
         Args:
             arguments: Options of `understudy serve`, such as `["--seed", "tests/seed.json"]`.
-            binary: The program; by default `UNDERSTUDY_BINARY`, else `understudy` on the `PATH`.
-            environment: Variables for the daemon, beside this process's.
+            binary: The program's path. By default it is the value of `UNDERSTUDY_BINARY`, or `understudy` on the
+                `PATH`.
+            environment: Variables that the daemon gets in addition to those of this process.
 
         Raises:
-            DaemonError: The program isn't found, or says why it can't start.
+            DaemonError: The program isn't found, or it can't start. The message has its reason.
         """
         program = shutil.which(str(binary or os.environ.get("UNDERSTUDY_BINARY") or "understudy"))
         if program is None:
@@ -127,7 +130,7 @@ class Understudy:
                 stderr=errors,
                 env={**_without_daemon(), **(environment or {})},
                 text=True,
-                # A key that interrupts the tests doesn't interrupt the daemon, which is needed until they have ended.
+                # Ctrl-C interrupts the tests, and must not interrupt the daemon, which they need until they have ended.
                 start_new_session=True,
             )
         except OSError as error:
@@ -147,7 +150,7 @@ class Understudy:
         return understudy
 
     def close(self) -> None:
-        """Ends the daemon, if it was started here."""
+        """Ends the daemon if this object started it."""
         process, self._process = self._process, None
         if process is not None:
             _end(process)
@@ -168,11 +171,11 @@ class Understudy:
 
     @property
     def is_started(self) -> bool:
-        """Whether this object started the daemon, and it wasn't closed."""
+        """Whether this object started the daemon and hasn't been closed."""
         return self._process is not None
 
     def transport_to(self, base: str) -> Transport:
-        """The client of the control API at an address of this daemon."""
+        """Returns a client of the control API at an address of this daemon."""
         return Transport(base, self.control_token, self._ending)
 
     def _ending(self) -> Optional[str]:
@@ -183,21 +186,23 @@ class Understudy:
         return "\n".join([f"it was started here, and has ended with exit code {code}", *lines[-_LAST_WORDS:]])
 
     def world(self, name: Optional[str] = None) -> World:
-        """A world. It is made when it is first used. A text that can't be a name (1 to 64 letters, digits, `-`, `_` and `.`), such
-        as a test's, becomes one as by `world_name`. Without a name, the world of requests that name none."""
+        """Returns a world, which the daemon makes when it is first used. A text that can't be a world's name (1 to 64
+        letters, digits, `-`, `_` and `.`) is changed into one by `world_name`. Without a name, it is the default
+        world."""
         if name is None:
             return self.default
         return World(self, name if re.fullmatch(WORLD_NAME, name) else world_name(name))
 
     def worlds(self) -> List[JSONObject]:
-        """The worlds that there are: `name`, `requests`, `idleSeconds`, and `url` and `smtp` where they have ports."""
+        """Lists the daemon's worlds: `name`, `requests`, `idleSeconds`, and `url` and `smtp` for a world with ports of
+        its own."""
         return [dict(one) for one in self.transport.json("GET", "worlds")["worlds"]]
 
     def health(self) -> JSONObject:
-        """The daemon's health: `status`, `version`, and the memory in use.
+        """Returns the daemon's health: `status`, `version`, and the memory in use.
 
         Raises:
-            ControlError: It isn't ready (503).
+            ControlError: The daemon isn't ready (503).
         """
         answer = self.transport.json("GET", "health")
         return {**answer, "version": answer["version"]}
@@ -208,13 +213,13 @@ class Understudy:
         return str(self.health()["version"])
 
     def requests(self, worlds: str = "*", *, refused: Optional[bool] = None) -> List[Exchange]:
-        """The exchanges of all worlds whose name fits, in the order in which they were answered. What worlds have refused is
-        among them after they are gone."""
+        """Returns the exchanges of all worlds whose name fits `worlds`, in the order in which they were answered. They
+        include the refused requests of worlds that were deleted."""
         query = {"world": worlds, "refused": refused}
         return [exchange(one) for one in paged(self.transport, "requests", "requests", query, 0)]
 
     def forget_requests(self, worlds: str = "*") -> None:
-        """Empties the recordings of all worlds whose name fits, and forgets what those that are gone had refused."""
+        """Empties the recordings of all worlds whose name fits, and forgets the refused requests of deleted worlds."""
         self.transport.json("DELETE", "requests", query={"world": worlds})
 
 
@@ -227,13 +232,14 @@ def _token() -> Optional[str]:
 
 
 def _tail(file: IO[str]) -> str:
-    """The end of what another process has written, which shares the file's position."""
+    """Reads the end of a file that another process writes. It leaves the file's position alone, which both share."""
     size = os.fstat(file.fileno()).st_size
     return os.pread(file.fileno(), _ERRORS_LIMIT, max(0, size - _ERRORS_LIMIT)).decode(errors="replace").strip()
 
 
 def _without_daemon() -> Mapping[str, str]:
-    """This process's environment, without the variables of another daemon: some of them are options of a daemon that starts."""
+    """Returns this process's environment without the variables of another daemon, which a new one would take as
+    options."""
     if "UNDERSTUDY_URL" not in os.environ:
         return os.environ
     told = ("URL", "CONTROL_URL", "CONTROL_TOKEN", "PROXY_URL", "SMTP_HOST", "SMTP_PORT")

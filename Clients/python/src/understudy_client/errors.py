@@ -7,31 +7,31 @@ from typing import Any, Mapping, NamedTuple, Optional, Tuple
 
 
 class UnderstudyError(Exception):
-    """Whatever goes wrong between a test and Understudy."""
+    """The base class of all errors of this package."""
 
 
 def is_told_by_its_message(raised: Any) -> bool:
-    """For pytest, as a module's `__tracebackhide__`: a report shows the test's line and the message, not this package's source.
+    """Tells pytest to hide this package's source in reports, so that they show the test's line and the message.
 
-    What is raised by a mistake in this package is shown whole.
+    Modules use it as `__tracebackhide__`. An exception that a mistake in this package causes is shown in full.
     """
     return raised is not None and bool(raised.errisinstance(UnderstudyError))
 
 
 class DaemonError(UnderstudyError):
-    """No daemon: it isn't found, or it doesn't start."""
+    """An error that says that the daemon isn't found or doesn't start."""
 
 
 class Issue(NamedTuple):
-    """One thing that is wrong with what was sent."""
+    """One mistake in the body of a call."""
 
     path: str
-    """The place in the body, such as `$.effect.delay`."""
+    """The place in the body of the call, such as `$.effect.delay`."""
     message: str
 
 
 class ControlError(UnderstudyError):
-    """The daemon refuses a call of its control API."""
+    """An error that says that the daemon has refused a call of its control API."""
 
     def __init__(
         self,
@@ -51,13 +51,13 @@ class ControlError(UnderstudyError):
         self.status = status
         """The HTTP status."""
         self.code = code
-        """The error's name, such as `noSuchAccount`; `unexpectedAnswer` when something else than Understudy has answered."""
+        """The error's name, such as `noSuchAccount`, or `unexpectedAnswer` if the answer wasn't Understudy's."""
         self.message = message
-        """The error in words."""
+        """The error's description."""
         self.path = path
-        """The place in the body, such as `$.effect.delay`; `None` if it isn't known."""
+        """The place in the body of the call, such as `$.effect.delay`, or `None` if it isn't known."""
         self.issues = issues
-        """All that is wrong with the body, the first twenty of them."""
+        """The first twenty mistakes in the body."""
         self.document = document
         """The whole answer."""
         place = f"{path}: " if path else ""
@@ -66,17 +66,17 @@ class ControlError(UnderstudyError):
 
 
 class VerificationError(UnderstudyError, AssertionError):
-    """Requests that were expected didn't come, or others did."""
+    """An error that says that the recorded requests, or the messages in the inbox, aren't the expected ones."""
 
 
 class PageError(UnderstudyError):
-    """A sign-in ended at a page where it should have led back to the app."""
+    """An error that says that a sign-in ended at a page and didn't lead back to the app."""
 
     def __init__(self, url: str, status: int, diagnosis: Optional[str], advice: str) -> None:
         self.url = url
         self.status = status
         self.diagnosis = diagnosis
-        """The reason why the provider refuses; `None` when it doesn't."""
+        """The reason why the provider refuses, or `None` if it doesn't refuse."""
         super().__init__(f"{url} answered with a page ({status}): {diagnosis or advice}")
 
 
@@ -92,7 +92,7 @@ class AppleErrorCode(IntEnum):
 
 
 class AppleAuthorizationError(UnderstudyError):
-    """The error that `ASAuthorizationController` would pass to the app in place of a credential."""
+    """The error that `ASAuthorizationController` would pass to the app instead of a credential."""
 
     def __init__(self, code: int, name: str, domain: str, message: str) -> None:
         self.code = AppleErrorCode(code)
@@ -101,5 +101,5 @@ class AppleAuthorizationError(UnderstudyError):
         self.domain = domain
         """The error domain, `com.apple.AuthenticationServices.AuthorizationError`."""
         self.message = message
-        """The reason in words. A device doesn't tell it."""
+        """The reason for the error. A real device doesn't give one."""
         super().__init__(f"{name} ({code}): {message}")

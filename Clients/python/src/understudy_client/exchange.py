@@ -17,25 +17,25 @@ class Content:
 
     headers: Tuple[Tuple[str, str], ...]
     body: bytes
-    """The body; of a long one, only the first 256 KiB."""
+    """The body, of which at most the first 256 KiB are recorded."""
 
     def header(self, name: str) -> Optional[str]:
-        """The first field of this name, in any case."""
+        """Returns the first header field with this name, in upper or lower case."""
         return next((value for key, value in self.headers if key.lower() == name.lower()), None)
 
     @property
     def text(self) -> str:
-        """The body, read as UTF-8."""
+        """The body as text, read as UTF-8."""
         return self.body.decode(errors="replace")
 
     @property
     def json(self) -> Any:
-        """The body, read as JSON."""
+        """Returns the body, read as JSON."""
         return json.loads(self.body)
 
     @property
     def form(self) -> Dict[str, str]:
-        """The body, read as a form: of fields that come twice, the last one."""
+        """The fields of the body, read as a form. If a name comes twice, its last value counts."""
         return dict(urllib.parse.parse_qsl(self.text, keep_blank_values=True))
 
 
@@ -52,12 +52,12 @@ class DecodedToken:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The source from which it is known that the provider answers so."""
+    """The source that shows that the provider answers in this way."""
 
     kind: str
     """`documented`, `recorded`, `specified`, `reported` or `chosen`."""
     source: str
-    """The address of the source; for `chosen`, the reason."""
+    """The address of the source, or for `chosen` the reason for the choice."""
     date: Optional[str]
     """The year, month or day of the source, such as `2024-05`."""
 
@@ -70,36 +70,36 @@ class Exchange:
     flow: str
     """The ID of the first exchange of the sign-in to which this one belongs."""
     parent: Optional[str]
-    """The exchange for which the daemon sent this one itself."""
+    """The ID of the exchange that made the daemon send this request itself."""
     time: datetime
-    """The time by the world's clock, in UTC."""
+    """The time in UTC at which it happened, by the world's clock."""
     method: str
     host: Optional[str]
-    """The provider's, such as `appleid.apple.com`; `None` for a call of the control API, such as a native sign-in."""
+    """The provider's host, such as `appleid.apple.com`, or `None` for a call of the control API."""
     path: str
     query: Dict[str, str] = field(repr=False)
     """The fields of the query."""
     status: int
     client: Optional[str]
     diagnosis: Optional[str]
-    """The reason why it was refused; `None` when it wasn't."""
+    """The reason why the request was refused, or `None` if it wasn't."""
     note: Optional[str]
-    """A note on a surprise in a successful answer."""
+    """A note about something unexpected in a successful answer."""
     evidence: Optional[Evidence]
-    """The source from which the provider's answer is known."""
+    """The source that shows that the provider answers in this way."""
     fault: Optional[str]
-    """The fault that was ordered and took effect."""
+    """The ordered fault that took effect."""
     world: Optional[str]
-    """The name of the world, if several worlds were asked for."""
+    """The name of the world, if the exchanges of several worlds were requested."""
     request: Content = field(repr=False)
     response: Content = field(repr=False)
     tokens: Tuple[DecodedToken, ...] = field(repr=False)
     document: Mapping[str, Any] = field(repr=False, compare=False)
-    """All that the daemon says of it."""
+    """The whole JSON document of the exchange that the daemon sent."""
 
     @property
     def is_refused(self) -> bool:
-        """Whether it has a diagnosis."""
+        """Whether the request was refused, and therefore has a diagnosis."""
         return self.diagnosis is not None
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ def _evidence(known: Optional[Mapping[str, Any]]) -> Optional[Evidence]:
 
 
 def exchange(document: Mapping[str, Any]) -> Exchange:
-    """An exchange as the control API writes it."""
+    """Reads an exchange from a document of the control API."""
     request = document["request"]
     query = urllib.parse.urlsplit(request["target"]).query
     return Exchange(

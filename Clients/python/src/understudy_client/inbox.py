@@ -12,12 +12,12 @@ from .values import Duration, duration_text, present, seconds, texts
 
 __tracebackhide__ = is_told_by_its_message
 
-# How many messages a complaint lists.
+# An error message lists at most this many messages.
 _SHOWN = 20
 
 
 class Inbox:
-    """The part of a world in which mails and text messages lie."""
+    """The part of a world that holds its mails and text messages."""
 
     _transport: Transport
 
@@ -33,20 +33,20 @@ class Inbox:
         limit: Optional[int] = None,
         wait: Optional[Duration] = None,
     ) -> List[Message]:
-        """The mails and text messages in the inbox that meet all conditions, the oldest first.
+        """Returns the mails and text messages in the inbox that meet all conditions, the oldest first.
 
         Args:
-            to: To this address or phone number; `*` stands for any characters.
-            sender: The same for who it is from.
-            subject: What the subject contains, in any case.
-            text: What the text or the HTML contains, in any case.
+            to: The recipient's address or phone number. `*` stands for any characters.
+            sender: The sender's address or phone number. `*` stands for any characters.
+            subject: A text that the subject contains, in upper or lower case.
+            text: A text that the text or the HTML contains, in upper or lower case.
             kind: `mail` or `text`.
-            after: Those that came after the one with this ID.
-            limit: The latest so many; with `after`, the next so many.
-            wait: How long to wait, a minute at most, until there is one.
+            after: The ID of a message. Only later messages are returned.
+            limit: The maximum number of messages. It keeps the latest ones, or with `after` the next ones.
+            wait: The time to wait for a message, at most a minute.
 
         Raises:
-            VerificationError: None came within `wait`. It says what lies in the inbox.
+            VerificationError: No message came within `wait`. The error lists the messages in the inbox.
         """
         query: Dict[str, QueryValue] = {
             "to": to,
@@ -72,7 +72,7 @@ class Inbox:
         return "\n".join(lines)
 
     def _whole(self, listed: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The message with all its text, of which lists show the beginning."""
+        """Returns a listed message with its whole text. Lists show only the beginning of a long text."""
         if not listed.get("cut"):
             return listed
         whole: Mapping[str, Any] = self._transport.json("GET", f"mail/{listed['id']}")
@@ -89,22 +89,23 @@ class Inbox:
         text: Optional[str] = None,
         html: Optional[str] = None,
     ) -> Delivery:
-        """Sends a mail as if by SMTP: a relay judges it, and it lies in the inbox."""
+        """Puts a mail into the inbox, after the same checks, such as those of Apple's private relay, as a mail by
+        SMTP."""
         body = present(
             to=texts(to), cc=texts(cc), replyTo=reply_to, subject=subject, text=text, html=html, **{"from": sender}
         )
         return delivery(self._transport, self._transport.json("POST", "mail", body))
 
     def message(self, id: str) -> Message:
-        """One message, whole.
+        """Returns one message with its whole text.
 
         Raises:
-            ControlError: There is none (`noSuchMessage`).
+            ControlError: No message has this ID (`noSuchMessage`).
         """
         return message(self._transport, self._transport.json("GET", _path(id)))
 
     def delete_mail(self, id: Optional[str] = None) -> None:
-        """Takes one message out of the inbox, or all of them."""
+        """Deletes one message of the inbox, or all messages."""
         self._transport.json("DELETE", "mail" if id is None else _path(id))
 
 

@@ -15,10 +15,10 @@ __tracebackhide__ = is_told_by_its_message
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file that a mail carries."""
+    """A file that is attached to a mail."""
 
     number: int
-    """1 for the first one."""
+    """The attachment's number in its mail. The first has 1."""
     name: Optional[str]
     type: str
     """The media type, such as `application/pdf`."""
@@ -34,50 +34,52 @@ class Message:
     kind: str
     """`mail` or `text`."""
     time: datetime
-    """The time by the world's clock, in UTC."""
+    """The time of the message in UTC, by the world's clock."""
     sender: str
-    """From: an address, or a phone number."""
+    """The sender's address or phone number."""
     to: str
     """The first recipient."""
     recipients: Tuple[str, ...]
-    """The envelope's recipients, whatever the header says."""
+    """The recipients of the envelope, which may differ from those in the header."""
     subject: Optional[str]
     text: Optional[str] = field(repr=False)
     html: Optional[str] = field(repr=False)
     links: Tuple[str, ...]
-    """The links of the text, then those that only the HTML has."""
+    """The links in the text, then those that are only in the HTML."""
     codes: Tuple[str, ...]
-    """The codes that the reader is asked to type in; for a mail by Firebase the `oobCode` of its link."""
+    """The codes that the reader has to type in. For a mail by Firebase, it is the `oobCode` of the link."""
     attachments: Tuple[Attachment, ...] = field(repr=False)
     relay: Optional[Mapping[str, Any]] = field(repr=False)
-    """The treatment by Apple's private relay: `address`, and `forwardedTo` and `sender`, or `refusal` and `reason`."""
+    """The result at Apple's private relay: `address`, and `forwardedTo` and `sender`, or `refusal` and `reason`."""
     document: Mapping[str, Any] = field(repr=False, compare=False)
-    """All that the daemon says of it."""
+    """The whole JSON document of the message that the daemon sent."""
     _transport: Transport = field(repr=False, compare=False)
 
     def header(self, name: str) -> Optional[str]:
-        """The first field of this name in the mail's header, in any case."""
+        """Returns the first field with this name, in upper or lower case, of the mail's header."""
         fields = self.document.get("headers", [])
         return next((one["value"] for one in fields if one["name"].lower() == name.lower()), None)
 
     def raw(self, *, forwarded: bool = False) -> bytes:
-        """The mail byte for byte; `forwarded`: as the person gets it behind a relay."""
+        """Returns the mail's bytes as they were sent, or with `forwarded` as the person receives them from the
+        relay."""
         query: Dict[str, QueryValue] = {"as": "forwarded" if forwarded else None}
         return self._transport.bytes("GET", f"mail/{self.id}/raw", query=query)
 
     def attachment(self, number: int = 1) -> bytes:
-        """The content of an attachment."""
+        """Returns the content of an attachment."""
         return self._transport.bytes("GET", f"mail/{self.id}/attachments/{number}")
 
     def reply(
         self, text: Optional[str] = None, *, html: Optional[str] = None, sender: Optional[str] = None
     ) -> Delivery:
-        """The person's answer, to whom the mail was from. `sender` is who answers, when it isn't who got the mail."""
+        """Sends a reply to the mail's sender. `sender` is the address that replies, by default the one that got the
+        mail."""
         body = present(text=text, html=html, **{"from": sender})
         return delivery(self._transport, self._transport.json("POST", f"mail/{self.id}/replies", body))
 
     def delete(self) -> None:
-        """Takes the message out of the inbox."""
+        """Deletes the message from the inbox."""
         self._transport.json("DELETE", f"mail/{self.id}")
 
 
@@ -88,15 +90,15 @@ class Delivery:
     messages: Tuple[Message, ...]
     """The messages that are in the inbox now."""
     code: int
-    """The reply that an SMTP client would have got: 250 when the mail was taken."""
+    """The code of the reply that an SMTP client would have got: 250 if the mail was accepted."""
     reply: str
-    """The rest of that reply."""
+    """The text of the reply that an SMTP client would have got."""
     document: Mapping[str, Any] = field(repr=False, compare=False)
-    """The whole answer; `refused` in it says who doesn't get the mail, and why."""
+    """The whole answer. Its member `refused` lists who doesn't get the mail, and why."""
 
 
 def delivery(transport: Transport, answer: Mapping[str, Any]) -> Delivery:
-    """The answer of `POST mail`."""
+    """Reads the answer to the call `POST mail`."""
     smtp = answer["smtp"]
     return Delivery(
         messages=tuple(message(transport, one) for one in answer.get("messages", [])),
@@ -107,7 +109,7 @@ def delivery(transport: Transport, answer: Mapping[str, Any]) -> Delivery:
 
 
 def message(transport: Transport, document: Mapping[str, Any]) -> Message:
-    """A message as the control API writes it."""
+    """Reads a message from a document of the control API."""
     attachments = enumerate(document.get("attachments", []), 1)
     return Message(
         id=document["id"],

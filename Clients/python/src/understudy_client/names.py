@@ -14,10 +14,10 @@ _DIGEST_LENGTH = 12
 
 
 def world_name(text: str) -> str:
-    """A world's name made from any text, such as a test's: what `understudy world-name TEXT` prints.
+    """Makes a world's name from any text, such as a test's name. `understudy world-name TEXT` prints the same.
 
-    Lower-case letters, digits and single hyphens, at most 63, so that it works in a path, in a host name and as a proxy's
-    user. The same text always gives the same name, and different texts give different ones.
+    The name has at most 63 lower-case letters, digits and single hyphens, so that it works in a path, in a host name
+    and as a proxy's user. The same text always gives the same name, and different texts give different names.
     """
     readable = re.sub("[^a-z0-9]+", "-", _lowered(text)).strip("-")
     if readable == text and text and len(text) <= _LABEL_LIMIT and text != "default":
@@ -28,20 +28,21 @@ def world_name(text: str) -> str:
 
 
 def _lowered(text: str) -> str:
-    """With letters of ASCII in lower case, and no others: some others have a lower case in ASCII."""
+    """Makes ASCII letters lower-case. It leaves other letters alone, since the lower case of some of them is in
+    ASCII."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
 class NoncePair(NamedTuple):
-    """A nonce for a native sign-in with Apple."""
+    """A nonce for a native sign-in with Apple, raw and hashed."""
 
     raw: str
-    """The raw nonce, for the verifier of the ID token, such as Firebase's `rawNonce`."""
+    """The raw nonce, which whoever verifies the ID token needs, such as Firebase as `rawNonce`."""
     sha256: str
-    """The value for Apple (`request.nonce`): the raw nonce's SHA-256 in lower-case hex. The ID token carries it."""
+    """The value for Apple's `request.nonce`, which the ID token repeats: the raw nonce's SHA-256 in lower-case hex."""
 
 
 def nonce_pair(raw: Optional[str] = None) -> NoncePair:
-    """A nonce, raw and hashed; a new random one unless it is given."""
+    """Makes a nonce, raw and hashed. The raw nonce is random unless it is given."""
     raw = secrets.token_urlsafe(32) if raw is None else raw
     return NoncePair(raw, hashlib.sha256(raw.encode()).hexdigest())

@@ -12,24 +12,24 @@ from .values import Duration, JSONObject, duration_text, present, texts
 
 __tracebackhide__ = is_told_by_its_message
 
-# How many orders a report lists.
+# A test report lists at most this many orders.
 _SHOWN = 20
 
 OutcomeKind = Literal["approve", "cancel", "error"]
 
 
 class Order:
-    """Something that was ordered. In a `with` statement, it is taken back at the end of the block."""
+    """An order: an outcome or a fault. In a `with` statement, it is removed at the end of the block."""
 
     def __init__(self, transport: Transport, path: str, document: JSONObject) -> None:
         self._transport = transport
         self._path = path
         self.id: str = document["id"]
         self.document = document
-        """The order in the form in which the daemon understood it."""
+        """The JSON document of the order that the daemon sent."""
 
     def remove(self) -> bool:
-        """Takes the order back. Returns whether it was still waiting: `False` when it has been carried out in full."""
+        """Removes the order. Returns `True` if it was still waiting, and `False` if it has been carried out in full."""
         try:
             self._transport.json("DELETE", f"{self._path}/{self.id}")
         except ControlError as error:
@@ -51,21 +51,22 @@ class Order:
 
 
 def unmet_orders(world: Ordering) -> List[str]:
-    """A line for each order that never happened: often the order is wrong, and not the code under test."""
+    """Returns a line for each order that never took effect. Often such an order is wrong, and not the code under
+    test."""
     lines = []
     for fault in world.faults():
         if fault.document["seen"] == 0:
             match = json.dumps(fault.document["match"], ensure_ascii=False)
             lines.append(f"{fault.id} met no request that matches {match}")
     for outcome in world.outcomes():
-        # One that holds for ever may have been met.
+        # An outcome without a number of times may have taken effect, although it still waits.
         if outcome.document["times"] is not None:
             lines.append(f"{described(outcome)} still waits for a sign-in (times: {outcome.document['times']})")
     return lines[-_SHOWN:]
 
 
 def described(outcome: Order) -> str:
-    """An outcome in a few words: `outcome-1, approve at apple by ada for client com.example.web,`."""
+    """Describes an outcome: `outcome-1, approve at apple by ada for client com.example.web,`."""
     document = outcome.document
     text = f"{outcome.id}, {document['outcome']} at {document['provider']}"
     if document.get("account"):
@@ -74,7 +75,7 @@ def described(outcome: Order) -> str:
 
 
 class Ordering:
-    """The part of a world by which a test orders what happens."""
+    """The part of a world with which a test orders outcomes and faults."""
 
     _transport: Transport
 
@@ -91,18 +92,18 @@ class Ordering:
         scopes: Union[str, Sequence[str], None] = None,
         times: Optional[int] = 1,
     ) -> Order:
-        """Says how the next sign-in goes, on every road: on the web (without a page), on a device, by the device flow.
+        """Orders how the next sign-in ends: on the web (where no page is shown), on a device, or by the device flow.
 
         Args:
             provider: `apple`, `github`, `google`, `facebook`, `microsoft` or `openid`.
             outcome: `approve`, `cancel` or `error`.
-            client: Only sign-ins of this client.
-            account: Who signs in.
-            error: The error's name, for `error`.
-            share_email: Whether the person shares the address, at Apple.
-            name: The name as the person edits it, at Apple: `{"given": "Ada", "family": "L."}`.
-            scopes: What the person grants; all that is asked for by default.
-            times: For how many sign-ins; `None` is for ever.
+            client: The client whose sign-ins the outcome is for. By default it is for all.
+            account: The ID of the person who signs in.
+            error: The error's name, if the outcome is `error`.
+            share_email: Whether the person shares the address (for Apple).
+            name: The name to which the person changes theirs (for Apple): `{"given": "Ada", "family": "L."}`.
+            scopes: The scopes that the person grants. By default it is all that the app requests.
+            times: The number of sign-ins to which the outcome applies. `None` stands for all.
         """
         order = present(
             provider=provider,
@@ -140,29 +141,30 @@ class Ordering:
         times: Optional[int] = 1,
         probability: Optional[float] = None,
     ) -> Order:
-        """Says what goes wrong, at which requests, and how often.
+        """Orders a fault: what goes wrong, for which requests, and how often.
 
         Args:
-            host: Only at this host; `*` stands for any characters.
-            path: Only at this path; `*` stands for any characters.
-            method: Only with this method.
-            client: Only for this client.
-            fields: Only with these fields in the query, form or JSON body.
-            status: Answers with it in place of the endpoint, with `headers` and `body`.
-            headers: See `status`.
-            body: See `status`: a text, or JSON.
-            delay: Answers later.
-            disconnect: `True` closes the connection before the answer, `"midBody"` in the middle of it.
-            error: The endpoint's own error, in its own form.
-            description: The words that go with `error`.
-            token: Breaks what is minted: `{"claims": {"aud": "other", "exp": "-1h"}, "signature": "invalid"}`.
-            response: Changes members of the JSON answer, and takes out those that are `None`: `{"expires_in": "3600",
+            host: The host of the requests. `*` stands for any characters.
+            path: The path of the requests. `*` stands for any characters.
+            method: The method of the requests.
+            client: The client of the requests.
+            fields: Fields that the requests have in the query, form or JSON body, with their values.
+            status: The status of an answer that replaces the endpoint's, with `headers` and `body`.
+            headers: The header fields of the answer with `status`.
+            body: The body of the answer with `status`: a text, or JSON.
+            delay: The time by which the answer is late.
+            disconnect: `True` closes the connection before the answer, `"midBody"` in the middle of the body.
+            error: The name of one of the endpoint's errors, which it answers in its own format.
+            description: The description of the `error`.
+            token: Changes that break minted tokens: `{"claims": {"aud": "other", "exp": "-1h"}, "signature":
+                "invalid"}`.
+            response: New values of members of the JSON answer. `None` removes a member: `{"expires_in": "3600",
                 "id_token": None}`.
             match: Further conditions, as the control API writes them: `{"smtp": "RCPT"}` for mail.
             effect: Other effects, as the control API writes them: `{"rotateKeys": True}`, `{"jwks": "empty"}`.
-            after: How many matching requests go well first.
-            times: How many go wrong; `None` is all from then on.
-            probability: How likely each of them goes wrong, from 0 to 1.
+            after: The number of matching requests that are answered normally first.
+            times: The number of requests to which the fault then applies. `None` stands for all.
+            probability: The probability, from 0 to 1, that it applies to each of them.
         """
         where = present(
             host=host,
@@ -187,24 +189,26 @@ class Ordering:
         return Order(self._transport, "faults", answer)
 
     def outcomes(self) -> List[Order]:
-        """The outcomes that wait for a sign-in."""
+        """Lists the outcomes that wait for a sign-in."""
         return self._waiting("outcomes")
 
     def faults(self) -> List[Order]:
-        """The faults that wait for a request. In a fault's `document`, `done` says how often it has happened."""
+        """Lists the faults that wait for a request. In a fault's `document`, `done` says how often it has taken
+        effect."""
         return self._waiting("faults")
 
     def _waiting(self, path: str) -> List[Order]:
         return [Order(self._transport, path, one) for one in self._transport.json("GET", path)[path]]
 
     def remove_outcomes(self) -> None:
-        """Takes all outcomes back."""
+        """Removes all outcomes."""
         self._transport.json("DELETE", "outcomes")
 
     def remove_faults(self) -> None:
-        """Takes all faults back."""
+        """Removes all faults."""
         self._transport.json("DELETE", "faults")
 
     def endpoints(self) -> List[JSONObject]:
-        """The endpoints at which faults can be ordered: `host`, `method`, `path`, what `fits`, and the names of `errors`."""
+        """Lists the endpoints at which faults can be ordered: `host`, `method`, `path`, the possible effects, and
+        `errors`."""
         return [dict(one) for one in self._transport.json("GET", "endpoints")["endpoints"]]

@@ -1,4 +1,4 @@
-"""Someone at a browser who follows a sign-in back to the app, as far as HTTP shows: redirects, cookies and posted answers."""
+"""A simple browser that follows a sign-in back to the app: it handles redirects, cookies and posted answers."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class Callback:
     """The end of a sign-in: the request that the browser makes to the app."""
 
     method: str
-    """`GET`, or `POST` where the answer is posted, as Apple's `form_post` is."""
+    """The request's method: `GET`, or `POST` if the provider posts its answer, as Apple does with `form_post`."""
     url: str
-    """The address, with its query."""
+    """The request's address, with its query."""
     form: Dict[str, str]
-    """The posted form."""
+    """The fields of the posted form."""
 
     @property
     def fields(self) -> Dict[str, str]:
-        """The provider's parameters, in the query, the fragment or the form: `code`, `state`, `error`…"""
+        """The provider's parameters (`code`, `state`, `error`…) from the query, the fragment and the form."""
         parts = urllib.parse.urlsplit(self.url)
         given = [pair for part in (parts.query, parts.fragment) for pair in urllib.parse.parse_qsl(part)]
         return {**dict(given), **self.form}
 
     @property
     def path(self) -> str:
-        """The address without scheme, host and fragment, for test clients that want a path."""
+        """The address without scheme, host and fragment, for test clients that take a path."""
         return urllib.parse.urlunsplit(("", "", *urllib.parse.urlsplit(self.url)[2:4], ""))
 
 
@@ -60,20 +60,20 @@ def follow(
     certificates: Optional[str] = None,
     waiting: Callable[[], List[str]] = list,
 ) -> Callback:
-    """Goes from a provider's authorization URL to where the app gets the answer.
+    """Follows a sign-in from a provider's authorization URL to the address at which the app gets the answer.
 
-    The way ends at the first address of another server than the URL's.
+    It stops at the first address of another server than the URL's, without requesting it.
 
     Args:
-        url: Where the app sends the browser.
-        proxy: The HTTP proxy by which to go, where the URL is the real provider's.
-        certificates: A file of those to trust; the system's by default.
-        waiting: What was ordered and still waits, for a complaint.
+        url: The address to which the app sends the browser.
+        proxy: The HTTP proxy to use if the URL is the real provider's.
+        certificates: A file with the certificates to trust. By default they are the system's.
+        waiting: A function that describes the outcomes that still wait, for an error message.
 
     Raises:
-        PageError: It ends at a page: the provider refuses, or nobody was ordered to answer.
+        PageError: The sign-in ends at a page: the provider refuses, or no outcome was ordered.
         UnderstudyError: Nobody answers.
-        ValueError: The URL is none.
+        ValueError: The URL is invalid.
     """
     if not re.match(r"https?://[^/]", url):
         raise ValueError(f"{url!r} isn't an address that a browser goes to")
@@ -117,13 +117,13 @@ def _advice(url: str, waiting: List[str]) -> str:
 
 def _origin(url: str) -> Tuple[str, Optional[str], Optional[int]]:
     parts = urllib.parse.urlsplit(url)
-    # HOST.WORLD.localhost is the daemon, too.
+    # HOST.WORLD.localhost is also an address of the daemon.
     host = "localhost" if (parts.hostname or "").endswith(".localhost") else parts.hostname
     return parts.scheme, host, parts.port
 
 
 def _jar() -> http.cookiejar.CookieJar:
-    # Browsers send cookies that are Secure to http://localhost, too.
+    # Browsers send Secure cookies to http://localhost, too, and so does this one.
     policy = http.cookiejar.DefaultCookiePolicy(secure_protocols=("http", "https"))
     return http.cookiejar.CookieJar(policy)
 
@@ -142,7 +142,7 @@ def _open(opener: urllib.request.OpenerDirector, url: str, data: Optional[bytes]
 
 
 def has_address(host: str) -> bool:
-    """Whether a host's name leads anywhere."""
+    """Whether a host's name has an address."""
     try:
         return bool(socket.getaddrinfo(host, None))
     except OSError:
@@ -150,7 +150,7 @@ def has_address(host: str) -> bool:
 
 
 def is_public(host: str) -> bool:
-    """Whether a host has an address in the Internet, where no daemon of a test is."""
+    """Whether a host has a public address on the Internet, which a test's daemon never has."""
     try:
         found = socket.getaddrinfo(host, None)
     except OSError:
@@ -159,7 +159,7 @@ def is_public(host: str) -> bool:
 
 
 class _AnswerForm(html.parser.HTMLParser):
-    """The form that a page's script sends off."""
+    """A parser that finds the form that a page's script submits."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Native sign-ins with Google and Facebook, and what people do at providers."""
+"""Native sign-ins with Google and Facebook, and actions of people in their settings at the providers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Revocable:
         self._transport = transport
 
     def revoke(self, *, account: str, client: str) -> JSONObject:
-        """The person removes the app in their settings. `*` is everybody, or every app."""
+        """Removes the app in the person's settings. `*` stands for everybody, or for every app."""
         path = f"{self._name}/revocations"
         return dict(self._transport.json("POST", path, {"account": account, "client": client}))
 
@@ -33,7 +33,7 @@ class GoogleCredential:
     id_token: str
     access_token: str
     server_auth_code: Optional[str] = None
-    """With `server_client`: a code that the app's backend redeems."""
+    """The code that the app's backend redeems, if there was a `server_client`."""
 
 
 GoogleSecurityEvent = Literal[
@@ -48,7 +48,7 @@ GoogleSecurityEvent = Literal[
 
 
 class Google(_Revocable):
-    """Google's side beside the web flow: native sign-ins, security events, revocations."""
+    """Google without the web pages: native sign-ins, security events and revocations."""
 
     _name = "google"
 
@@ -61,10 +61,11 @@ class Google(_Revocable):
         scopes: Union[str, Sequence[str], None] = None,
         server_client: Optional[str] = None,
     ) -> GoogleCredential:
-        """A native sign-in. With `server_client`, the client ID of the app's backend, there is a code for it, too.
+        """Signs in as an app on a device does. With `server_client`, the backend's client ID, there is also a code for
+        it.
 
         Raises:
-            ControlError: The person cancels (`code` is `canceled`), or what was ordered happens.
+            ControlError: The person cancels (`code` is `canceled`), or an ordered error or fault takes effect.
         """
         answer = _authorize(
             self._transport, self._name, client, account, nonce, scopes, serverClient=server_client)
@@ -81,9 +82,9 @@ class Google(_Revocable):
         reason: Optional[Literal["hijacking", "bulk-account"]] = None,
         state: Optional[str] = None,
     ) -> JSONObject:
-        """Sends a security event of Cross-Account Protection to the seed's `securityEventsURL`. Returns what became of that.
+        """Sends a security event of Cross-Account Protection to the seed's `securityEventsURL`. Returns the result.
 
-        `token-revoked` takes a `refresh_token`, `verification` a `state`, and all others an `account`.
+        The event `token-revoked` needs a `refresh_token`, `verification` a `state`, and every other event an `account`.
         """
         order = present(
             type=event, client=client, account=account, refreshToken=refresh_token, reason=reason, state=state)
@@ -96,13 +97,13 @@ class FacebookCredential:
 
     user_id: str
     access_token: Optional[str]
-    """`None` with Limited Login."""
+    """The access token, or `None` with Limited Login."""
     authentication_token: Optional[str]
-    """Limited Login's ID token."""
+    """The ID token of Limited Login."""
 
 
 class Facebook(_Revocable):
-    """Facebook's side beside the web flow: native sign-ins and removals of apps."""
+    """Facebook without the web pages: native sign-ins, and removals of apps."""
 
     _name = "facebook"
 
@@ -115,48 +116,48 @@ class Facebook(_Revocable):
         scopes: Union[str, Sequence[str], None] = None,
         tracking: Literal["enabled", "limited"] = "enabled",
     ) -> FacebookCredential:
-        """A native sign-in; with `tracking="limited"` Limited Login.
+        """Signs in as an app on a device does. `tracking="limited"` makes it a Limited Login.
 
         Raises:
-            ControlError: The person cancels (`code` is `canceled`), or what was ordered happens.
+            ControlError: The person cancels (`code` is `canceled`), or an ordered error or fault takes effect.
         """
         answer = _authorize(self._transport, self._name, client, account, nonce, scopes, tracking=tracking)
         return FacebookCredential(answer["userID"], answer.get("accessToken"), answer.get("authenticationToken"))
 
 
 class Microsoft(_Revocable):
-    """People's actions at Microsoft."""
+    """Actions of people in their settings at Microsoft."""
 
     _name = "microsoft"
 
 
 class GitHub(_Revocable):
-    """People's actions at GitHub."""
+    """Actions of people in their settings at GitHub."""
 
     _name = "github"
 
     def log_out(self, account: str, *, session: Optional[str] = None) -> JSONObject:
-        """The person is signed out of all browsers, or of one."""
+        """Signs the person out in all browsers, or in the one of this session."""
         return dict(self._transport.json("POST", "github/logouts", present(account=account, session=session)))
 
 
 class OpenID(_Revocable):
-    """People's actions at the seed's OpenID Connect issuers."""
+    """Actions of people at the OpenID Connect issuers of the seed."""
 
     _name = "openid"
 
     def log_out(self, issuer: str, account: str, *, session: Optional[str] = None) -> JSONObject:
-        """The person is signed out of all browsers at an issuer, or of one session (`sid`). Clients are told."""
+        """Signs the person out at an issuer, in all browsers or in one session (`sid`), and notifies the clients."""
         order = present(issuer=issuer, account=account, session=session)
         return dict(self._transport.json("POST", "openid/logouts", order))
 
     def clients(self) -> List[JSONObject]:
-        """The clients that have registered themselves, the oldest first, a thousand at most."""
+        """Lists the clients that have registered themselves, the oldest first, at most a thousand."""
         answer = self._transport.json("GET", "openid/clients", query={"limit": 1_000})
         return [dict(client) for client in answer["clients"]]
 
     def remove_clients(self, client: Optional[str] = None) -> None:
-        """Removes a client that has registered itself, or all of them. Their codes and tokens work no more."""
+        """Removes one or all of the clients that have registered themselves. Their codes and tokens become invalid."""
         rest = "" if client is None else f"/{urllib.parse.quote(client, safe='')}"
         self._transport.json("DELETE", f"openid/clients{rest}")
 

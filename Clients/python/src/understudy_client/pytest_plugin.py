@@ -1,4 +1,5 @@
-"""The pytest plugin: a daemon for the run, a world for each test, and what was refused in the report of one that fails."""
+"""The pytest plugin: a daemon for the run, a world for each test, and the refused requests in a failed test's
+report."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from .world import World
 
 @dataclass
 class _Watched:
-    """A test's world, and what is left of it when it is deleted."""
+    """A test's world, and what is kept of it for the report when it has been deleted."""
 
     world: World
     is_deleted: bool = False
@@ -58,20 +59,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Of all workers the same, where there are several.
+    # If pytest-xdist runs several workers, they all get the same ID of the run.
     config.stash[_RUN] = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
 
 
 @pytest.fixture(scope="session")
 def understudy_arguments() -> List[str]:
-    """Options for a daemon that is started, as `understudy serve` has them. For a conftest.py to override: `["--seed",
-    "tests/seed.json"]`."""
+    """The options of `understudy serve` with which the daemon starts. A conftest.py can override this fixture and
+    return, for example, `["--seed", "tests/seed.json"]`."""
     return []
 
 
 @pytest.fixture(scope="session")
 def understudy(pytestconfig: pytest.Config, understudy_arguments: List[str]) -> Generator[Understudy, None, None]:
-    """A daemon for the run: the one that UNDERSTUDY_URL names, or one that is started and ended (by each worker its own)."""
+    """The daemon that UNDERSTUDY_URL names. If the variable isn't set, each worker starts a daemon for the run."""
     binary = pytestconfig.getoption("--understudy-binary")
     daemon = _found(binary, understudy_arguments)
     if isinstance(daemon, UnderstudyError):
@@ -93,17 +94,17 @@ def _found(binary: Optional[str], arguments: List[str]) -> Union[Understudy, Und
 
 @pytest.fixture
 def world(request: pytest.FixtureRequest, understudy: Understudy) -> Generator[World, None, None]:
-    """A world of the test's own, which begins as the daemon's seed says, and is deleted afterwards."""
+    """A world of the test's own. It is made from the daemon's seed, and deleted after the test."""
     item = request.node
     parts = [item.name, os.environ.get("PYTEST_XDIST_WORKER", ""), item.nodeid]
     if not understudy.is_started:
-        # Other runs may use the daemon at the same time.
+        # The ID of the run keeps apart the worlds of runs that use the daemon at the same time.
         parts.append(request.config.stash[_RUN])
     world = understudy.world(world_name(" ".join(filter(None, parts))))
     world.delete()
     watched = item.stash[_WATCHED] = _Watched(world)
     yield world
-    # What is looked at after this point is what is kept here.
+    # The world is deleted below, so a later report needs what is kept here.
     watched.account = _account(world)
     if request.config.getoption("--understudy-har"):
         watched.har = _har(world)
@@ -124,7 +125,7 @@ def pytest_runtest_makereport(
     if report.failed:
         watched.has_failed = True
         text = watched.account if watched.is_deleted else _account(watched.world)
-        # A call of the test's own that was refused, or that nobody answered, has said why.
+        # If the test failed because one of its own calls was refused or not answered, its error already says why.
         is_told = call.excinfo is not None and type(call.excinfo.value) in (ControlError, UnderstudyError)
         lines = [] if is_told and not text.startswith("refused") else [text]
         lines += [f"its HTTP archive: {file}"] if file else []
@@ -149,7 +150,7 @@ def _har_file(item: pytest.Item) -> Optional[Path]:
 
 
 def _account(world: World) -> str:
-    """The refused requests with their reasons, or all requests if none was refused; then the orders that never happened."""
+    """Lists the refused requests with their reasons, or all requests if none was refused, and the orders not met."""
     try:
         came = world.requests()
         unmet = [f"  {line}" for line in unmet_orders(world)]

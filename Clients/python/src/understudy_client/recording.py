@@ -1,4 +1,4 @@
-"""Recorded exchanges, and expectations of them."""
+"""Recorded exchanges, and checks of them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .values import Duration, JSONObject, duration_text, present, seconds
 
 __tracebackhide__ = is_told_by_its_message
 
-# How many exchanges a complaint lists.
+# An error message lists at most this many exchanges.
 _SHOWN = 20
 
 
 class Recording:
-    """The part of a world that tells what happened."""
+    """The part of a world that holds its recording."""
 
     _transport: Transport
 
@@ -38,20 +38,20 @@ class Recording:
         wait: Optional[Duration] = None,
         count: Optional[int] = None,
     ) -> List[Exchange]:
-        """The recorded exchanges that meet all conditions, the oldest first.
+        """Returns the recorded exchanges that meet all conditions, the oldest first.
 
         Args:
-            host: The provider's host; `*` stands for any characters.
-            path: The path; `*` stands for any characters.
-            method: `GET`, `POST`…; mails by SMTP have `SMTP`.
-            client: The client ID; at Firebase, the project.
+            host: The provider's host. `*` stands for any characters.
+            path: The path. `*` stands for any characters.
+            method: The method, such as `GET`. For mails by SMTP it is `SMTP`.
+            client: The client ID, or at Firebase the project.
             flow: The ID of a sign-in's first exchange.
-            status: `401`, or a class such as `"4xx"`.
-            refused: `True`: those with a diagnosis; `False`: the others.
-            after: Those that came after the one with this ID.
-            limit: The latest so many; with `after`, the next so many.
-            wait: How long to wait, a minute at most, until there are `count` of them.
-            count: How many to wait for; 1 by default.
+            status: The status, such as `401`, or a class such as `"4xx"`.
+            refused: `True` returns only refused requests, which have a diagnosis, and `False` only the others.
+            after: The ID of an exchange. Only later ones are returned.
+            limit: The maximum number. It keeps the latest ones, or with `after` the next ones.
+            wait: The time to wait, at most a minute, until there are `count` of them.
+            count: The number to wait for, 1 by default.
         """
         query: Dict[str, QueryValue] = _criteria(
             host=host, path=path, method=method, client=client, flow=flow, status=status, refused=refused
@@ -76,16 +76,18 @@ class Recording:
         at_least: Optional[int] = None,
         at_most: Optional[int] = None,
     ) -> None:
-        """Expects requests that meet all conditions, which are those of `requests`: one or more, unless a number is said.
+        """Checks that at least one request meets all conditions, or as many as are given. `requests` has the same
+        conditions.
 
         Args:
             fields: Fields of the query, form or JSON body, and their values.
-            times: How many there must be, exactly.
-            at_least: How many at least.
-            at_most: How many at most; 0 for none.
+            times: The exact number of requests.
+            at_least: The minimum number of requests.
+            at_most: The maximum number of requests. 0 means that there must be none.
 
         Raises:
-            VerificationError: It was otherwise. It says which requests came near, and what came.
+            VerificationError: The number isn't right. The error lists the requests that nearly match, and those that
+                came.
         """
         expectation = _criteria(
             host=host, path=path, method=method, client=client, flow=flow, status=status, refused=refused
@@ -95,14 +97,14 @@ class Recording:
         _verify(self._transport, {**expectation, **sent, **numbers})
 
     def refusals(self) -> List[Exchange]:
-        """The requests that were refused in this world, each with its `diagnosis`, the oldest first."""
+        """Returns the requests that were refused in this world, each with its `diagnosis`, the oldest first."""
         return self.requests(refused=True)
 
     def request(self, id: str) -> Exchange:
-        """One exchange.
+        """Returns one exchange.
 
         Args:
-            id: What its answer's header `Understudy-Request` says.
+            id: The exchange's ID, which its answer has in the header `Understudy-Request`.
 
         Raises:
             ControlError: The recording doesn't hold it (`noSuchRequest`).
@@ -123,19 +125,20 @@ class Recording:
         wait: Optional[Duration] = None,
         count: Optional[int] = None,
     ) -> List[SignIn]:
-        """The sign-ins that meet all conditions, the most recently active last.
+        """Returns the sign-ins that meet all conditions. The one with the latest request is the last.
 
         Args:
-            refused: `True`: those that a refusal, the person or a fault stopped; `False`: the others.
-            unfinished: `True`: those that aren't finished; `False`: those that are.
-            provider: A provider that took part, by its name in the seed: `apple`.
-            client: A part of the client ID; at Firebase, of the project.
-            text: A text, in any case: of the diagnosis, the person, the client or an ID.
-            all: `True`: also what only asked for a key set or a discovery document.
-            after: Those in which something came after the request with this ID.
-            limit: The latest so many; with `after`, the next so many.
-            wait: How long to wait, a minute at most, until there are `count` of them.
-            count: How many to wait for; 1 by default.
+            refused: `True` returns only sign-ins that a refusal, the person or a fault stopped, and `False` only the
+                others.
+            unfinished: `True` returns only unfinished sign-ins, and `False` only finished ones.
+            provider: The name of a provider that took part, such as `apple`.
+            client: A part of the client ID, or at Firebase of the project.
+            text: A text, in upper or lower case, that the diagnosis, the person, the client or an ID contains.
+            all: `True` also returns entries that only requested a key set or a discovery document.
+            after: The ID of a request. Only sign-ins with a later request are returned.
+            limit: The maximum number. It keeps the latest ones, or with `after` the next ones.
+            wait: The time to wait, at most a minute, until there are `count` of them.
+            count: The number to wait for, 1 by default.
         """
         query: Dict[str, QueryValue] = {
             "refused": refused, "unfinished": unfinished, "provider": provider, "client": client, "text": text,
@@ -146,7 +149,7 @@ class Recording:
         return [sign_in(one) for one in paged(self._transport, "flows", "flows", query, seconds(wait or ""))]
 
     def sign_in(self, id: str) -> SignIn:
-        """One sign-in.
+        """Returns one sign-in.
 
         Args:
             id: The ID of any of its requests.
@@ -161,7 +164,7 @@ class Recording:
         self._transport.json("DELETE", "requests")
 
     def har(self) -> JSONObject:
-        """The recording as an HTTP archive (HAR 1.2), for a browser's network panel."""
+        """Returns the recording as an HTTP archive (HAR 1.2), which a browser's network panel can show."""
         archive = dict(self._transport.json("GET", "requests", query={"format": "har"}))
         log = archive["log"]
         page = log
@@ -175,7 +178,7 @@ class Recording:
         return archive
 
     def explain(self, value: str, *, raw_nonce: Optional[str] = None) -> JSONObject:
-        """Explains a token, client secret, code, nonce or callback URL, and its errors."""
+        """Explains a token, client secret, code, nonce or callback URL, and says what is wrong with it."""
         return dict(self._transport.json("POST", "explain", present(value=value, rawNonce=raw_nonce)))
 
 
@@ -193,17 +196,17 @@ def _criteria(
     status: Union[int, str, None],
     refused: Optional[bool],
 ) -> JSONObject:
-    """The conditions that are given."""
+    """Returns the conditions that aren't `None`, in the form of the control API."""
     return present(
         host=host, path=path, method=method, client=client, flow=flow, status=status, refused=refused
     )
 
 
 def _verify(transport: Transport, expectation: JSONObject) -> None:
-    """Compares the recording with what was expected.
+    """Compares the recording with the expectation.
 
     Raises:
-        VerificationError: They differ. It says how, and what came.
+        VerificationError: They differ. The error says how, and lists the requests that came.
     """
     try:
         transport.json("POST", "verify", expectation)
@@ -228,14 +231,14 @@ def _complaint(error: ControlError, came: Sequence[Exchange]) -> str:
 
 
 def account(came: Sequence[Exchange]) -> str:
-    """A line for each request that came, with the reason of a refusal below."""
+    """Lists the requests that came, a line each, and below a refused one the reason."""
     if not came:
         return "no request came"
     return "\n".join([f"what came ({len(came)}):", *listed(came)])
 
 
 def listed(exchanges: Sequence[Exchange]) -> List[str]:
-    """The latest exchanges, a line each, and below it why it was refused, or what surprises in the answer."""
+    """Lists the latest exchanges, a line each, and below it the diagnosis or the note."""
     lines = [f"  … {len(exchanges) - _SHOWN} before these"] if len(exchanges) > _SHOWN else []
     for one in exchanges[-_SHOWN:]:
         lines.append(f"  {one}")

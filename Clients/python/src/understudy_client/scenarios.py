@@ -1,4 +1,4 @@
-"""Ready-made situations."""
+"""Scenarios, which are ready-made situations."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ __tracebackhide__ = is_told_by_its_message
 
 
 class Scenarios:
-    """The scenarios that the daemon has, and those that are played in a world."""
+    """The daemon's scenarios, which can be played in a world."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     def list(self) -> List[JSONObject]:
-        """The scenarios that there are: `name`, `title`, what `happens`, and whether it is `played`."""
+        """Lists the scenarios: `name`, `title`, what `happens`, and whether the scenario is `played`."""
         return [dict(one) for one in self._transport.json("GET", "scenarios")["scenarios"]]
 
     def get(self, name: str) -> JSONObject:
-        """The orders of a scenario, as in its file.
+        """Returns the orders of a scenario, as its file has them.
 
         Raises:
-            ControlError: There is none of this name (`noSuchScenario`).
+            ControlError: No scenario has this name (`noSuchScenario`).
         """
         return dict(self._transport.json("GET", _path(name)))
 
     def play(self, name: str, **parameters: Any) -> JSONObject:
-        """Begins a scenario, such as `provider-outage`, with values for its parameters. Returns what happens, and what helps."""
+        """Begins a scenario, such as `provider-outage`, with values for its parameters. Returns what happens and
+        advice."""
         return dict(self._transport.json("POST", _path(name), parameters))
 
     def end(self, name: str) -> bool:
-        """Ends a scenario: its faults and outcomes go, the clock goes back. Returns whether anything was undone."""
+        """Ends a scenario: removes its faults and outcomes, and sets the clock back. Returns whether anything was
+        undone."""
         return bool(self._transport.json("DELETE", _path(name))["withdrawn"])
 
 

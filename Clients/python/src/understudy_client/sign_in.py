@@ -16,9 +16,9 @@ class Step:
     id: str
     """The ID of the request, for `world.request`."""
     sender: str
-    """`app`, `browser`, `backend`, `scenario`, or a provider."""
+    """The sender of the request: `app`, `browser`, `backend`, `scenario`, or a provider."""
     receiver: str
-    """The provider that was asked, or `backend` or `understudy`."""
+    """The receiver of the request: a provider, `backend` or `understudy`."""
     does: str
     """The purpose of the request, such as `redeem code`."""
     method: str
@@ -26,38 +26,38 @@ class Step:
     path: str
     status: int
     answer: str
-    """The answer in a few words, such as `302 code`."""
+    """A short description of the answer, such as `302 code`."""
     diagnosis: Optional[str]
-    """The reason why it was refused; `None` when it wasn't."""
+    """The reason why the request was refused, or `None` if it wasn't."""
     fault: Optional[str]
-    """The fault that was ordered and took effect."""
+    """The ordered fault that took effect."""
 
 
 @dataclass(frozen=True)
 class SignIn:
-    """The requests that belong together, who signed in, and how it ended."""
+    """A recorded sign-in: its requests, who signed in, and how it ended."""
 
     id: str
-    """The ID of its first request."""
+    """The ID of the sign-in, which is that of its first request."""
     name: str
     """The name of the sign-in, such as `Apple web sign-in`."""
     ending: str
-    """`signedIn`, `refused`, `cancelled`, `faulted`, `unfinished`, `answered` or `signedOut`."""
+    """The result: `signedIn`, `refused`, `cancelled`, `faulted`, `unfinished`, `answered` or `signedOut`."""
     diagnosis: Optional[str]
-    """The reason why it failed; `None` when it didn't."""
+    """The reason why it failed, or `None` if it didn't."""
     stopped_by: Optional[str]
     """The ID of the request that failed."""
     hint: Optional[str]
-    """A sentence about what an unfinished sign-in waits for."""
+    """A sentence that says what an unfinished sign-in waits for."""
     providers: Tuple[str, ...]
     client: Optional[str]
     account: Optional[str]
     """The ID of the person's account in this world."""
     time: Optional[datetime]
-    """The time by the world's clock, in UTC."""
+    """The time of the sign-in in UTC, by the world's clock."""
     steps: Tuple[Step, ...] = field(repr=False)
     document: Mapping[str, Any] = field(repr=False, compare=False)
-    """All that the daemon says of it."""
+    """The whole JSON document of the sign-in that the daemon sent."""
 
     def __str__(self) -> str:
         reason = f": {self.diagnosis}" if self.diagnosis else ""
@@ -65,7 +65,7 @@ class SignIn:
 
 
 def sign_in(document: Mapping[str, Any]) -> SignIn:
-    """A sign-in as the control API writes it."""
+    """Reads a sign-in from a document of the control API."""
     return SignIn(
         id=document["id"],
         name=document["name"],

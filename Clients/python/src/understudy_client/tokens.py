@@ -1,4 +1,4 @@
-"""Tokens without a sign-in."""
+"""Tokens that a test gets without a sign-in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class MintedToken:
     """An ID token that was minted for a test."""
 
     token: str
-    """The JSON Web Token, in its compact form."""
+    """The JSON Web Token in its compact form."""
     header: Mapping[str, Any]
     claims: Mapping[str, Any]
 
@@ -28,7 +28,7 @@ class MintedToken:
 
 
 class Tokens:
-    """Mints ID tokens, whole or broken in one place, and ends tokens that a provider gave out."""
+    """Mints valid or broken ID tokens, and revokes tokens that a provider has issued."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -45,18 +45,18 @@ class Tokens:
         header: Optional[Mapping[str, Any]] = None,
         signature: Signature = "valid",
     ) -> MintedToken:
-        """An ID token.
+        """Mints an ID token.
 
         Args:
             provider: `apple`, `google`, `facebook`, `microsoft`, `firebase` or `openid`.
-            client: For which client; at Firebase, for which project.
-            account: Whose; at Firebase a user's local ID or address.
-            nonce: The claim `nonce`.
-            scopes: What was granted.
-            claims: Claims in place of those that it would have: `None` leaves one out, a time may be relative
+            client: The ID of the client for which the token is, or at Firebase the project.
+            account: The account's ID, or at Firebase a user's local ID or address.
+            nonce: The value of the claim `nonce`.
+            scopes: The scopes that the person has granted.
+            claims: Claims that replace the token's usual ones. `None` leaves a claim out, and a time may be relative
                 (`{"exp": "-1h"}`).
-            header: The same for the token's header.
-            signature: How it is signed.
+            header: Members that replace the usual ones of the token's header. `None` leaves a member out.
+            signature: The kind of signature, by which it can be invalid.
         """
         order = present(
             provider=provider,
@@ -72,5 +72,5 @@ class Tokens:
         return MintedToken(answer["token"], answer.get("header", {}), answer.get("claims", {}))
 
     def revoke(self, token: str) -> JSONObject:
-        """Ends one access or refresh token. Returns whose it was: `provider`, `kind` and `client`."""
+        """Revokes an access or refresh token. Returns its `provider`, `kind` and `client`."""
         return dict(self._transport.json("POST", "tokens/revocations", {"token": token}))

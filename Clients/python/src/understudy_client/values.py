@@ -1,4 +1,4 @@
-"""Durations and moments, as the control API writes them."""
+"""Durations and moments in the form of the control API."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 Duration = Union[str, timedelta]
-"""Such as `"500ms"`, `"2s"`, `"6m"`, `"1h"`, `"30d"`, or a `timedelta`."""
+"""A duration: a text such as `"500ms"`, `"2s"`, `"6m"`, `"1h"` or `"30d"`, or a `timedelta`."""
 
 JSONObject = Dict[str, Any]
 
@@ -15,10 +15,10 @@ _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def duration_text(duration: Duration) -> str:
-    """The duration as text; a `timedelta` to the millisecond.
+    """Writes a duration as text, a `timedelta` to the millisecond.
 
     Raises:
-        TypeError: It is a number, say, of which nobody knows the unit.
+        TypeError: The value is neither a text nor a `timedelta`. A number, for example, has no unit.
     """
     if isinstance(duration, str):
         return duration
@@ -28,7 +28,7 @@ def duration_text(duration: Duration) -> str:
 
 
 def seconds(duration: Duration) -> float:
-    """The seconds of a duration; 0 for a text that isn't one, which the daemon then refuses."""
+    """Returns the seconds of a duration. For an invalid text, which the daemon will refuse, it returns 0."""
     if isinstance(duration, timedelta):
         return duration.total_seconds()
     found = re.fullmatch(r"([0-9]+)(ms|s|m|h|d)", duration)
@@ -36,7 +36,7 @@ def seconds(duration: Duration) -> float:
 
 
 def moment_text(moment: Union[str, datetime]) -> str:
-    """The moment in RFC 3339, to the millisecond.
+    """Writes the moment as RFC 3339 has it, to the millisecond.
 
     Raises:
         ValueError: The `datetime` has no time zone.
@@ -45,23 +45,23 @@ def moment_text(moment: Union[str, datetime]) -> str:
         return moment
     if moment.utcoffset() is None:
         raise ValueError(f"{moment!r} has no time zone: use datetime(…, tzinfo=timezone.utc)")
-    # Whole seconds are written without a fraction, which a daemon may not take.
+    # Whole seconds are written without a fraction, since a daemon may refuse a fraction.
     precision = "milliseconds" if moment.microsecond else "seconds"
     return moment.astimezone(timezone.utc).isoformat(timespec=precision).replace("+00:00", "Z")
 
 
 def moment(text: str) -> datetime:
-    """A moment that the daemon has written, in UTC."""
+    """Reads a moment that the daemon has written, and returns it in UTC."""
     whole, _, fraction = text.rstrip("Z").partition(".")
     read = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
     return read + timedelta(microseconds=int(fraction.ljust(6, "0")[:6] or 0))
 
 
 def texts(value: Union[str, Sequence[str], None]) -> Optional[List[str]]:
-    """A list of texts, also of one that stands alone."""
+    """Returns a list of texts, also if only one text is given."""
     return value if value is None else [value] if isinstance(value, str) else list(value)
 
 
 def present(**members: Any) -> JSONObject:
-    """The members that aren't `None`."""
+    """Returns the members that aren't `None`."""
     return {name: value for name, value in members.items() if value is not None}

@@ -1,4 +1,4 @@
-"""A world: the sandbox of one test."""
+"""A world, which is the sandbox of one test."""
 
 from __future__ import annotations
 
@@ -32,46 +32,46 @@ _SCRIPTS = re.compile(r"^https://(accounts\.google\.com/gsi/client|appleid\.cdn-
 
 
 class MailServer(NamedTuple):
-    """The address at which a world takes mail."""
+    """The address at which a world receives mail."""
 
     host: str
     port: int
 
 
 class World(Ordering, Recording, Inbox):
-    """A sandbox of its own in a daemon: people, codes, tokens, clock, orders, inbox and recording are nobody else's.
+    """A sandbox in a daemon, with its own people, codes, tokens, clock, orders, inbox and recording.
 
     It is made from the daemon's seed when it is first used. In a `with` statement, it is deleted at the end of the block.
     """
 
     def __init__(self, understudy: Understudy, name: Optional[str]) -> None:
         self.daemon = understudy
-        """The daemon in which it is."""
+        """The daemon that holds the world."""
         self._is_unnamed = name is None
         self._name = name
         self.url = understudy.url if name is None else f"{understudy.url}/~{name}"
         """The world's URL, without a slash at the end: `http://localhost:9099/~checkout`."""
         self._transport = understudy.transport_to(self.url)
         self.clock = Clock(self._transport)
-        """The world's time."""
+        """The world's clock."""
         self.accounts = Accounts(self._transport)
         """The people who can sign in."""
         self.tokens = Tokens(self._transport)
-        """ID tokens without a sign-in."""
+        """The tools for minting ID tokens without a sign-in, and for revoking tokens."""
         self.scenarios = Scenarios(self._transport)
-        """Ready-made situations."""
+        """The scenarios, which are ready-made situations."""
         self.apple = Apple(self._transport)
-        """Native sign-ins with Apple, notifications, the private relay."""
+        """Native sign-ins with Apple, notifications, revocations and the private relay."""
         self.google = Google(self._transport)
-        """Native sign-ins with Google, and apps that people remove there."""
+        """Native sign-ins with Google, security events, and removals of apps at Google."""
         self.facebook = Facebook(self._transport)
-        """Native sign-ins with Facebook, and apps that people remove there."""
+        """Native sign-ins with Facebook, and removals of apps at Facebook."""
         self.microsoft = Microsoft(self._transport)
-        """Apps that people remove at Microsoft."""
+        """Removals of apps at Microsoft."""
         self.github = GitHub(self._transport)
-        """Apps that people remove at GitHub, and people who sign out there."""
+        """Removals of apps at GitHub, and sign-outs there."""
         self.openid = OpenID(self._transport)
-        """The same at OpenID Connect issuers."""
+        """Removals of apps at OpenID Connect issuers, sign-outs there, and clients that have registered themselves."""
 
     def __enter__(self) -> World:
         return self
@@ -88,7 +88,8 @@ class World(Ordering, Recording, Inbox):
 
     @property
     def name(self) -> str:
-        """The world's name. That of the world of requests that name none is the daemon's to say: `default`, or what
+        """The world's name. The daemon decides the name of the world of requests that name none: `default`, or the name
+        that
         `exec --world` gave it."""
         if self._name is None:
             self._name = str(self._transport.json("GET", "")["world"])
@@ -100,14 +101,16 @@ class World(Ordering, Recording, Inbox):
         return f"{self.url}/_understudy/v1"
 
     def host_url(self, host: str) -> str:
-        """The URL that stands for `https://HOST`: `world.host_url("github.com")`."""
+        """Returns the URL that stands for `https://HOST`: `world.host_url("github.com")`."""
         return f"{self.url}/{host}"
 
     def route_scripts(self, page: Any) -> Any:
-        """Leads the providers' scripts that a page loads to this world: Sign in with Apple JS, Google Identity Services and Facebook's SDK.
+        """Makes a page load the scripts of Sign in with Apple JS, Google Identity Services and Facebook's SDK from this
+        world.
 
         Args:
-            page: A page or a context of Playwright's. Of its asynchronous API, await what this returns.
+            page: A page or a context of Playwright. With Playwright's asynchronous API, await the result of this
+                method.
         """
 
         def address(route: Any) -> str:
@@ -123,38 +126,41 @@ class World(Ordering, Recording, Inbox):
 
     @property
     def port_url(self) -> str:
-        """The world's address at a port of its own, which is opened when it is first asked for: `http://localhost:43123`.
+        """Returns the world's address at its own port, such as `http://localhost:43123`. The first call opens the port.
 
-        For clients that take a host and a port only. A daemon has 128 such ports at most.
+        It is for clients that take only a host and a port. A daemon has at most 128 such ports.
         """
         return str(self._own_ports(listen=0)["url"])
 
     @property
     def firebase_emulator_host(self) -> str:
-        """Host and port for Firebase's SDKs, as `FIREBASE_AUTH_EMULATOR_HOST` has them. Opens the world's own port."""
+        """Returns host and port in the form of `FIREBASE_AUTH_EMULATOR_HOST`, for Firebase's SDKs. Opens the world's
+        own port."""
         return urllib.parse.urlsplit(self.port_url).netloc
 
     def smtp(self) -> MailServer:
-        """The address at which the world takes mail by SMTP: `smtplib.SMTP(*world.smtp())`. Opens a port of its own for it.
+        """Returns the world's own address for mail: `smtplib.SMTP(*world.smtp())`. The first call opens the port.
 
         Raises:
-            ControlError: The daemon takes no mail (`noSMTP`).
+            ControlError: The daemon receives no mail (`noSMTP`).
         """
         host, _, port = str(self._own_ports(smtp=0)["smtp"]).rpartition(":")
         return MailServer(host, int(port))
 
     @property
     def proxy_url(self) -> Optional[str]:
-        """The proxy that leads the providers' own addresses to this world; `None` where the daemon has none."""
+        """The proxy that leads requests to the real providers' addresses to this world, or `None` if the daemon has no
+        proxy."""
         proxy = self.daemon.proxy_url
         if proxy is None:
             return None
-        # Python's own client sends a user name only with a password. Which one doesn't matter.
+        # Python's own client sends a user name only together with a password. Any password will do.
         parts = urllib.parse.urlsplit(proxy)
         return f"{parts.scheme}://{self.name}:any@{parts.hostname}:{parts.port}"
 
     def proxy_environment(self) -> Dict[str, str]:
-        """The variables that lead programs to this world which go to the providers' own addresses: the proxy, in all
+        """Returns variables that lead a program's requests to the real providers' addresses to this world: the proxy,
+        in all
         spellings, and files with the certificates to trust.
 
         Raises:
@@ -168,9 +174,9 @@ class World(Ordering, Recording, Inbox):
         return {**variables, **exceptions, **self.daemon.trust}
 
     def environment(self) -> Dict[str, str]:
-        """The variables that `understudy exec` sets, for this world: for programs that a test starts.
+        """Returns the variables that `understudy exec` sets, for a program that a test starts and that uses this world.
 
-        Opens the world's own ports, for HTTP and for mail.
+        It opens the world's own ports for HTTP and for mail.
         """
         at = self.host_url
         variables = {
@@ -206,66 +212,71 @@ class World(Ordering, Recording, Inbox):
     # The world itself
 
     def follow(self, url: str) -> Callback:
-        """Goes where the app sends the browser, and on to where the app gets the answer, which is returned, not requested.
+        """Follows a sign-in from the address to which the app sends the browser. Returns the request that leads back to
+        the app, without sending it.
 
-        Order first what the person does: `world.order("google", "approve", account="ada")`.
+        First order what the person does: `world.order("google", "approve", account="ada")`.
 
         Raises:
-            PageError: It ends at a page: the provider refuses, or asks.
-            UnderstudyError: Nobody answers, or the address is the real provider's.
+            PageError: The sign-in ends at a page, because the provider refuses or asks the person.
+            UnderstudyError: Nothing answers, or the address is the real provider's.
         """
         host = urllib.parse.urlsplit(url).hostname or ""
         if f".{host}".endswith(".localhost") or host == urllib.parse.urlsplit(self.url).hostname:
             return follow(url, waiting=self._waiting_outcomes)
-        # Where a played name leads to this machine, requests to it are intercepted. Without DNS it leads nowhere.
+        # If a provider's name has this machine's address, requests to it are intercepted. Without DNS it has no
+        # address.
         is_real = is_public(host) or (not has_address(host) and self._plays(host))
         if self.proxy_url is None and is_real:
             raise UnderstudyError(f"the app leads to the real {host}, not to {self.host_url(host)}: lead it there")
         return follow(url, self.proxy_url, self.daemon.trust.get("SSL_CERT_FILE"), self._waiting_outcomes)
 
     def _plays(self, host: str) -> bool:
-        """Whether the daemon plays this host."""
+        """Whether the daemon stands in for this host."""
         hosts = {one["host"] for one in self.endpoints() if "host" in one}
         return any(fnmatch.fnmatchcase(host.lower(), pattern) for pattern in hosts)
 
     def _waiting_outcomes(self) -> List[str]:
-        """The outcomes that wait for a sign-in, in words."""
+        """Describes the outcomes that wait for a sign-in."""
         return [described(one) for one in self.outcomes()]
 
     def call(self, method: str, path: str, body: Any = None) -> JSONObject:
-        """Any call of the control API: `call("POST", "tokens/revocations", {"token": token})`. Returns what it answers."""
+        """Sends any call of the control API: `call("POST", "tokens/revocations", {"token": token})`. Returns its
+        answer."""
         return dict(self._transport.json(method, path, body))
 
     def seed(self, addition: Mapping[str, Any]) -> None:
-        """Merges people, clients, projects and more into the world's seed, as another seed file would be. The world goes on."""
+        """Merges another seed, with people, clients, projects and more, into the world's seed. The world keeps its
+        state."""
         self._transport.json("POST", "seed", addition)
 
     def replace_seed(self, seed: Mapping[str, Any]) -> None:
-        """Makes the world begin afresh from another seed."""
+        """Replaces the world's seed, and resets the world to the new one."""
         self._transport.json("PUT", "seed", seed)
 
     def current_seed(self) -> JSONObject:
-        """The world's seed as one file, keys included."""
+        """Returns the world's seed as one document, with its keys."""
         return dict(self._transport.json("GET", "seed"))
 
     def snapshot(self) -> bytes:
-        """All that the world has but its recording, as JSON. It holds every secret of the world."""
+        """Returns the whole world without its recording, as JSON. It contains every secret of the world."""
         return self._transport.bytes("GET", "snapshot")
 
     def restore(self, snapshot: bytes) -> None:
-        """Puts a snapshot's world in the place of this one."""
+        """Replaces the state of this world with that of a snapshot."""
         self._transport.bytes("PUT", "snapshot", snapshot)
 
     def firebase_export(self, project: Optional[str] = None) -> bytes:
-        """A Firebase project's users and settings, as `firebase emulators:export` writes them, in a tar archive."""
+        """Returns a tar archive of a Firebase project's users and settings, as `firebase emulators:export` writes
+        them."""
         return self._transport.bytes("GET", "firebase/export", query={"project": project})
 
     def reset(self) -> None:
-        """Makes the world begin afresh from its seed."""
+        """Resets the world to its seed."""
         self._transport.json("POST", "reset")
 
     def delete(self) -> None:
-        """Drops the world, with its ports. Its next use makes it anew. The default world, which stays, is reset."""
+        """Deletes the world and its ports. Its next use makes it again. The default world is only reset."""
         if self._is_unnamed:
             self.reset()
             return

@@ -1,2 +1,2 @@
-// A stand-in for Cypress, as far as docs.test.js needs it.
+// This is a stand-in for Cypress with the functions that docs.test.js needs.
 export const defineConfig = config => config

@@ -1,11 +1,11 @@
-// A stand-in for Playwright's runner, as far as docs.test.js needs it: fixtures of a test and of a worker, options, and the names
-// in a function's first parameter. https://playwright.dev/docs/test-fixtures
+// This is a stand-in for Playwright's runner with the functions that docs.test.js needs: fixtures of a test and of a
+// worker, options, and the names in a function's first parameter. https://playwright.dev/docs/test-fixtures
 import assert from 'node:assert/strict'
 import nodeTest, { after } from 'node:test'
 
 const namesIn = run => /^async \(\{([^}]*)\}/.exec(String(run))[1].split(',').map(name => name.trim()).filter(Boolean)
 
-/// What workers' fixtures do after all tests.
+/// The functions that end the fixtures of workers after all tests.
 const last = []
 after(async () => { for (const end of last.reverse()) await end() })
 
