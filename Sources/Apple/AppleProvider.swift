@@ -87,9 +87,9 @@ package struct AppleProvider: RefusesUnserved, KeepsOAuthGrants, MintsIDTokens, 
 
     /// Describes an authorization request with the response mode `web_message`, which pop-ups use; `nil` for any other
     /// request.
-    private static func authorizationStep(_ exchange: RecordedExchange) -> Step? {
+    private static func authorizationStep(_ exchange: RecordedExchange) -> SignInStep? {
         exchange.request.queryForm["response_mode"] == ResponseMode.webMessage.rawValue
-            ? Step(.authorization, "pop-up of Sign in with Apple JS") : nil
+            ? SignInStep(.authorization, "pop-up of Sign in with Apple JS") : nil
     }
 
     private var controlCalls: [Endpoint] {

@@ -14,7 +14,7 @@ extension AppleProvider {
         [
             Endpoint(
                 "GET", [AppleProvider.scriptHost], "/appleauth/static/jsapi/appleid/1/:locale/appleid.auth.js",
-                title: "the script of Sign in with Apple JS", step: Step(.page, "load Sign in with Apple JS"),
+                title: "the script of Sign in with Apple JS", step: SignInStep(.page, "load Sign in with Apple JS"),
                 cors: .any,
                 .page
             ) { exchange in
@@ -22,7 +22,7 @@ extension AppleProvider {
             }.known(by: .documented("https://developer.apple.com/documentation/signinwithapplejs")),
             Endpoint(
                 "GET", [AppleProvider.scriptHost], "/appleid/button", title: "a picture of the button",
-                step: Step(.page, "load Sign in with Apple JS"), .page, buttonImage
+                step: SignInStep(.page, "load Sign in with Apple JS"), .page, buttonImage
             ).known(
                 by: .documented(
                     "https://developer.apple.com/documentation/signinwithapple/incorporating-sign-in-with-apple-into-other-platforms"

@@ -23,7 +23,7 @@ extension FacebookProvider {
         return files.map { file, remark in
             Endpoint(
                 "GET", [FacebookProvider.scriptHost], "/:locale/\(file)", title: "the SDK for JavaScript\(remark)",
-                step: Step(.page, "load Facebook's SDK for JavaScript"), cors: .any, .page
+                step: SignInStep(.page, "load Facebook's SDK for JavaScript"), cors: .any, .page
             ) { exchange in
                 .browserScript(
                     Scripts.sdk,
@@ -32,11 +32,11 @@ extension FacebookProvider {
         } + [
             Endpoint(
                 "POST", host, FacebookProvider.statusPath, title: "a page asks who is signed in",
-                step: Step(.userInfo, "ask who is signed in"), cors: .any, .api, loginStatus
+                step: SignInStep(.userInfo, "ask who is signed in"), cors: .any, .api, loginStatus
             ).known(by: FacebookProvider.ownScript),
             Endpoint(
                 "POST", host, FacebookProvider.logoutPath, title: "a page signs out",
-                step: Step(.logout, "sign out"), cors: .any, .api, logout
+                step: SignInStep(.logout, "sign out"), cors: .any, .api, logout
             ).known(by: FacebookProvider.ownScript),
         ]
     }

@@ -86,7 +86,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
                 try hasVersion($0) ? signIn.authorize($0, $0.request.queryForm) : nothing($0)
             }.step { exchange in
                 FacebookProvider.origin(ofRelay: exchange.request.queryForm["redirect_uri"] ?? "") == nil
-                    ? nil : Step(.authorization, "FB.login")
+                    ? nil : SignInStep(.authorization, "FB.login")
             }.known(by: FacebookProvider.documented("facebook-login/guides/advanced/manual-flow#login")),
             Endpoint(
                 "POST", host, path, title: titled("the answer of the login dialog"), keys: [.facebook], traits
@@ -99,7 +99,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
     /// `slash` (empty, or `/`). Meta's own samples have a slash at the end of paths.
     private func graph(below version: String, _ slash: String = "") -> [Endpoint] {
         func call(
-            _ method: String, _ path: String, _ page: String, title: String? = nil, step: Step? = nil,
+            _ method: String, _ path: String, _ page: String, title: String? = nil, step: SignInStep? = nil,
             mints owner: KeyOwner? = nil, run: @escaping @Sendable (Exchange) throws -> Response
         ) -> Endpoint {
             let titled = slash.isEmpty ? title.map { version.isEmpty ? $0 : "\($0), with a version" } : nil
@@ -108,7 +108,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
                 mints: owner, run: run
             ).known(by: FacebookProvider.documented(page))
         }
-        let inspected = Step(.introspection, "inspect token")
+        let inspected = SignInStep(.introspection, "inspect token")
         var endpoints: [Endpoint] = []
         for method in ["GET", "POST"] {
             endpoints += [
@@ -132,7 +132,7 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
                 call("GET", "/", "graph-api/overview", run: objects)
                     .known(by: .reported("https://github.com/restfb/restfb/issues/157")))
         }
-        let removed = Step(.revocation, "remove permissions")
+        let removed = SignInStep(.revocation, "remove permissions")
         let user = "graph-api/reference/user"
         for person in ["/me", "/:id"] {
             let isMe = person == "/me"
@@ -156,16 +156,16 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
                 continue
             }
             let me = call(
-                "GET", person, user, title: "who signed in", step: Step(.userInfo, "ask who it is"), run: profile)
+                "GET", person, user, title: "who signed in", step: SignInStep(.userInfo, "ask who it is"), run: profile)
             endpoints.append(me.remarks(FacebookProvider.remarks))
         }
         return endpoints
     }
 
-    private static func redemptionStep(_ exchange: RecordedExchange) -> Step? {
+    private static func redemptionStep(_ exchange: RecordedExchange) -> SignInStep? {
         switch exchange.notes.request["granttype"] {
-        case nil, "authorization_code": Step(.redemption, "redeem code")
-        case "fb_exchange_token": Step(.tokenExchange, "make token long-lived")
+        case nil, "authorization_code": SignInStep(.redemption, "redeem code")
+        case "fb_exchange_token": SignInStep(.tokenExchange, "make token long-lived")
         default: nil
         }
     }
@@ -174,7 +174,8 @@ package struct FacebookProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnd
     /// version, and clients read this header. A call without a version gets no such header, because in production its
     /// version depends on a setting of the app.
     private func call(
-        _ method: String, _ path: String, title: String?, step: Step?, partOf whole: String?, mints owner: KeyOwner?,
+        _ method: String, _ path: String, title: String?, step: SignInStep?, partOf whole: String?,
+        mints owner: KeyOwner?,
         run: @escaping @Sendable (Exchange) throws -> Response
     ) -> Endpoint {
         var traits = EndpointTraits.api(orderedErrors, mints: owner)

@@ -34,7 +34,7 @@ struct GraphError: Error, Sendable {
 
     private var object: JSONObject {
         var error = JSONObject([
-            ("message", .string(Place.shortened(message, to: 2_000))), ("type", .string(kind.rawValue)),
+            ("message", .string(BoundedText.shortened(message, to: 2_000))), ("type", .string(kind.rawValue)),
         ])
         if isTransient { error["is_transient"] = true }
         if kind != .batch { error["code"] = .integer(code) }
@@ -69,7 +69,7 @@ struct GraphError: Error, Sendable {
             case (_, _, 404): "not_found"
             default: "invalid_request"
             }
-        let words = Place.shortened(message, to: 500).unicodeScalars.map { scalar in
+        let words = BoundedText.shortened(message, to: 500).unicodeScalars.map { scalar in
             scalar == "\"" || scalar == "\\" ? "\\\(scalar)" : (" "..."~").contains(scalar) ? "\(scalar)" : "?"
         }
         return "OAuth \"Facebook Platform\" \"\(name)\" \"\(words.joined())\""

@@ -119,8 +119,8 @@ extension FirebaseProvider {
         }
     }
 
-    fileprivate static func credentialStep(_ exchange: RecordedExchange) -> Step {
-        Step(.service, "sign in by \(exchange.notes.request["providerid"] ?? "a provider's credential")")
+    fileprivate static func credentialStep(_ exchange: RecordedExchange) -> SignInStep {
+        SignInStep(.service, "sign in by \(exchange.notes.request["providerid"] ?? "a provider's credential")")
     }
 
     /// The two path prefixes of administrators' API methods in Identity Toolkit v2. Many public scripts use
@@ -134,7 +134,7 @@ extension FirebaseProvider {
         let (host, legacyHost) = (FirebaseProvider.host, FirebaseProvider.legacyHost)
         let configuration: Method = FirebaseProvider.configuration
         let recaptcha: Method = FirebaseProvider.recaptchaParameters
-        let settings = Step(.api, "get the project's settings")
+        let settings = SignInStep(.api, "get the project's settings")
         let documents: [Endpoint] = [
             method("GET", host, "/v1/projects", title: "the project's settings", step: settings, run: configuration)
                 .known(by: FirebaseProvider.reference("v1/TopLevel/getProjects")),
@@ -210,7 +210,7 @@ extension FirebaseProvider {
         let legacyName: String?
         /// A short description of the API method, such as "sign in with a password"; `nil` for a method without one.
         let title: String?
-        let step: Step?
+        let step: SignInStep?
         let run: Method
 
         /// Makes an API method. `service` or `api` is the name of the step that a recorded sign-in shows for a call of
@@ -221,7 +221,7 @@ extension FirebaseProvider {
             api: String? = nil, service: String? = nil, _ run: @escaping Method
         ) {
             (self.path, self.legacyName, self.method, self.title, self.run) = (path, legacyName, method, title, run)
-            step = api.map { Step(.api, $0) } ?? service.map { Step(.service, $0) }
+            step = api.map { SignInStep(.api, $0) } ?? service.map { SignInStep(.service, $0) }
         }
     }
 

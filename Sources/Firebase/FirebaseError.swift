@@ -37,8 +37,8 @@ struct FirebaseError: Error, Sendable {
     ) {
         (self.status, self.statusName, self.reason) = (status, statusName, reason)
         // A detail may echo the request. The answer has it twice, and a control character takes six bytes there.
-        let whole = Place.shortened(detail.map { "\(code) : \($0)" } ?? code, to: 4_096)
-        message = JSONValue.string(whole).text.utf8.count > 6_000 ? Place.shortened(whole, to: 1_000) : whole
+        let whole = BoundedText.shortened(detail.map { "\(code) : \($0)" } ?? code, to: 4_096)
+        message = JSONValue.string(whole).text.utf8.count > 6_000 ? BoundedText.shortened(whole, to: 1_000) : whole
         self.diagnosis = diagnosis
     }
 
@@ -209,7 +209,7 @@ extension FirebaseError {
         _ field: String, _ type: String, _ value: JSONValue, because fault: String? = nil
     ) -> FirebaseError {
         let value = fault.map { "\($0) \(value.text)" } ?? value.text
-        let description = Place.shortened("Invalid value at '\(field)' (\(type)), \(value)", to: 1_000)
+        let description = BoundedText.shortened("Invalid value at '\(field)' (\(type)), \(value)", to: 1_000)
         return invalidField(
             field, description, because: "the field \"\(MessageFields.camelCase(field))\" has the wrong type")
     }

@@ -101,7 +101,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
 
     /// Makes the endpoint of an API method that apps call. `dialect` is the JSON shape of its errors.
     func method(
-        _ method: String, _ host: String, _ path: String, title: String? = nil, step: Step? = nil,
+        _ method: String, _ host: String, _ path: String, title: String? = nil, step: SignInStep? = nil,
         in dialect: FirebaseError.Dialect = .list, run: @escaping Method
     ) -> Endpoint {
         Endpoint(
@@ -114,7 +114,7 @@ package struct FirebaseProvider: RefusesUnserved, MintsIDTokens, LeavesTokensUns
 
     /// Makes the endpoint of an API method that only administrators may call.
     func adminMethod(
-        _ method: String, _ path: String, step: Step? = nil, in dialect: FirebaseError.Dialect = .list,
+        _ method: String, _ path: String, step: SignInStep? = nil, in dialect: FirebaseError.Dialect = .list,
         run: @escaping Method
     ) -> Endpoint {
         Endpoint(

@@ -115,25 +115,26 @@ package struct GitHubProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
                 .api(OAuthError.ofTokens), token
             ).step { exchange in
                 // GitHub doesn't ask for grant_type.
-                exchange.notes.request["granttype"] == nil ? Step(.redemption, "redeem code") : nil
+                exchange.notes.request["granttype"] == nil ? SignInStep(.redemption, "redeem code") : nil
             }.known(by: oauth("2-users-are-redirected-back-to-your-site-by-github")),
             Endpoint(
                 "POST", host, "/login/device/code", title: "begin the device flow",
-                step: Step(.deviceCode, "ask for a device code"), .api(OAuthError.ofDeviceCodes), deviceCode
+                step: SignInStep(.deviceCode, "ask for a device code"), .api(OAuthError.ofDeviceCodes), deviceCode
             ).known(by: oauth("step-1-app-requests-the-device-and-user-verification-codes-from-github")),
             Endpoint(
                 "GET", host, "/login/device", title: "the page for a device's code",
-                step: Step(.page, "open the device page"), .page, devicePage
+                step: SignInStep(.page, "open the device page"), .page, devicePage
             ).known(by: .ownPage),
             Endpoint(
-                "POST", host, "/login/device", step: Step(.decision, "enter the device's code"), .page, confirmDevice
+                "POST", host, "/login/device", step: SignInStep(.decision, "enter the device's code"), .page,
+                confirmDevice
             ).known(by: .ownPage),
             Endpoint(
-                "POST", host, "/login/device/confirmation", step: Step(.decision, "answer the page"), .page,
+                "POST", host, "/login/device/confirmation", step: SignInStep(.decision, "answer the page"), .page,
                 decideDevice
             ).known(by: .ownPage),
             Endpoint("GET", host, "/login", .page, signInPage).known(by: .ownPage),
-            Endpoint("POST", host, "/session", step: Step(.decision, "sign in on the page"), .page, startSession)
+            Endpoint("POST", host, "/session", step: SignInStep(.decision, "sign in on the page"), .page, startSession)
                 .known(by: .ownPage),
             Endpoint("POST", host, "/logout", .page, endSession).known(by: .ownPage),
             Endpoint("GET", host, "/signup", .page, signUpPage).known(by: .ownPage),

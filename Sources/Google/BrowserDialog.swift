@@ -27,7 +27,7 @@ extension GoogleProvider {
 
     var browserDialog: [Endpoint] {
         let host = [GoogleProvider.host]
-        let setUp = Step(.discovery, "read where the browser's dialog is served")
+        let setUp = SignInStep(.discovery, "read where the browser's dialog is served")
         // A browser asks the registrable domain of the config file's host, and at `localhost` the host itself.
         let wellKnown = [["google.com"], host, []].map { hosts in
             Endpoint(
@@ -42,7 +42,7 @@ extension GoogleProvider {
             ).known(by: .specified("https://w3c-fedid.github.io/FedCM/#idp-api-config-file")),
             Endpoint(
                 "GET", host, GoogleProvider.accountsPath, title: "the accounts in the browser's dialog",
-                step: Step(.discovery, "list accounts in the browser's dialog"), .api, dialogAccounts
+                step: SignInStep(.discovery, "list accounts in the browser's dialog"), .api, dialogAccounts
             ).known(by: .specified("https://w3c-fedid.github.io/FedCM/#idp-api-accounts-endpoint")),
             Endpoint(
                 "GET", host, GoogleProvider.metadataPath, title: "a client's privacy policy and terms", step: setUp,
@@ -50,18 +50,18 @@ extension GoogleProvider {
             ).known(by: .specified("https://w3c-fedid.github.io/FedCM/#idp-api-client-id-metadata-endpoint")),
             Endpoint(
                 "POST", host, GoogleProvider.assertionPath, title: "the credential of the browser's dialog",
-                step: Step(.authorization, "browser's own dialog (FedCM)"), cors: .any, keys: [.google],
+                step: SignInStep(.authorization, "browser's own dialog (FedCM)"), cors: .any, keys: [.google],
                 .api(GoogleError.ofAssertions, mints: .google)
             ) { exchange in try answerDialog(exchange) { try assertion(exchange, $0) } }
             .known(by: .specified("https://w3c-fedid.github.io/FedCM/#idp-api-id-assertion-endpoint")),
             Endpoint(
                 "POST", host, GoogleProvider.disconnectPath, title: "a page ends a person's consent by the browser",
-                step: Step(.revocation, "take consent back"), cors: .any, .api
+                step: SignInStep(.revocation, "take consent back"), cors: .any, .api
             ) { exchange in try answerDialog(exchange) { try disconnect(exchange, $0) } }
             .known(by: .specified("https://w3c-fedid.github.io/FedCM/#idp-api-disconnect-endpoint")),
             Endpoint(
                 "GET", host, GoogleProvider.loginPath, title: "the page to sign in at Google",
-                step: Step(.page, "open page"), .page, loginPage
+                step: SignInStep(.page, "open page"), .page, loginPage
             ).known(by: .ownPage),
         ]
     }

@@ -23,7 +23,7 @@ extension GoogleProvider {
         return [
             Endpoint(
                 "GET", host, "/gsi/client", title: "the script of Google Identity Services",
-                step: Step(.page, "load Google Identity Services"), cors: .any, .page
+                step: SignInStep(.page, "load Google Identity Services"), cors: .any, .page
             ) { exchange in
                 .browserScript(
                     Scripts.gsi,
@@ -31,28 +31,28 @@ extension GoogleProvider {
             }.known(by: .documented("https://developers.google.com/identity/gsi/web/reference/js-reference")),
             Endpoint(
                 "GET", host, GoogleProvider.selectPath, title: "the pop-up of the Sign in with Google button",
-                step: Step(.authorization, "Sign in with Google button"), keys: [.google], .page(mints: .google)
+                step: SignInStep(.authorization, "Sign in with Google button"), keys: [.google], .page(mints: .google)
             ) { try button.authorize($0, $0.request.queryForm) }.known(by: GoogleProvider.scriptsPath),
             Endpoint(
                 "POST", host, GoogleProvider.selectPath, title: "the answer of its page",
-                step: Step(.decision, "answer the button's pop-up"), keys: [.google], .page(mints: .google),
+                step: SignInStep(.decision, "answer the button's pop-up"), keys: [.google], .page(mints: .google),
                 button.decide
             ).known(by: GoogleProvider.scriptsPath),
             Endpoint(
                 "GET", host, GoogleProvider.oneTapPath, title: "the frame of One Tap",
-                step: Step(.authorization, "Google One Tap"), keys: [.google], .page(mints: .google)
+                step: SignInStep(.authorization, "Google One Tap"), keys: [.google], .page(mints: .google)
             ) { try oneTap.authorize($0, $0.request.queryForm) }.known(by: GoogleProvider.scriptsPath),
             Endpoint(
                 "POST", host, GoogleProvider.oneTapPath, title: "the answer of One Tap",
-                step: Step(.decision, "answer One Tap"), keys: [.google], .page(mints: .google), oneTap.decide
+                step: SignInStep(.decision, "answer One Tap"), keys: [.google], .page(mints: .google), oneTap.decide
             ).known(by: GoogleProvider.scriptsPath),
             Endpoint(
                 "GET", host, "/gsi/status", title: "whether a page may use the script",
-                step: Step(.api, "ask whether the page may use the script"), cors: .any, .api, scriptStatus
+                step: SignInStep(.api, "ask whether the page may use the script"), cors: .any, .api, scriptStatus
             ).known(by: GoogleProvider.scriptsPath),
             Endpoint(
                 "POST", host, "/gsi/revoke", title: "an app's page takes a person's consent back",
-                step: Step(.revocation, "take consent back"), cors: .any, .api, revokeByPage
+                step: SignInStep(.revocation, "take consent back"), cors: .any, .api, revokeByPage
             ).known(by: GoogleProvider.scriptsPath),
         ]
     }

@@ -82,7 +82,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
                 try signIn.authorize($0, $0.request.queryForm)
             }.step { exchange in
                 exchange.request.queryForm["redirect_uri"].flatMap(JavaScriptOrigin.init(relay:)) == nil
-                    ? nil : Step(.authorization, "pop-up of Google Identity Services")
+                    ? nil : SignInStep(.authorization, "pop-up of Google Identity Services")
             }.known(by: GoogleProvider.authorization),
             Endpoint("GET", host, "/o/oauth2/auth", keys: [.google], traits) {
                 try signIn.authorize($0, $0.request.queryForm)
@@ -135,8 +135,8 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
     private var devices: [Endpoint] {
         let host = [GoogleProvider.deviceHost]
         let codes = EndpointTraits.api(GoogleError.ofDeviceCodes)
-        let asked = Step(.deviceCode, "ask for a device code")
-        let page = Step(.page, "open the device page")
+        let asked = SignInStep(.deviceCode, "ask for a device code")
+        let page = SignInStep(.page, "open the device page")
         return [
             Endpoint(
                 "POST", [GoogleProvider.tokenHost], "/device/code", title: "begin the device flow", step: asked, codes,
@@ -151,7 +151,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
             }.known(by: .ownPage),
             Endpoint(
                 "POST", host, GoogleProvider.devicePath,
-                step: Step(.decision, "answer the device page"), .page
+                step: SignInStep(.decision, "answer the device page"), .page
             ) { try devicePages.decide($0) }.known(by: .ownPage),
             // This is the address that Google shows on devices.
             Endpoint("GET", ["google.com"], GoogleProvider.devicePath, step: page, .page) {
@@ -164,7 +164,7 @@ package struct GoogleProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEnded
         let traits = EndpointTraits.api(GoogleError.ofUserInfo)
         let old = EndpointTraits.api(APIError.ordered)
         let apiHost = [GoogleProvider.apiHost]
-        let person = Step(.userInfo, "ask who it is")
+        let person = SignInStep(.userInfo, "ask who it is")
         let people = Endpoint(
             "GET", [GoogleProvider.peopleHost], "/v1/people/me", title: "who signed in, by the People API",
             step: person,

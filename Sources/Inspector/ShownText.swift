@@ -14,7 +14,7 @@ enum ShownText {
     }
 
     private static func shown(_ text: String, _ limit: Int, _ isHidden: (Unicode.Scalar) -> Bool) -> String {
-        let text = Place.shortened(text, to: limit)
+        let text = BoundedText.shortened(text, to: limit)
         guard text.unicodeScalars.contains(where: isHidden) else { return text }
         var shown = ""
         for scalar in text.unicodeScalars {

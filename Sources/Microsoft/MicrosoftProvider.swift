@@ -46,7 +46,9 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
         let sent = EndpointTraits.authorization(errors: MicrosoftError.orderNames, mints: .microsoft)
         let (api, keys) = (EndpointTraits.api(MicrosoftError.atAPI), [KeyOwner.microsoft])
         let (device, signIn) = (MicrosoftProvider.devicePath, MicrosoftSignIn(microsoft: self))
-        let (person, ofGraph) = (Step(.userInfo, "ask who it is"), EndpointTraits.api(MicrosoftGraphError.ordered))
+        let (person, ofGraph) = (
+            SignInStep(.userInfo, "ask who it is"), EndpointTraits.api(MicrosoftGraphError.ordered)
+        )
         let (protocols, authorization) = ("v2-protocols-oidc", "v2-oauth2-auth-code-flow")
         return [
             Endpoint(
@@ -58,7 +60,8 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
                 .keySet(.microsoft), refusing(keySet)
             ).known(by: .learn("access-tokens#validate-the-issuer")),
             Endpoint(
-                "GET", host, "/common/discovery/instance", step: Step(.discovery, "discover the instance"), cors: .any,
+                "GET", host, "/common/discovery/instance", step: SignInStep(.discovery, "discover the instance"),
+                cors: .any,
                 api, refusing(instances)
             ).known(by: Self.instanceDiscovery),
             Endpoint("GET", host, "\(v2)/authorize", title: "the authorization request", keys: keys, sent) {
@@ -74,11 +77,11 @@ package struct MicrosoftProvider: RefusesUnserved, KeepsOAuthGrants, RemembersEn
             ).known(by: .learn("\(authorization)#redeem-a-code-for-an-access-token")),
             Endpoint(
                 "POST", host, "\(v2)/devicecode", title: "begin the device flow",
-                step: Step(.deviceCode, "ask for a device code"), api, refusing(deviceCode)
+                step: SignInStep(.deviceCode, "ask for a device code"), api, refusing(deviceCode)
             ).known(by: .learn("v2-oauth2-device-code#device-authorization-request")),
             Endpoint("GET", host, device, title: "the page for a device's code", .page) { devicePages.enterCode($0) }
                 .known(by: .ownPage),
-            Endpoint("POST", host, device, step: Step(.decision, "answer the device page"), .page) {
+            Endpoint("POST", host, device, step: SignInStep(.decision, "answer the device page"), .page) {
                 try devicePages.decide($0)
             }.known(by: .ownPage),
             Endpoint("GET", [MicrosoftProvider.shortHost], MicrosoftProvider.shortDevicePath, .page) {

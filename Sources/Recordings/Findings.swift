@@ -102,7 +102,7 @@ private struct Finder {
     init(limit: Int) { (names, isPlacing, self.limit) = (nil, false, limit) }
 
     private func step(_ place: String, _ next: @autoclosure () -> String) -> String {
-        isPlacing ? Place.step(place, next()) : ""
+        isPlacing ? BoundedText.extended(place, next()) : ""
     }
 
     private mutating func append(_ name: String, _ value: String, _ place: String) {

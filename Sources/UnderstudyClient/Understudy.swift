@@ -78,8 +78,8 @@ public struct Understudy: Sendable, Hashable {
     ///
     /// - Throws: ``UnderstudyError``.
     public func worlds() async throws -> [WorldStatus] {
-        struct Answer: Decodable { let worlds: [WorldStatus] }
-        return try await (call("GET", "worlds") as Answer).worlds
+        struct DaemonAnswer: Decodable { let worlds: [WorldStatus] }
+        return try await (call("GET", "worlds") as DaemonAnswer).worlds
     }
 
     /// Returns the recorded requests and answers of the test worlds whose names match `pattern`, sorted by the time of

@@ -79,9 +79,9 @@ public struct World: Sendable, Hashable {
             let name: String
             let listen: Int
         }
-        struct Answer: Decodable { let url: String }
+        struct DaemonAnswer: Decodable { let url: String }
         let order = Order(name: try await knownName(), listen: port)
-        let answer: Answer = try await daemon.call("POST", "worlds", order)
+        let answer: DaemonAnswer = try await daemon.call("POST", "worlds", order)
         return World(daemon: Understudy(url: answer.url, controlToken: daemon.controlToken), name: nil)
     }
 
@@ -116,9 +116,9 @@ public struct World: Sendable, Hashable {
 
     /// Returns the name of the test world. If the client doesn't know the name, it asks the daemon.
     func knownName() async throws -> String {
-        struct Answer: Decodable { let world: String }
+        struct DaemonAnswer: Decodable { let world: String }
         if let name { return name }
-        return try await (call("GET", "") as Answer).world
+        return try await (call("GET", "") as DaemonAnswer).world
     }
 }
 

@@ -4,7 +4,7 @@ import Testing
 
 /// The answers that a client gets in a scenario, and the steps of a correct client.
 struct ScenarioWalk: Sendable, CustomStringConvertible {
-    typealias Step = @Sendable (_ client: TestClient) throws -> Void
+    typealias SignInStep = @Sendable (_ client: TestClient) throws -> Void
 
     let name: String
     var values: [String: String] = [:]
@@ -15,7 +15,7 @@ struct ScenarioWalk: Sendable, CustomStringConvertible {
     /// The checks in the scenario, with the values that `before` has returned.
     let meets: @Sendable (_ client: TestClient, _ values: [String: String]) throws -> Void
     /// The steps that must succeed.
-    var correct: Step = { try ScenarioWalk.everywhere($0) }
+    var correct: SignInStep = { try ScenarioWalk.everywhere($0) }
 
     var description: String { name }
 

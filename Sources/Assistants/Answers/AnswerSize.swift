@@ -29,7 +29,7 @@ enum AnswerSize {
     /// Returns the text if it fits into the limit, or else its beginning and a remark about its length.
     static func cut(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
-        return "\(Place.shortened(text, to: limit)) (\(text.utf8.count) bytes in all)"
+        return "\(BoundedText.shortened(text, to: limit)) (\(text.utf8.count) bytes in all)"
     }
 }
 
@@ -65,7 +65,8 @@ struct AnswerCutting {
             recordIfCut(items.count, "elements", at: place)
             let inner = AnswerCutting.alternative(schema, for: value).elements
             return .array(
-                items.prefix(countLimit).enumerated().map { cut($1, inner, at: Place.step(place, "[\($0)]")) })
+                items.prefix(countLimit).enumerated().map { cut($1, inner, at: BoundedText.extended(place, "[\($0)]")) }
+            )
         case .object(let object): return .object(cut(object, AnswerCutting.alternative(schema, for: value), at: place))
         default: return value
         }
@@ -77,7 +78,9 @@ struct AnswerCutting {
                 object.members.map { member in
                     (
                         member.key,
-                        cut(member.value, known[member.key]?.schema ?? .any, at: Place.step(place, ".\(member.key)"))
+                        cut(
+                            member.value, known[member.key]?.schema ?? .any,
+                            at: BoundedText.extended(place, ".\(member.key)"))
                     )
                 })
         }
@@ -86,7 +89,7 @@ struct AnswerCutting {
         recordIfCut(object.count, "members", at: place)
         return JSONObject(
             object.members.prefix(countLimit).map { member in
-                (member.key, cut(member.value, inner, at: Place.step(place, ".\(member.key)")))
+                (member.key, cut(member.value, inner, at: BoundedText.extended(place, ".\(member.key)")))
             })
     }
 

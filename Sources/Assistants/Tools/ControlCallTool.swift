@@ -41,7 +41,7 @@ extension DaemonTools {
             guard let method = call.method?.rawValue else { return .text(DeclaredCall.list(containing: call.path)) }
             guard DeclaredCall.isDeclared(method, segments) else {
                 throw ToolFailure(
-                    "the control API has no call \(method) \(Place.shortened(call.path, to: 200)): without a method, this tool lists them"
+                    "the control API has no call \(method) \(BoundedText.shortened(call.path, to: 200)): without a method, this tool lists them"
                 )
             }
             let path = segments.map { DaemonAccess.segment($0) }.joined(separator: "/")

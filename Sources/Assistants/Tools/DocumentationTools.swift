@@ -71,7 +71,8 @@ extension DaemonTools {
             guard var text = Documents.text(reading.page) else {
                 let names = Manual.names.joined(separator: ", ")
                 let hint = Spelling.hint(reading.page, among: Manual.names)
-                throw ToolFailure("no page \"\(Place.shortened(reading.page, to: 100))\"\(hint); there are \(names)")
+                throw ToolFailure(
+                    "no page \"\(BoundedText.shortened(reading.page, to: 100))\"\(hint); there are \(names)")
             }
             if let heading = reading.section {
                 let sections = ManualSection.all(of: reading.page)

@@ -34,11 +34,11 @@ package struct ReadToken: Sendable {
     package var parts: [ExplainedPart] {
         let said = (header + claims).flatMap { member in
             member.findings.isEmpty
-                ? [ExplainedPart.Finding(holds: nil, "\(member.name): \(Place.shortened(member.value, to: 500))")]
+                ? [ExplainedPart.Finding(holds: nil, "\(member.name): \(BoundedText.shortened(member.value, to: 500))")]
                 : member.findings.map { finding in
                     ExplainedPart.Finding(
                         holds: finding.holds,
-                        "\(member.name): \(Place.shortened(member.value, to: 500)): \(finding.text)",
+                        "\(member.name): \(BoundedText.shortened(member.value, to: 500)): \(finding.text)",
                         exchange: finding.exchange)
                 }
         }

@@ -6,7 +6,7 @@ import Recordings
 /// A step of a sign-in: a recorded request and its response, with the request's purpose, sender and receiver.
 package struct FlowStep: Sendable {
     package let known: KnownExchange
-    package let step: Step
+    package let step: SignInStep
     package let sender: Party
     package let receiver: Party
     /// Whether the daemon itself sent the request of this step, as a consequence of another request of the sign-in.
@@ -121,7 +121,7 @@ package struct Flow: Sendable {
         return (steps.first?.step.label ?? "request").capitalizedFirst
     }
 
-    private static let titles: [(kinds: Set<Step.Kind>, title: String)] = [
+    private static let titles: [(kinds: Set<SignInStep.Kind>, title: String)] = [
         ([.native], "native sign-in"), ([.deviceCode, .devicePoll], "device sign-in"),
         ([.authorization, .decision, .pushedRequest], "web sign-in"), ([.redemption], "code redemption"),
         ([.tokenExchange], "token exchange"), ([.clientCredentials], "client's own token"),
@@ -130,7 +130,7 @@ package struct Flow: Sendable {
 
     /// The sign-in's name, which begins with the provider, such as "Apple web sign-in".
     package var name: String {
-        let title = Place.shortened(title, to: 100)
+        let title = BoundedText.shortened(title, to: 100)
         guard !providers.isEmpty else { return title }
         let names = providers.map(\.title).joined(separator: ", ")
         return kind.map { "\(names) \($0)" } ?? "\(names): \(title)"
@@ -258,7 +258,7 @@ extension FlowStep {
 
     /// Returns an error's name, without the description that may follow it.
     package static func name(ofError error: String) -> String {
-        Place.shortened(String(error.prefix { $0 != " " }), to: 60)
+        BoundedText.shortened(String(error.prefix { $0 != " " }), to: 60)
     }
 
     /// The step's response in a few words, such as "302 code", "400 invalid_grant", or "closed without an answer".

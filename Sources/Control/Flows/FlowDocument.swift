@@ -67,7 +67,7 @@ struct FlowDocument {
         return .object(object)
     }
 
-    private func short(_ text: String) -> String { Place.shortened(text, to: FlowDocument.textLimit) }
+    private func short(_ text: String) -> String { BoundedText.shortened(text, to: FlowDocument.textLimit) }
 
     // MARK: - Schema
 

@@ -74,8 +74,8 @@ package struct FlowReader: Sendable {
             let isMessage = provider == nil && known.exchange.parent != nil && !isScenario
             let step =
                 isMessage
-                ? Step(.message, "tell the client")
-                : Step(known.exchange, at: endpoint)
+                ? SignInStep(.message, "tell the client")
+                : SignInStep(known.exchange, at: endpoint)
             return FlowStep(
                 known: known, step: step, sender: sender,
                 receiver: provider.map { Party($0) } ?? (isMessage ? .backend : .nobody),

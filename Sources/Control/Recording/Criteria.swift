@@ -64,7 +64,9 @@ struct Criteria: SchemaObject {
         ) {
             guard let expected else { return }
             if let found, matches?(found) ?? (found == expected) { return }
-            let (wanted, was) = (Place.shortened(expected, to: 200), Place.shortened(found ?? "none", to: 200))
+            let (wanted, was) = (
+                BoundedText.shortened(expected, to: 200), BoundedText.shortened(found ?? "none", to: 200)
+            )
             differences.append("\(name): expected \(wanted), was \(was)")
         }
         compare("host", host?.text, exchange.host, by: host?.matches)
@@ -85,9 +87,9 @@ struct Criteria: SchemaObject {
         for field in fields {
             let values = sent[field.name] ?? []
             guard !values.contains(field.value) else { continue }
-            let name = Place.shortened(field.name, to: 100)
-            let found = Place.shortened(values.first ?? "missing", to: 200)
-            differences.append("fields.\(name): expected \(Place.shortened(field.value, to: 200)), was \(found)")
+            let name = BoundedText.shortened(field.name, to: 100)
+            let found = BoundedText.shortened(values.first ?? "missing", to: 200)
+            differences.append("fields.\(name): expected \(BoundedText.shortened(field.value, to: 200)), was \(found)")
         }
         return differences
     }

@@ -150,7 +150,8 @@ extension ExchangeDocument {
     /// response.
     fileprivate var surprise: String {
         let client = known.client.map { " of \(Diagnosis.quote($0))" } ?? ""
-        return "\(known.exchange.id) \(name)\(client): \(Place.shortened(shown(known.exchange.fault ?? ""), to: 300))"
+        return
+            "\(known.exchange.id) \(name)\(client): \(BoundedText.shortened(shown(known.exchange.fault ?? ""), to: 300))"
     }
 }
 

@@ -166,7 +166,8 @@ extension ControlAPI {
         let isMet = count >= least && most.map { count <= $0 } ?? true
         let wanted =
             times.map { "exactly \($0)" } ?? (most.map { "\(least) to \($0)" } ?? "at least \(least)")
-        let message = "expected \(wanted) of \(Place.shortened(expectation.document.text, to: 1_000)), found \(count)"
+        let message =
+            "expected \(wanted) of \(BoundedText.shortened(expectation.document.text, to: 1_000)), found \(count)"
         var json = JSONObject([
             ("expected", expectation.document), ("met", .bool(isMet)), ("found", .integer(Int64(count))),
             ("matched", .array(matched)),

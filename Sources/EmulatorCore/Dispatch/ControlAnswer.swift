@@ -10,7 +10,7 @@ package enum ControlAnswer {
 
     package static func error(_ status: Int, _ code: String, _ message: String, path: String? = nil) -> Response {
         // The message may quote the request.
-        let message = Place.shortened(message, to: 2_000)
+        let message = BoundedText.shortened(message, to: 2_000)
         var error = JSONObject([("code", .string(code)), ("message", .string(message))])
         error["path"] = path.map { .string($0) }
         let place = path.map { "\($0): " } ?? ""

@@ -44,7 +44,7 @@ package struct Endpoint: Sendable {
     package private(set) var title: String?
     /// A closure that returns the step of a sign-in to which a recorded request belongs. If there is no closure, or if
     /// the closure returns `nil`, the step is recognized by general signs, such as `grant_type`.
-    private(set) var step: (@Sendable (RecordedExchange) -> Step?)?
+    private(set) var step: (@Sendable (RecordedExchange) -> SignInStep?)?
     /// A closure that returns notes for developers about a successful response, for example that it has no name of the
     /// user. The first argument is the request with its response. The second is all recorded requests of the sign-in.
     package private(set) var remarks: (@Sendable (RecordedExchange, [RecordedExchange]) -> [String])?
@@ -54,7 +54,7 @@ package struct Endpoint: Sendable {
     var handler: Handler
 
     package init(
-        _ method: String, _ hosts: [String], _ path: String, title: String? = nil, step: Step? = nil,
+        _ method: String, _ hosts: [String], _ path: String, title: String? = nil, step: SignInStep? = nil,
         cors: CORS = .none,
         keys: [KeyOwner] = [], _ traits: EndpointTraits? = .api,
         _ respond: @escaping @Sendable (Exchange) throws -> Response
@@ -65,7 +65,7 @@ package struct Endpoint: Sendable {
     }
 
     package init(
-        _ method: String, _ hosts: [String], _ path: String, title: String? = nil, step: Step? = nil,
+        _ method: String, _ hosts: [String], _ path: String, title: String? = nil, step: SignInStep? = nil,
         cors: CORS = .none,
         keys: [KeyOwner] = [], _ traits: EndpointTraits? = .api,
         _ respond: @escaping @Sendable (Exchange) async throws -> Response
@@ -103,7 +103,7 @@ extension Endpoint {
         return other
     }
 
-    package func step(_ step: @escaping @Sendable (RecordedExchange) -> Step?) -> Endpoint {
+    package func step(_ step: @escaping @Sendable (RecordedExchange) -> SignInStep?) -> Endpoint {
         var other = self
         other.step = step
         return other

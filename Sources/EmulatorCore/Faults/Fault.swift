@@ -56,7 +56,7 @@ package struct Fault: SchemaObject {
     /// Returns a description of the fault, which is shown in diagnoses and with recorded requests.
     func summary(of scenario: String?) -> String {
         let origin = scenario.map { " of scenario \($0)" } ?? ""
-        return "ordered fault \(id)\(origin): \(Place.shortened(effect.document.text, to: 1_000))"
+        return "ordered fault \(id)\(origin): \(BoundedText.shortened(effect.document.text, to: 1_000))"
     }
 
     /// Returns whether the scenario `scenario` is a rehearsal: a scenario with surprising but legal behaviour of a

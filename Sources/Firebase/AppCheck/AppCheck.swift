@@ -134,7 +134,7 @@ extension FirebaseProvider {
     var appCheckEndpoints: [Endpoint] {
         let host = FirebaseProvider.appCheckHosts
         func endpoint(
-            _ method: String, _ path: String, title: String? = nil, step: Step? = nil, _ run: @escaping Method
+            _ method: String, _ path: String, title: String? = nil, step: SignInStep? = nil, _ run: @escaping Method
         ) -> Endpoint {
             Endpoint(
                 method, host, path, title: title, step: step, cors: .any, keys: [.appCheck],
@@ -151,7 +151,7 @@ extension FirebaseProvider {
                 // The last segment is the ID of an app or a project, a colon and the name of the action.
                 endpoint(
                     "POST", "\(version)/projects/:project/apps/:app", title: "get an App Check token",
-                    step: Step(.api, "get an App Check token"), exchangeToken),
+                    step: SignInStep(.api, "get an App Check token"), exchangeToken),
                 endpoint("POST", "\(version)/projects/:project", consumeToken),
                 endpoint("GET", "\(version)/projects/:project/services/:service", appCheckService),
                 endpoint("PATCH", "\(version)/projects/:project/services/:service", appCheckService),

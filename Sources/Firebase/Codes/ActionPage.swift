@@ -12,7 +12,7 @@ import EmulatorCore
 
 extension FirebaseProvider {
     func actionEndpoints(at hosts: [String], _ path: String) -> [Endpoint] {
-        let step = Step(.page, "open an e-mail's link")
+        let step = SignInStep(.page, "open an e-mail's link")
         return [
             Endpoint("GET", hosts, path, step: step) { try action($0, $0.request.queryForm) },
             Endpoint("POST", hosts, path, step: step) { try action($0, $0.request.bodyForm) },

@@ -271,7 +271,8 @@ extension FirebaseProvider {
     func linkEndpoints(at hosts: [String]) -> [Endpoint] {
         [
             Endpoint(
-                "GET", hosts, FirebaseProvider.linkPath, step: Step(.page, "open an e-mail's link for an app"), .page
+                "GET", hosts, FirebaseProvider.linkPath, step: SignInStep(.page, "open an e-mail's link for an app"),
+                .page
             ) { try openLink($0) }
         ]
     }

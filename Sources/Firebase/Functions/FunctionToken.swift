@@ -45,10 +45,10 @@ extension FirebaseCall {
             ("iss", .string(project.issuer)), ("aud", .string(uri)), ("iat", .numericDate(now)),
             ("exp", .numericDate(now + FirebaseCall.lifetime)), ("event_id", .string(eventID)),
             ("event_type", .string(event.rawValue)),
-            ("user_agent", .string(Place.shortened(exchange.request.header("User-Agent") ?? "", to: 1_024))),
+            ("user_agent", .string(BoundedText.shortened(exchange.request.header("User-Agent") ?? "", to: 1_024))),
             // Apps under test are on this machine.
             ("ip_address", "127.0.0.1"),
-            ("locale", .string(Place.shortened(exchange.request.header("X-Firebase-Locale") ?? "en", to: 64))),
+            ("locale", .string(BoundedText.shortened(exchange.request.header("X-Firebase-Locale") ?? "en", to: 64))),
         ])
         claims.merge(own)
         guard signsTokens else {

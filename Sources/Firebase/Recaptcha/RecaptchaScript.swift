@@ -32,7 +32,7 @@ extension FirebaseProvider {
 
     var recaptchaScripts: [Endpoint] {
         let host = [FirebaseProvider.recaptchaHost]
-        let step = Step(.page, "load reCAPTCHA")
+        let step = SignInStep(.page, "load reCAPTCHA")
         func script(_ path: String, isEnterprise: Bool) -> Endpoint {
             Endpoint("GET", host, path, title: "the script of reCAPTCHA", step: step, cors: .any, .page) { exchange in
                 let onload = exchange.request.queryForm["onload"] ?? ""
@@ -45,7 +45,7 @@ extension FirebaseProvider {
             script("/recaptcha/enterprise.js", isEnterprise: true), script("/recaptcha/api.js", isEnterprise: false),
             Endpoint(
                 "POST", host, "/recaptcha/enterprise/reload", title: "get a reCAPTCHA token",
-                step: Step(.api, "get a reCAPTCHA token"), cors: .any, .api, recaptchaToken),
+                step: SignInStep(.api, "get a reCAPTCHA token"), cors: .any, .api, recaptchaToken),
         ]
     }
 

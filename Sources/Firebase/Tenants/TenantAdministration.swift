@@ -200,7 +200,7 @@ extension FirebaseError {
     /// Returns the error for an unknown member in a request's body. The error is from a recording of production
     /// (`tenant/manage#create-unknown-field`).
     fileprivate static func unknownName(_ name: String, at field: String) -> FirebaseError {
-        let name = Place.shortened(name, to: 200)
+        let name = BoundedText.shortened(name, to: 200)
         var error = invalidField(
             field, "Invalid JSON payload received. Unknown name \"\(name)\" at '\(field)': Cannot find field.",
             because: "the request body has an unknown field, \(Diagnosis.quote(name))")

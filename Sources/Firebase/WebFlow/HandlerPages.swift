@@ -15,7 +15,7 @@ import Worlds
 
 extension FirebaseProvider {
     func handlerEndpoints(at hosts: [String], below prefix: String) -> [Endpoint] {
-        let step = Step(.page, "open the sign-in handler")
+        let step = SignInStep(.page, "open the sign-in handler")
         return [
             Endpoint(
                 "GET", hosts, "\(prefix)/handler", title: hosts.isEmpty ? "pop-ups and redirects" : nil, step: step,
@@ -24,7 +24,7 @@ extension FirebaseProvider {
             Endpoint("POST", hosts, "\(prefix)/handler", step: step, .page) {
                 try await handler($0, $0.request.bodyForm)
             },
-            Endpoint("GET", hosts, "\(prefix)/iframe", step: Step(.page, "open the sign-in frame"), .page, frame),
+            Endpoint("GET", hosts, "\(prefix)/iframe", step: SignInStep(.page, "open the sign-in frame"), .page, frame),
         ]
     }
 

@@ -15,10 +15,12 @@ extension FirebaseProvider {
     var scripts: [Endpoint] {
         [
             Endpoint(
-                "GET", [FirebaseProvider.scriptHost], "/js/api.js", step: Step(.page, "load the script"), cors: .any,
+                "GET", [FirebaseProvider.scriptHost], "/js/api.js", step: SignInStep(.page, "load the script"),
+                cors: .any,
                 .page
             ) { _ in FirebaseProvider.gapi() },
-            Endpoint("GET", [], "/_understudy/gapi.js", step: Step(.page, "load the script"), cors: .any, .page) { _ in
+            Endpoint("GET", [], "/_understudy/gapi.js", step: SignInStep(.page, "load the script"), cors: .any, .page) {
+                _ in
                 FirebaseProvider.gapi()
             },
         ]

@@ -119,13 +119,14 @@ struct GraphQLError: Error {
         message =
             token.map {
                 let kind = kinds[$0.text] ?? ($0.isName ? "IDENTIFIER" : "UNKNOWN_CHAR")
-                return "Parse error on \"\(Place.shortened($0.text, to: 500))\" (\(kind)) at [\($0.line), \($0.column)]"
+                return
+                    "Parse error on \"\(BoundedText.shortened($0.text, to: 500))\" (\(kind)) at [\($0.line), \($0.column)]"
             } ?? "Unexpected end of document"
     }
 
     /// Returns the GraphQL error for a field that the type doesn't have.
     static func undefined(_ selection: GraphQLSelection, on type: String, at path: [String]) -> GraphQLError {
-        let name = Place.shortened(selection.field, to: 500)
+        let name = BoundedText.shortened(selection.field, to: 500)
         return GraphQLError(
             "Field '\(name)' doesn't exist on type '\(type)'", selection, path,
             [("code", "undefinedField"), ("typeName", .string(type)), ("fieldName", .string(name))])
@@ -143,7 +144,7 @@ struct GraphQLError: Error {
     /// Returns the GraphQL error for a query that selects fields inside a scalar field.
     static func scalar(_ selection: GraphQLSelection, at path: [String]) -> GraphQLError {
         let (name, type) = (selection.field, GraphQLSelection.scalarTypes[selection.field] ?? "String")
-        let names = selection.selections.prefix(10).map { "\"\(Place.shortened($0.name, to: 100))\"" }
+        let names = selection.selections.prefix(10).map { "\"\(BoundedText.shortened($0.name, to: 100))\"" }
         return GraphQLError(
             "Selections can't be made on scalars (field '\(name)' returns \(type) but has selections "
                 + "[\(names.joined(separator: ", "))])",
@@ -153,7 +154,7 @@ struct GraphQLError: Error {
 
     var json: JSONValue {
         var object = JSONObject()
-        if !path.isEmpty { object["path"] = .array(path.map { .string(Place.shortened($0, to: 500)) }) }
+        if !path.isEmpty { object["path"] = .array(path.map { .string(BoundedText.shortened($0, to: 500)) }) }
         if !extensions.isEmpty { object["extensions"] = .object(JSONObject(extensions)) }
         object["locations"] = .array(
             position.map { [["line": .integer(Int64($0.line)), "column": .integer(Int64($0.column))]] } ?? [])

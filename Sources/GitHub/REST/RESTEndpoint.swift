@@ -41,7 +41,7 @@ struct RESTEndpoint: Sendable {
     let isEmpty: Bool
     /// The purpose of the API call, in a few words; `nil` for most API calls.
     let title: String?
-    let step: Step?
+    let step: SignInStep?
     /// Returns sentences that explain a recorded response that may surprise an app's developer.
     let remarks: @Sendable (RecordedExchange, _ flow: [RecordedExchange]) -> [String]
     let run: @Sendable (RESTCall) throws -> RESTAnswer
@@ -49,7 +49,7 @@ struct RESTEndpoint: Sendable {
     init(
         _ method: String, _ path: String, _ documentation: String, _ access: Access = .anyone,
         accepted: [GitHubScope]? = nil, isEmpty: Bool = false, source: Evidence? = nil, title: String? = nil,
-        step: Step? = nil,
+        step: SignInStep? = nil,
         remarks: @escaping @Sendable (RecordedExchange, [RecordedExchange]) -> [String] = { _, _ in [] },
         run: @escaping @Sendable (RESTCall) throws -> RESTAnswer
     ) {
@@ -175,7 +175,7 @@ struct RESTAnswer: Sendable {
     static func error(_ status: Int, _ message: String, url: String) -> RESTAnswer {
         let body: JSONValue = [
             // The message may quote a header.
-            "message": .string(Place.shortened(message, to: 2_000)), "documentation_url": .string(url),
+            "message": .string(BoundedText.shortened(message, to: 2_000)), "documentation_url": .string(url),
             "status": .string(String(status)),
         ]
         return RESTAnswer(status: status, body: RESTBody(body), message: message)

@@ -12,7 +12,7 @@ extension GitHubProvider {
     static let userEndpoints: [RESTEndpoint] = [
         RESTEndpoint(
             "GET", "/user", "users/users#get-the-authenticated-user", .signedIn, accepted: [], title: "who signed in",
-            step: Step(.userInfo, "ask who it is"), remarks: remarks
+            step: SignInStep(.userInfo, "ask who it is"), remarks: remarks
         ) { call in
             guard let account = call.viewer.account else {
                 return call.notFound(because: "no user is signed in: send a user's access token")
@@ -25,7 +25,7 @@ extension GitHubProvider {
         RESTEndpoint(
             "GET", "/user/emails", "users/emails#list-email-addresses-for-the-authenticated-user",
             .person(scopes: [.user, .userEmail], permission: "emails", refusal: .notFound), title: "their addresses",
-            step: Step(.userInfo, "ask for e-mail addresses")
+            step: SignInStep(.userInfo, "ask for e-mail addresses")
         ) { call in
             call.list(call.viewer.account.map { UserDocument($0, call.base).emails } ?? [])
         },

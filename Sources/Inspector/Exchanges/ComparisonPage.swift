@@ -201,11 +201,11 @@ struct Comparison {
         switch value {
         case .object(let object) where !object.isEmpty:
             for (key, value) in object.members {
-                add(value, at: Place.step(path, path.isEmpty ? key : ".\(key)"), to: &leaves)
+                add(value, at: BoundedText.extended(path, path.isEmpty ? key : ".\(key)"), to: &leaves)
             }
         case .array(let items) where !items.isEmpty:
             for (number, item) in items.prefix(limit).enumerated() {
-                add(item, at: Place.step(path, "[\(number)]"), to: &leaves)
+                add(item, at: BoundedText.extended(path, "[\(number)]"), to: &leaves)
             }
         default: leaves.append((path, value.string ?? value.text))
         }

@@ -329,7 +329,7 @@ struct FieldTable {
         guard value.utf8.count > folded else { return ShownText.code(value) }
         return .of(
             "details.exchange-long",
-            .of("summary", ShownText.code(Place.shortened(value, to: 20)), .soft(" \(value.utf8.count) bytes")),
+            .of("summary", ShownText.code(BoundedText.shortened(value, to: 20)), .soft(" \(value.utf8.count) bytes")),
             ShownText.code(value, limit: valueLimit))
     }
 }

@@ -20,7 +20,7 @@ struct PageNotice: Row {
         var randomness = Randomness(seed: nil)
         key = Base64URL.encode(randomness.bytes(9))
         self.page = page
-        self.text = Place.shortened(text, to: 2_000)
+        self.text = BoundedText.shortened(text, to: 2_000)
     }
 }
 

@@ -149,7 +149,7 @@ extension Inspector {
             let isWeb = ["http://", "https://"].contains { target.lowercased().hasPrefix($0) }
             let open = HTML.of(
                 "a.button.small", ["href": target, "target": "_blank", "rel": "noreferrer noopener"], "Open",
-                .spoken(" \(Place.shortened(link, to: 80))"))
+                .spoken(" \(BoundedText.shortened(link, to: 80))"))
             return .of(
                 "li", ShownText.code(link), .of("div.row", isWeb ? open : nil, copy(link, "Copy the link")))
         }

@@ -55,7 +55,7 @@ package struct Location: Sendable {
             switch self {
             case .element(let place): return "[\(place)]"
             case .member(let key):
-                let name = Place.shortened(key, to: 100)
+                let name = BoundedText.shortened(key, to: 100)
                 let isPlain = TextRule.identifier.holds(key) && !key.contains(".")
                 return isPlain ? ".\(name)" : "[\(JSONValue.string(name).text)]"
             }
@@ -108,17 +108,18 @@ package struct Location: Sendable {
             steps.append(current.step)
             rest = current.before
         }
-        return steps.reversed().reduce("$") { Place.step($0, $1.text) }
+        return steps.reversed().reduce("$") { BoundedText.extended($0, $1.text) }
     }
 }
 
-/// Functions that write the path of a value in a JSON document. The text stays short even if members have long names.
-package enum Place {
+/// Functions that keep a text short: the path of a value in a JSON document whose members may have long names, or a text
+/// that a message quotes.
+package enum BoundedText {
     private static let limit = 240
 
     /// Returns the path `place`, extended by `step`. If the extended path would be too long, returns `place` with an
     /// ellipsis.
-    package static func step(_ place: String, _ step: String) -> String {
+    package static func extended(_ place: String, _ step: String) -> String {
         if place.utf8.count + step.utf8.count <= limit { return place + step }
         return place.hasSuffix("…") ? place : place + "…"
     }
@@ -143,7 +144,7 @@ package struct Issue: Error, Sendable, Equatable, CustomStringConvertible {
     package init(file: String, path: String, message: String) {
         self.file = file
         self.path = path
-        self.message = Place.shortened(message, to: Issue.messageLimit)
+        self.message = BoundedText.shortened(message, to: Issue.messageLimit)
     }
 
     /// The largest number of bytes of a message about a mistake in JSON. A message may quote the mistaken value, which

@@ -89,7 +89,7 @@ private struct Validation {
                 let hint = hint(key, among: names)
                 let listed = names.isEmpty ? "; there are none here" : "; known here: " + names.joined(separator: ", ")
                 let rest = hint == "" ? listed : hint ?? ""
-                add(member, "unknown key \"\(Place.shortened(key, to: 100))\"" + rest)
+                add(member, "unknown key \"\(BoundedText.shortened(key, to: 100))\"" + rest)
             }
         }
         for field in known.fields where field.isRequired && object[field.name] == nil {
@@ -104,7 +104,7 @@ private struct Validation {
         for (place, value) in values.enumerated() {
             guard let text = value?.text, let earlier = first.updateValue(place, forKey: text) else { continue }
             first[text] = earlier
-            let found = "\(key.map { "\($0) " } ?? "")\(Place.shortened(text, to: 200))"
+            let found = "\(key.map { "\($0) " } ?? "")\(BoundedText.shortened(text, to: 200))"
             add(
                 LocatedJSON(.null, at: location(place)), "\(found) is already at \(location(earlier).path)")
         }

@@ -96,7 +96,9 @@ struct RPCError: Error, Sendable {
     var data: JSONValue?
 
     var json: JSONValue {
-        var object = JSONObject([("code", .integer(code)), ("message", .string(Place.shortened(message, to: 2_000)))])
+        var object = JSONObject([
+            ("code", .integer(code)), ("message", .string(BoundedText.shortened(message, to: 2_000))),
+        ])
         object["data"] = data
         return .object(object)
     }
@@ -114,7 +116,7 @@ struct RPCError: Error, Sendable {
     static let headerMismatch: Int64 = -32020
 
     static func unknownMethod(_ method: String) -> RPCError {
-        RPCError(code: unknownMethod, message: "Method not found: \(Place.shortened(method, to: 200))")
+        RPCError(code: unknownMethod, message: "Method not found: \(BoundedText.shortened(method, to: 200))")
     }
 
     static func invalidParams(_ reason: String) -> RPCError {
@@ -138,7 +140,7 @@ struct RPCError: Error, Sendable {
             code: unsupportedRevision, message: "Unsupported protocol version",
             data: [
                 "supported": .array(Revision.allCases.reversed().map { .string($0.rawValue) }),
-                "requested": .string(Place.shortened(requested, to: 200)),
+                "requested": .string(BoundedText.shortened(requested, to: 200)),
             ])
     }
 }

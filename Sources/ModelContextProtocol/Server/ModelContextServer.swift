@@ -260,8 +260,9 @@ extension ModelContextServer {
         guard let uri = request.params["uri"]?.string else { throw .invalidParams("uri is missing, a string") }
         guard let resource = resources.first(where: { $0.uri == uri }) else {
             throw RPCError(
-                code: revision.missingResourceCode, message: "Resource not found: \(Place.shortened(uri, to: 200))",
-                data: ["uri": .string(Place.shortened(uri, to: 200))])
+                code: revision.missingResourceCode,
+                message: "Resource not found: \(BoundedText.shortened(uri, to: 200))",
+                data: ["uri": .string(BoundedText.shortened(uri, to: 200))])
         }
         return JSONObject([("contents", resource.contents)])
     }
@@ -270,7 +271,7 @@ extension ModelContextServer {
         guard let name = request.params["name"]?.string else { throw .invalidParams("name is missing, a string") }
         guard let prompt = prompts.first(where: { $0.name == name }) else {
             let hint = Spelling.hint(name, among: prompts.map(\.name))
-            throw .invalidParams("no prompt \(Place.shortened(name, to: 200))\(hint)")
+            throw .invalidParams("no prompt \(BoundedText.shortened(name, to: 200))\(hint)")
         }
         return try prompt.result(request.params["arguments"] ?? [:])
     }
@@ -280,7 +281,7 @@ extension ModelContextServer {
         guard let name = request.params["name"]?.string else { throw .invalidParams("name is missing, a string") }
         guard let tool = tools.first(where: { $0.name == name }) else {
             let hint = Spelling.hint(name, among: tools.map(\.name))
-            throw RPCError(code: -32602, message: "Unknown tool: \(Place.shortened(name, to: 200))\(hint)")
+            throw RPCError(code: -32602, message: "Unknown tool: \(BoundedText.shortened(name, to: 200))\(hint)")
         }
         let arguments = request.params["arguments"] ?? [:]
         guard arguments.object != nil else {

@@ -112,7 +112,7 @@ package struct PostedMessage: Sendable {
         guard let header else { throw .headerMismatch("the header \(name) is missing") }
         guard header == text || header.hasPrefix("=?base64?") else {
             throw .headerMismatch(
-                "the header \(name) is \(Place.shortened(header, to: 100)), but the body has another value")
+                "the header \(name) is \(BoundedText.shortened(header, to: 100)), but the body has another value")
         }
     }
 }

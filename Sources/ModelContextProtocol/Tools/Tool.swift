@@ -183,7 +183,7 @@ package struct ToolAnswer: Sendable {
 package struct ToolFailure: Error, Sendable, CustomStringConvertible {
     package let description: String
 
-    package init(_ description: String) { self.description = Place.shortened(description, to: 4_000) }
+    package init(_ description: String) { self.description = BoundedText.shortened(description, to: 4_000) }
 }
 
 /// A running call of a tool.

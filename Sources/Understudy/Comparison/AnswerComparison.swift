@@ -111,7 +111,7 @@ struct AnswerComparison {
         switch (theirs, ours) {
         case (.object(let theirs), .object(let ours)):
             for (key, value) in theirs.members {
-                let place = Place.step(place, place.isEmpty ? key : ".\(key)")
+                let place = BoundedText.extended(place, place.isEmpty ? key : ".\(key)")
                 if let own = ours[key] {
                     compare(value, own, at: place)
                 } else {
@@ -119,7 +119,9 @@ struct AnswerComparison {
                 }
             }
             for key in ours.keys where theirs[key] == nil {
-                add(.member, "only Understudy's response has \(Place.step(place, place.isEmpty ? key : ".\(key)"))")
+                add(
+                    .member,
+                    "only Understudy's response has \(BoundedText.extended(place, place.isEmpty ? key : ".\(key)"))")
             }
         case (.array(let theirs), .array(let ours)):
             let names = (theirs.compactMap(\.string), ours.compactMap(\.string))

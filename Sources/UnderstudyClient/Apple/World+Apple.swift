@@ -59,8 +59,8 @@ extension World {
         ///   - user: the user's ID at Apple: the credential's ``AppleIDCredential/user``.
         /// - Throws: ``UnderstudyError``, such as `noSuchClient`.
         public func credentialState(client: String, user: String) async throws -> AppleIDCredential.State {
-            struct Answer: Decodable { let rawValue: Int }
-            let answer: Answer = try await world.call(
+            struct DaemonAnswer: Decodable { let rawValue: Int }
+            let answer: DaemonAnswer = try await world.call(
                 "GET", "apple/credential-state", query: [("client", client), ("user", user)])
             guard let state = AppleIDCredential.State(rawValue: answer.rawValue) else {
                 throw UnderstudyError(

@@ -17,7 +17,7 @@ struct Call: Sendable {
     var name: String { "\(method) \(path)" }
 }
 
-struct Answer: Sendable {
+struct DaemonAnswer: Sendable {
     let status: Int
     let body: Data
     /// Whether this answer is from Understudy's daemon, whose answers all have the header `Understudy-Request`.
@@ -38,7 +38,7 @@ enum Transport {
     /// The seconds that the daemon may take to answer, in addition to the wait that the request itself asks for.
     private static let patience: TimeInterval = 60
 
-    static func send(_ call: Call, to base: String, token: String?) async throws -> Answer {
+    static func send(_ call: Call, to base: String, token: String?) async throws -> DaemonAnswer {
         let url = try url(of: call, at: base)
         var request = URLRequest(url: url)
         request.httpMethod = call.method
@@ -55,7 +55,7 @@ enum Transport {
                     + "\"understudy serve\", or set UNDERSTUDY_URL to the address of a running one")
         }
         let answer = response as? HTTPURLResponse
-        return Answer(
+        return DaemonAnswer(
             status: answer?.statusCode ?? 0, body: body,
             isDaemons: answer?.value(forHTTPHeaderField: "Understudy-Request") != nil)
     }
@@ -105,7 +105,7 @@ extension World: Callee {
 
 extension Callee {
     /// Returns the control API's answer to `call`, whatever its HTTP status is.
-    func answer(_ call: Call) async throws -> Answer {
+    func answer(_ call: Call) async throws -> DaemonAnswer {
         try check(call)
         return try await Transport.send(call, to: callBase, token: callToken)
     }

@@ -27,7 +27,7 @@ public struct UnderstudyError: Error, Sendable, Hashable, LocalizedError, Custom
     }
 
     /// Makes the error for a request to the control API that the daemon refused or another server answered.
-    init(_ answer: Answer, to call: Call, at base: String) {
+    init(_ answer: DaemonAnswer, to call: Call, at base: String) {
         let error = (try? JSONDecoder().decode(JSONValue.self, from: answer.body))?["error"]
         guard answer.isDaemons || error != nil else {
             self.init(

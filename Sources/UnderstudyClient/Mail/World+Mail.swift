@@ -157,8 +157,8 @@ extension World {
             let name: String
             let smtp: Int
         }
-        struct Answer: Decodable { let smtp: String }
-        let answer: Answer = try await daemon.call("POST", "worlds", Order(name: try await knownName(), smtp: 0))
+        struct DaemonAnswer: Decodable { let smtp: String }
+        let answer: DaemonAnswer = try await daemon.call("POST", "worlds", Order(name: try await knownName(), smtp: 0))
         let parts = answer.smtp.split(separator: ":")
         guard let port = parts.last.flatMap({ Int($0) }) else {
             throw UnderstudyError(call: "POST worlds", code: "unexpectedAnswer", message: answer.smtp)

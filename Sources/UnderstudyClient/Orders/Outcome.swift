@@ -142,8 +142,8 @@ extension World {
     ///
     /// - Throws: ``UnderstudyError``.
     public func outcomes() async throws -> [OrderedOutcome] {
-        struct Answer: Decodable { let outcomes: [OrderedOutcome] }
-        return try await (call("GET", "outcomes") as Answer).outcomes
+        struct DaemonAnswer: Decodable { let outcomes: [OrderedOutcome] }
+        return try await (call("GET", "outcomes") as DaemonAnswer).outcomes
     }
 
     /// Removes all preset sign-in results, also those of the seed and of scenarios.

@@ -29,8 +29,8 @@ extension World {
         ///
         /// - Throws: ``UnderstudyError``.
         public func list() async throws -> [Scenario] {
-            struct Answer: Decodable { let scenarios: [Scenario] }
-            return try await (world.call("GET", "scenarios") as Answer).scenarios
+            struct DaemonAnswer: Decodable { let scenarios: [Scenario] }
+            return try await (world.call("GET", "scenarios") as DaemonAnswer).scenarios
         }
 
         /// Starts a scenario, a ready-made situation such as a provider's outage.

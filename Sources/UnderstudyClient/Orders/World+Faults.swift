@@ -121,8 +121,8 @@ extension World {
     ///
     /// - Throws: ``UnderstudyError``.
     public func faults() async throws -> [OrderedFault] {
-        struct Answer: Decodable { let faults: [OrderedFault] }
-        return try await (call("GET", "faults") as Answer).faults
+        struct DaemonAnswer: Decodable { let faults: [OrderedFault] }
+        return try await (call("GET", "faults") as DaemonAnswer).faults
     }
 
     /// Removes all injected faults.
@@ -141,7 +141,7 @@ extension World {
     ///
     /// - Throws: ``UnderstudyError``.
     public func endpoints() async throws -> [Endpoint] {
-        struct Answer: Decodable { let endpoints: [Endpoint] }
-        return try await (call("GET", "endpoints") as Answer).endpoints
+        struct DaemonAnswer: Decodable { let endpoints: [Endpoint] }
+        return try await (call("GET", "endpoints") as DaemonAnswer).endpoints
     }
 }

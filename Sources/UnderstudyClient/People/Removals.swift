@@ -72,8 +72,8 @@ extension World {
         ///
         /// - Throws: ``UnderstudyError``.
         public func registeredClients() async throws -> [RegisteredClient] {
-            struct Answer: Decodable { let clients: [RegisteredClient] }
-            let answer: Answer = try await world.call("GET", "openid/clients", query: [("limit", "1000")])
+            struct DaemonAnswer: Decodable { let clients: [RegisteredClient] }
+            let answer: DaemonAnswer = try await world.call("GET", "openid/clients", query: [("limit", "1000")])
             return answer.clients
         }
 

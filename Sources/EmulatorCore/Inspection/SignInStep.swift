@@ -3,7 +3,7 @@ import JSON
 import Recordings
 
 /// A step of a sign-in, such as redeeming a code. Every recorded request is classified as such a step.
-package struct Step: Sendable {
+package struct SignInStep: Sendable {
     package enum Kind: Sendable {
         /// The step of a sign-in in which a browser is sent to the authorization endpoint.
         case authorization
@@ -50,10 +50,10 @@ package struct Step: Sendable {
     private static let authorization = "ask to sign in"
 
     /// Whether this step of a sign-in is shown as "ask to sign in", which is the text for most authorization requests.
-    package var isOrdinary: Bool { label == Step.authorization }
+    package var isOrdinary: Bool { label == SignInStep.authorization }
 }
 
-extension Step {
+extension SignInStep {
     /// Finds the step of a sign-in to which a recorded request belongs. If the endpoint doesn't name the step, the step
     /// is recognized by the kind of endpoint, the form's `grant_type`, and words in the path.
     package init(_ exchange: RecordedExchange, at endpoint: Endpoint?) {
@@ -61,17 +61,17 @@ extension Step {
         if let step = endpoint?.step?(exchange) {
             self = step
         } else if exchange.mail != nil {
-            self = Step(.other, "mail")
-        } else if let step = Step(grantOf: exchange) {
+            self = SignInStep(.other, "mail")
+        } else if let step = SignInStep(grantOf: exchange) {
             self = step
         } else if traits?.publishes != nil {
-            self = Step(.keySet, "get keys")
+            self = SignInStep(.keySet, "get keys")
         } else if traits?.authorizes ?? false {
-            self = Step(authorizing: exchange, traits)
+            self = SignInStep(authorizing: exchange, traits)
         } else if endpoint?.isControl ?? false {
-            self = Step(.native, "sign in natively")
+            self = SignInStep(.native, "sign in natively")
         } else {
-            self = Step(path: exchange, answersJSON: traits?.answersJSON ?? true)
+            self = SignInStep(path: exchange, answersJSON: traits?.answersJSON ?? true)
         }
     }
 
@@ -79,13 +79,13 @@ extension Step {
     private init?(grantOf exchange: RecordedExchange) {
         guard let grant = exchange.notes.request["granttype"] else { return nil }
         switch grant {
-        case "authorization_code": self = Step(.redemption, "redeem code")
-        case "refresh_token": self = Step(.refresh, "refresh token")
-        case "client_credentials": self = Step(.clientCredentials, "ask for a token with client credentials")
+        case "authorization_code": self = SignInStep(.redemption, "redeem code")
+        case "refresh_token": self = SignInStep(.refresh, "refresh token")
+        case "client_credentials": self = SignInStep(.clientCredentials, "ask for a token with client credentials")
         case "urn:ietf:params:oauth:grant-type:device_code":
-            self = Step(.devicePoll, "ask for a token with the device code")
-        case "urn:ietf:params:oauth:grant-type:token-exchange": self = Step(.tokenExchange, "exchange token")
-        default: self = Step(.other, "ask for a token")
+            self = SignInStep(.devicePoll, "ask for a token with the device code")
+        case "urn:ietf:params:oauth:grant-type:token-exchange": self = SignInStep(.tokenExchange, "exchange token")
+        default: self = SignInStep(.other, "ask for a token")
         }
     }
 
@@ -93,33 +93,34 @@ extension Step {
         // The form of a page has the authorization request as one field; the authorization request itself names its
         // client.
         let isDecision = exchange.request.method == "POST" && exchange.request.bodyForm["client_id"] == nil
-        self = isDecision ? Step(.decision, "answer the page") : Step(.authorization, Step.authorization)
+        self =
+            isDecision ? SignInStep(.decision, "answer the page") : SignInStep(.authorization, SignInStep.authorization)
     }
 
     /// A table of words in a request's path, each with the step of a sign-in for which it stands. The first word that
     /// the path contains decides.
-    private static let words: [(word: String, step: Step)] = [
-        ("openid-configuration", Step(.discovery, "discover")),
-        ("oauth-authorization-server", Step(.discovery, "discover")),
-        ("jwks", Step(.keySet, "get keys")),
-        ("userinfo", Step(.userInfo, "ask who it is")),
-        ("tokeninfo", Step(.introspection, "inspect token")),
-        ("introspect", Step(.introspection, "inspect token")),
-        ("revoke", Step(.revocation, "revoke token")),
-        ("device_authorization", Step(.deviceCode, "ask for a device code")),
-        ("logout", Step(.logout, "sign out")),
+    private static let words: [(word: String, step: SignInStep)] = [
+        ("openid-configuration", SignInStep(.discovery, "discover")),
+        ("oauth-authorization-server", SignInStep(.discovery, "discover")),
+        ("jwks", SignInStep(.keySet, "get keys")),
+        ("userinfo", SignInStep(.userInfo, "ask who it is")),
+        ("tokeninfo", SignInStep(.introspection, "inspect token")),
+        ("introspect", SignInStep(.introspection, "inspect token")),
+        ("revoke", SignInStep(.revocation, "revoke token")),
+        ("device_authorization", SignInStep(.deviceCode, "ask for a device code")),
+        ("logout", SignInStep(.logout, "sign out")),
     ]
 
     private init(path exchange: RecordedExchange, answersJSON: Bool) {
         let path = exchange.path.lowercased()
         // The paths of endpoints are much shorter than this.
-        let known = path.utf8.count <= 300 ? Step.words.first { path.contains($0.word) }?.step : nil
+        let known = path.utf8.count <= 300 ? SignInStep.words.first { path.contains($0.word) }?.step : nil
         if let known {
             self = known
         } else if !answersJSON {
-            self = Step(.page, exchange.request.method == "POST" ? "send the page's form" : "open page")
+            self = SignInStep(.page, exchange.request.method == "POST" ? "send the page's form" : "open page")
         } else {
-            self = Step(.api, "call the API")
+            self = SignInStep(.api, "call the API")
         }
     }
 }
