@@ -341,7 +341,8 @@ package struct EndpointCatalog: Sendable {
         func hint(_ entry: Entry) -> String {
             member == "error" ? entry.traits.errors?.hint(for: effect.error ?? "") ?? "" : ""
         }
-        let entry = matched.first { !hint($0).isEmpty } ?? first
+        let named = matched.first { !$0.hasOnlyParameters } ?? first
+        let entry = matched.first { !hint($0).isEmpty } ?? named
         if member == "error", let errors = entry.traits.errors {
             let known = errors.names.joined(separator: ", ") + (errors.takesOthers ? ", and others" : "")
             let advice = hint(entry).isEmpty ? "; known errors: \(known)" : hint(entry)
