@@ -168,8 +168,7 @@ extension GoogleProvider {
             let reason =
                 request.code.lowercased().hasPrefix("4%2f")
                 ? Diagnosis(
-                    received: "code \(Diagnosis.quote(request.code, limit: 24))",
-                    expected: "a code that begins with 4/",
+                    received: "a code that begins with \(request.code.prefix(4))", expected: "4/",
                     "the code was percent-encoded twice: decode it when you take it from the redirect's URL")
                 : Diagnosis(exchange.reason(againstUnknownCode: request.code, GoogleGrant.self))
             return GoogleError("invalid_grant", "Malformed auth code.", reason)

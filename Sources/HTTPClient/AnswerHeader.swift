@@ -30,12 +30,15 @@ struct AnswerHeader {
             }
         }
         let fields = lines.dropFirst().map { $0.lowercased() }
-        if fields.contains(where: { $0.hasPrefix("transfer-encoding:") && $0.hasSuffix("chunked") }) {
+        if status == 204 || status == 304 {
+            // An answer with such a status has no body, whatever length its header names.
+            framing = .length(0)
+        } else if fields.contains(where: { $0.hasPrefix("transfer-encoding:") && $0.hasSuffix("chunked") }) {
             framing = .chunked
         } else if let field = fields.first(where: { $0.hasPrefix("content-length:") }) {
             framing = .length(max(0, Int(field.dropFirst("content-length:".count).filter { $0 != " " }) ?? 0))
         } else {
-            framing = status == 204 || status == 304 ? .length(0) : .untilClosed
+            framing = .untilClosed
         }
         self.status = status
         start = blank.upperBound

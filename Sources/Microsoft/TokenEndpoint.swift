@@ -230,7 +230,8 @@ extension MicrosoftProvider {
         // The scopes of sign-in are those of the sign-in, whatever the request names.
         let all = MicrosoftScopes(scopes.granted(for: api) + granted.names.filter(MicrosoftScopes.ofSignIn.contains))
         var accessDetails = details
-        accessDetails.scopes = all.names
+        // A refresh for fewer scopes takes none away from the token.
+        accessDetails.scopes += all.names.filter { !details.scopes.contains($0) }
         let isRefreshable = account != nil && granted.names.contains("offline_access")
         return Issued(
             account: account, api: api, scopes: all.names, nonce: details.nonce,

@@ -126,16 +126,16 @@ final class ProxyState: Sendable {
                 if errno == EMFILE || errno == ENFILE { usleep(20_000) }
                 continue
             }
+            let address = ClientAddress.key(ofPeer: descriptor) ?? []
+            guard reserve(address) else {
+                refuse(descriptor, "\(options.tunnelLimitPerAddress) tunnels from this address are in use")
+                continue
+            }
             let present = count.add(1, ordering: .relaxed).newValue
             guard present <= limit || present <= limit + ProxyState.surplus && closeOldestAwaitingRequest() else {
                 count.subtract(1, ordering: .relaxed)
+                release(address)
                 refuse(descriptor, "all \(limit) tunnels of the proxy are in use")
-                continue
-            }
-            let address = ClientAddress.key(ofPeer: descriptor) ?? []
-            guard reserve(address) else {
-                count.subtract(1, ordering: .relaxed)
-                refuse(descriptor, "\(options.tunnelLimitPerAddress) tunnels from this address are in use")
                 continue
             }
             awaitingRequest.withLock { $0.append(descriptor) }

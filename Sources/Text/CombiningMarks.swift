@@ -57,20 +57,28 @@ extension [UInt8] {
         var run = 0
         var place = startIndex
         while let escape = self[place...].firstIndex(of: UInt8(ascii: "\\")) {
-            let digits = self[escape...].dropFirst(2).prefix(4)
-            guard self[escape...].dropFirst().first == UInt8(ascii: "u"), digits.count == 4,
-                let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16),
-                value >= 0x300, Unicode.Scalar(value)?.isMark ?? false
-            else {
-                run = 0
-                place = Swift.min(escape + 2, endIndex)
-                continue
+            var (value, end) = escapedUnit(at: escape)
+            if let high = value, (0xD800..<0xDC00).contains(high), let low = escapedUnit(at: end).value {
+                value = 0x10000 + ((high - 0xD800) << 10) + (low & 0x3FF)
+                end += 6
             }
+            let isMark = value.map { $0 >= 0x300 && Unicode.Scalar($0)?.isMark ?? false } ?? false
             // Marks that are written as they are may stand between escapes.
-            run = self[place..<escape].allSatisfy { $0 >= 0x80 } ? run + 1 : 1
+            let goesOn = self[place..<escape].allSatisfy { $0 >= 0x80 }
+            run = isMark ? (goesOn ? run + 1 : 1) : 0
             if run > String.markLimit { return true }
-            place = digits.endIndex
+            place = end
         }
         return false
+    }
+
+    /// Returns the UTF-16 code unit that an escape such as `\u0301` at a place stands for, and the place behind the
+    /// escape; the unit is `nil` for another escape, or for none.
+    private func escapedUnit(at place: Int) -> (value: UInt32?, end: Int) {
+        let digits = self[Swift.min(place, endIndex)...].dropFirst(2).prefix(4)
+        guard self[Swift.min(place, endIndex)...].starts(with: "\\u".utf8), digits.count == 4,
+            let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+        else { return (nil, Swift.min(place + 2, endIndex)) }
+        return (value, digits.endIndex)
     }
 }

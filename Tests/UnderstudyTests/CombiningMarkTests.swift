@@ -24,7 +24,7 @@ struct CombiningMarkTests {
     @Test("in a snapshot, as they are, as escapes, or both in turn")
     func snapshot() throws {
         let fixture = try FirebaseFixture()
-        for run in ["\u{316}\u{301}", #"\u0316\u0301"#, "\u{316}" + #"\u0301"#] {
+        for run in ["\u{316}\u{301}", #"\u0316\u0301"#, "\u{316}" + #"\u0301"#, #"\ud834\udd65"#] {
             let body = #"{"seed":"{}","keys":[],"values":["\#(String(repeating: run, count: 40))"]}"#
             let answer = try fixture.client.request(
                 "PUT", "/_understudy/v1/snapshot", headers: ["Content-Type": "application/json"],

@@ -197,7 +197,7 @@ extension FirebaseProvider {
             given != nil || call.isInEmulatorMode || !mask.isFullUpdate
         else { return nil }
         // The address of a function decides where the daemon posts to, and whose answers an app sees.
-        guard !call.exchange.isFromForeignPage else {
+        guard call.exchange.showsControlToken || !call.exchange.isFromForeignPage else {
             throw FirebaseError(
                 "Pages of other machines can't change blockingFunctions.", status: 403, named: "PERMISSION_DENIED",
                 because:

@@ -17,6 +17,10 @@ extension WorldSnapshot {
                 message:
                     "the snapshot has the number \(number.prefix(40)), which is too large for a test world's data")
         }
+        // JSONDecoder also reads other encodings, which have zero bytes.
+        guard !bytes.contains(0) else {
+            throw SnapshotIssue(path: "$", message: "the snapshot isn't JSON in UTF-8")
+        }
         guard !bytes.hasEndlessMarksInJSON else {
             throw SnapshotIssue(
                 path: "$", message: "the snapshot has a text with more than 30 Unicode combining marks in a row")
