@@ -90,7 +90,7 @@ class OrdersTests(InspectorTestCase):
         # Rarely used fields are folded.
         status = driver.find_element(By.NAME, "field.effect.status")
         self.assertFalse(status.is_displayed())
-        next(s for s in driver.find_elements(CSS, "summary") if "status" in s.text).click()
+        next(s for s in driver.find_elements(CSS, "summary") if "whole response" in s.text).click()
         self.assertTrue(status.is_displayed())
         status.send_keys("418")
         wait(driver, lambda d: '"status": 418' in d.find_element(By.ID, "sent-json").text, "the call as it is written")
