@@ -226,7 +226,7 @@ extension AppleProvider {
 
     private func rotateKeys(_ exchange: Exchange) async throws -> Response {
         let keys = exchange.world.keys[.apple]
-        guard let keyID = try await keys.rotate()?.first else {
+        guard let keyID = try await keys.rotate(in: exchange.world.name)?.first else {
             return ControlAnswer.error(
                 503, "keyGeneration",
                 "no key: it can't be made, or \(KeyGenerator.waitingLimit) rotations wait for one already")

@@ -46,14 +46,14 @@ extension ControlAPI {
     /// Replaces the test world's seed by the request's body, and resets the world.
     private func replaceSeed(_ exchange: Exchange) throws -> Response {
         let body = try body(of: exchange)
-        return try change(exchange.world.name, by: body, exchange.request.body, isAddition: false)
+        return try change(exchange, by: body, isAddition: false)
             ?? ControlAnswer.ok(["world": .string(exchange.world.name), "seed": "replaced"])
     }
 
     /// Merges the request's body into the test world's seed, like a further seed file. The test world keeps its data.
     private func extendSeed(_ exchange: Exchange) throws -> Response {
         let body = try body(of: exchange)
-        return try change(exchange.world.name, by: body, exchange.request.body, isAddition: true)
+        return try change(exchange, by: body, isAddition: true)
             ?? ControlAnswer.ok(["world": .string(exchange.world.name), "seed": "merged"])
     }
 
@@ -61,7 +61,8 @@ extension ControlAPI {
     func extend(_ world: String, by addition: JSONObject) throws -> Response? {
         let body = JSONValue.object(addition)
         return try change(
-            world, by: LocatedJSON(body, file: ControlAPI.bodyName), body.serialized(), isAddition: true)
+            world, by: LocatedJSON(body, file: ControlAPI.bodyName), body.serialized(), isAddition: true,
+            isFromElsewhere: false)
     }
 
     private static let bodyName = "body"
@@ -69,10 +70,17 @@ extension ControlAPI {
     /// seed meanwhile.
     private static let attempts = 5
 
+    private func change(_ exchange: Exchange, by body: LocatedJSON, isAddition: Bool) throws -> Response? {
+        try change(
+            exchange.world.name, by: body, exchange.request.body, isAddition: isAddition,
+            isFromElsewhere: !exchange.mayChooseAddresses)
+    }
+
     /// Replaces a test world's seed by `body`, or merges `body` into it like a further seed file. Returns the refusal
-    /// if the seed can't be changed, or else `nil`.
+    /// if the seed can't be changed, or else `nil`. `isFromElsewhere` is the value of `Seed.isFromElsewhere` for
+    /// `body`.
     private func change(
-        _ name: String, by body: LocatedJSON, _ bytes: [UInt8], isAddition: Bool
+        _ name: String, by body: LocatedJSON, _ bytes: [UInt8], isAddition: Bool, isFromElsewhere: Bool
     ) throws -> Response? {
         for _ in 0..<ControlAPI.attempts {
             guard let world = try worlds.world(name) else { break }
@@ -81,10 +89,11 @@ extension ControlAPI {
                 isAddition
                 ? [SeedSource(name: "the world's seed", sent: world.seed.document.serialized(), isChecked: true)] : []
             let files = earlier + [SeedSource(name: ControlAPI.bodyName, sent: bytes)]
-            let seed: Seed
+            var seed: Seed
             do throws(Issues) { seed = try seeds.check(files) } catch {
                 return ControlAnswer.error(error.all.map(ControlAPI.placed))
             }
+            seed.isFromElsewhere = isFromElsewhere || isAddition && world.seed.isFromElsewhere
             let played = seeds.play(seed)
             let size = files.reduce(0) { $0 + $1.bytes.count }
             guard let lease = worlds.budget.seeds.reserve(size, playing: played) else {

@@ -92,19 +92,22 @@ extension ControlAPI {
         } catch {
             throw ControlRefusal(ControlAnswer.error(400, "invalidSnapshot", error.message, path: error.path))
         }
-        let world = try begun(exchange.world.name, with: snapshot)
+        let world = try begun(exchange.world.name, with: snapshot, isFromElsewhere: !exchange.mayChooseAddresses)
         try world.load(snapshot)
         return ControlAnswer.ok(["world": .string(world.name), "loaded": true, "rows": .integer(snapshot.rowCount)])
     }
 
-    /// Gives the snapshot's seed to the test world called `name`, and returns the test world.
-    private func begun(_ name: String, with snapshot: WorldSnapshot) throws -> World {
+    /// Gives the snapshot's seed to the test world called `name`, and returns the test world. `isFromElsewhere` is the
+    /// value of `Seed.isFromElsewhere` for the snapshot.
+    private func begun(_ name: String, with snapshot: WorldSnapshot, isFromElsewhere: Bool) throws -> World {
         let attempts = 5
         for _ in 0..<attempts {
             guard let world = try worlds.world(name) else { break }
-            if world.seed.document.text == snapshot.seed { return world }
+            if world.seed.document.text == snapshot.seed, world.seed.isFromElsewhere || !isFromElsewhere {
+                return world
+            }
             let source = SeedSource(name: "the snapshot's seed", sent: Array(snapshot.seed.utf8))
-            let seed: Seed
+            var seed: Seed
             do throws(Issues) { seed = try seeds.check([source]) } catch {
                 let first = error.all.first
                 throw ControlRefusal(
@@ -113,6 +116,7 @@ extension ControlAPI {
                         "the snapshot's seed is invalid at \(first?.path ?? "$"): \(first?.message ?? "unusable")",
                         path: "$.seed"))
             }
+            seed.isFromElsewhere = isFromElsewhere
             let played = seeds.play(seed)
             guard let lease = worlds.budget.seeds.reserve(snapshot.seed.utf8.count, playing: played) else {
                 throw ControlRefusal(

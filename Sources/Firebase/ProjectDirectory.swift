@@ -18,6 +18,8 @@ struct ProjectDirectory: Sendable {
     private let projects: [String: Project]
     private let keys: [String: String]
     private let numbers: [String: String]
+    /// The project IDs and API keys in the seed, sorted.
+    private let names: [String]
     private let defaultID: String?
     private let unknownKeys: UnknownKeys
     private let imported: AccountExport?
@@ -40,6 +42,7 @@ struct ProjectDirectory: Sendable {
             seeded.flatMap { project in project.apiKeys.map { ($0, project.id) } },
             uniquingKeysWith: { first, _ in first })
         numbers = Dictionary(seeded.map { ($0.number, $0.id) }, uniquingKeysWith: { first, _ in first })
+        names = projects.keys.sorted() + keys.keys.sorted()
         defaultID = section.defaultProject ?? seeded.first?.id
         unknownKeys = section.unknownKeys
     }
@@ -115,7 +118,7 @@ struct ProjectDirectory: Sendable {
     /// Returns the project ID or API key in the seed that is probably meant by a misspelled one; `nil` if none is
     /// similar. A name that only continues a name in the seed, such as `demo-app-2`, isn't misspelled.
     func meant(by name: String) -> String? {
-        let near = Spelling.nearest(to: name, among: projects.keys.sorted() + keys.keys.sorted())
+        let near = Spelling.nearest(to: name, among: names)
         return near.flatMap { name.hasPrefix($0) ? nil : $0 }
     }
 

@@ -19,16 +19,13 @@ extension FirebaseProvider {
         let known = IdentitySources.all.map { $0.id }
         let name = Diagnosis.quote(provider)
         let site = "\(provider.lowercased()).com"
-        // These are providers of Firebase, too, so their names aren't misspelled.
-        let isOther = ["gc.apple.com", "playgames.google.com", "twitter.com", "yahoo.com"].contains(provider)
-        let similar = isOther ? nil : Spelling.nearest(to: provider, among: known + openID)
-        let near = known.contains(site) ? site : similar
+        // An ID that Firebase knows isn't misspelled.
+        let similar =
+            ProviderConfig.knownIDs.contains(provider) ? nil : Spelling.nearest(to: provider, among: known + openID)
         let isMissing: String =
-            if known.contains(provider) {
-                "the project has no provider \(name) in the seed: add it there"
-            } else if let near {
+            if !known.contains(provider), let near = known.contains(site) ? site : similar {
                 "the project has no provider \(name): did you mean \(Diagnosis.quote(near))?"
-            } else if provider.hasPrefix(OAuthIdpConfig.prefix) {
+            } else if known.contains(provider) || provider.hasPrefix(OAuthIdpConfig.prefix) {
                 "the project has no provider \(name) in the seed: add it there"
             } else {
                 "Understudy doesn't support the provider \(name): it supports \(known.joined(separator: ", ")) and "

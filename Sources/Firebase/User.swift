@@ -263,13 +263,17 @@ extension User: PoolRow {
     static let table = Table<User>(
         "firebase.user", indexes: [byPool, byIdentity, byPasskey], sortedBy: order, size: { $0.size })
 
+    /// The approximate memory in bytes of an identity's link, beside its texts.
+    private static let linkSize = 250
+
+    /// The approximate memory in bytes of the texts that clients have chosen.
     private var size: Int {
         let texts = [
             email, initialEmail, displayName, photoUrl, phoneNumber, password?.hash, password?.salt,
         ]
         let linked = links.flatMap { [$0.rawId, $0.displayName, $0.photoUrl, $0.email, $0.screenName] }
         return (texts + linked + factors.map(\.displayName) + passkeys.flatMap { [$0.id, $0.name, $0.publicKey] })
-            .reduce(localId.utf8.count + customClaims.size + 250 * links.count) { $0 + ($1?.utf8.count ?? 0) }
+            .reduce(localId.utf8.count + customClaims.size + User.linkSize * links.count) { $0 + ($1?.utf8.count ?? 0) }
     }
 
     var key: Key { Key(pool: pool, localId: localId) }

@@ -10,8 +10,9 @@ final class ClientSocket: Sendable {
     /// - Parameters:
     ///   - host: a host name, which is looked up, or an IP address without brackets.
     ///   - title: the connection's name in errors.
+    ///   - mayBeThisMachine: whether to connect to the loopback addresses of this machine.
     init(
-        host: String, port: String, title: String, deadline: ContinuousClock.Instant
+        host: String, port: String, title: String, deadline: ContinuousClock.Instant, mayBeThisMachine: Bool = true
     ) throws(ConnectionFailure) {
         var hints = addrinfo()
         hints.ai_socktype = understudy_stream
@@ -26,6 +27,10 @@ final class ClientSocket: Sendable {
         while let candidate = next {
             next = candidate.pointee.ai_next
             let info = candidate.pointee
+            guard mayBeThisMachine || !ClientSocket.isThisMachine(info.ai_addr) else {
+                reason = ClientSocket.refusal
+                continue
+            }
             let descriptor = understudy_socket(info.ai_family, info.ai_socktype, info.ai_protocol)
             guard descriptor >= 0 else { continue }
             let failure = understudy_connect(
@@ -46,6 +51,28 @@ final class ClientSocket: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    private static let refusal =
+        "a client on another machine has set this test world's data without the control token, so the daemon sends no "
+        + "requests to its own machine for the world: send the data from this machine, or with the control token"
+
+    /// Returns whether a connection to this address would reach this machine by its loopback interface. So do the
+    /// unspecified addresses, and IPv4 addresses within IPv6.
+    static func isThisMachine(_ address: UnsafePointer<sockaddr>?) -> Bool {
+        guard let address else { return false }
+        let raw = UnsafeRawPointer(address)
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET: return [0, 127].contains(raw.load(fromByteOffset: 4, as: UInt8.self))
+        case AF_INET6:
+            let bytes = Array(UnsafeRawBufferPointer(start: raw + 8, count: 16))
+            // ::, ::1, and the obsolete and the present form of IPv4 addresses within IPv6.
+            if bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10] == bytes[11], [0, 0xFF].contains(bytes[10]) {
+                return [0, 127].contains(bytes[12])
+            }
+            return false
+        default: return true
+        }
+    }
 
     /// Returns the host name to look up in the DNS: `localhost` for every name below `localhost`, because such names
     /// always mean this machine. <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>

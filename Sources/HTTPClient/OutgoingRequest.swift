@@ -23,12 +23,13 @@ package enum OutgoingRequest {
 
     /// Sends an HTTP request, and blocks the calling thread until the answer has arrived or `seconds` have passed.
     /// `host` is sent as the `Host` header in place of the URL's host. Reading stops when the answer, with its header,
-    /// has more than `limit` bytes. If `isVerified` is false, any certificate is accepted.
+    /// has more than `limit` bytes. If `isVerified` is false, any certificate is accepted. If `mayCallThisMachine` is
+    /// false, a URL whose host is this machine's loopback address, or is resolved to it, is refused.
     package static func send(
         _ method: String, to url: String, host: String? = nil, contentType: String? = nil,
         headers: [(name: String, value: String)] = [],
         body: [UInt8] = [], seconds: Int = 10, limit: Int = answerLimit,
-        isVerified: Bool = true
+        isVerified: Bool = true, mayCallThisMachine: Bool = true
     ) throws(Failure) -> Answer {
         let target = try Target(url)
         var head = "\(method) \(target.path) HTTP/1.1\r\nHost: \(host ?? target.authority)\r\nConnection: close\r\n"
@@ -40,15 +41,17 @@ package enum OutgoingRequest {
         let deadline = ContinuousClock.now.advanced(by: .seconds(seconds))
         return try exchange(
             Array((head + "\r\n").utf8) + body, with: target, until: deadline, limit: limit, isVerified,
-            hasBody: method != "HEAD")
+            hasBody: method != "HEAD", mayCallThisMachine)
     }
 
     private static func exchange(
         _ message: [UInt8], with target: Target, until deadline: ContinuousClock.Instant, limit: Int,
-        _ isVerified: Bool, hasBody: Bool
+        _ isVerified: Bool, hasBody: Bool, _ mayCallThisMachine: Bool
     ) throws(Failure) -> Answer {
         let connection = ClientConnection(
-            try ClientSocket(host: target.host, port: target.port, title: target.authority, deadline: deadline))
+            try ClientSocket(
+                host: target.host, port: target.port, title: target.authority, deadline: deadline,
+                mayBeThisMachine: mayCallThisMachine))
         if target.isSecure { try connection.startTLS(host: target.host, isVerified: isVerified, until: deadline) }
         try connection.write(message, until: deadline)
         var received: [UInt8] = []

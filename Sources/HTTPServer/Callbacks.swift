@@ -42,7 +42,7 @@ func beginCallback(
     server.gate.began(opened)
     let transaction = HTTPTransaction(
         target: target.map { String(cString: $0) } ?? "/", pointer: connection, connection: opened, watch: watch,
-        suspensions: server.suspensions)
+        gate: server.gate, suspensions: server.suspensions)
     var rest = target.flatMap { strchr($0, 0x3F) }
     while let mark = rest {
         if mark.pointee == 0x26 { mark.pointee = 0x5F }

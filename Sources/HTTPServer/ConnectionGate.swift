@@ -157,6 +157,19 @@ final class ConnectionGate: Sendable {
     /// Records that the bytes received so far of the request's body were discarded.
     func dropBody(of connection: Connection) { state.withLock { releaseBody(of: connection, &$0) } }
 
+    /// Goes on counting the bytes of a request's body after its connection is closed, until the returned object is
+    /// released. The client has disconnected, but the work on its request isn't done.
+    func leaveBody(of connection: Connection) -> LeftBody {
+        state.withLock { state in
+            let bytes = connection.bodyBytes
+            if connection.isClosing { state.closingBytes -= bytes }
+            connection.bodyBytes = 0
+            return LeftBody(bytes: bytes, gate: self)
+        }
+    }
+
+    fileprivate func release(_ bytes: Int) { state.withLock { $0.counters.bodyBytes -= bytes } }
+
     /// Counts a connection that was refused because the process had no free descriptor.
     func countRefusal() { state.withLock { $0.counters.refused += 1 } }
 
@@ -303,6 +316,20 @@ final class ConnectionGate: Sendable {
 
     /// The present time of a monotonic clock, in seconds.
     static var seconds: Int64 { understudy_coarse_seconds() }
+}
+
+/// The body of a request whose client has disconnected. The body is in memory, and is counted, until this object is
+/// released.
+final class LeftBody: Sendable {
+    private let bytes: Int
+    private let gate: ConnectionGate
+
+    fileprivate init(bytes: Int, gate: ConnectionGate) {
+        self.bytes = bytes
+        self.gate = gate
+    }
+
+    deinit { gate.release(bytes) }
 }
 
 /// The number of connections that the operating system's limit of open files allows. Each connection needs a

@@ -13,6 +13,7 @@ final class HTTPTransaction: @unchecked Sendable {
     let pointer: OpaquePointer?
     let connection: Connection
     private let watch: Watch
+    private let gate: ConnectionGate
     private let suspensions: Suspensions
     // Only the connection's own worker uses these.
     var body: [UInt8] = []
@@ -39,12 +40,14 @@ final class HTTPTransaction: @unchecked Sendable {
     private var isWatched = false
 
     init(
-        target: String, pointer: OpaquePointer?, connection: Connection, watch: Watch, suspensions: Suspensions
+        target: String, pointer: OpaquePointer?, connection: Connection, watch: Watch, gate: ConnectionGate,
+        suspensions: Suspensions
     ) {
         self.target = target
         self.pointer = pointer
         self.connection = connection
         self.watch = watch
+        self.gate = gate
         self.suspensions = suspensions
     }
 
@@ -99,9 +102,10 @@ final class HTTPTransaction: @unchecked Sendable {
     }
 
     /// Cancels the work on the answer to a client that has disconnected, and lets libmicrohttpd, which waits for the
-    /// answer, close the connection.
+    /// answer, close the connection. The request's body is counted until the work has ended.
     private func abandon() {
         guard let completion else { return }
+        completion.keep(gate.leaveBody(of: connection))
         hasGone.store(true, ordering: .relaxed)
         var nothing = Response(status: 204)
         nothing.delivery = .dropped
@@ -117,6 +121,8 @@ package final class Completion: Sendable {
         var isAbandoned = false
         var actions: [@Sendable () -> Void] = []
         var deliver: (@Sendable (Response) -> Void)?
+        /// The request's body, if the client has disconnected.
+        var kept: LeftBody?
     }
 
     private let state: Mutex<State>
@@ -125,14 +131,16 @@ package final class Completion: Sendable {
     package init(_ deliver: @escaping @Sendable (Response) -> Void) { state = Mutex(State(deliver: deliver)) }
 
     package func callAsFunction(_ response: Response) {
-        let deliver = state.withLock { state in
+        let (deliver, kept) = state.withLock { state in
             defer {
                 state.deliver = nil
                 state.actions = []
+                state.kept = nil
             }
-            return state.deliver
+            return (state.deliver, state.kept)
         }
         deliver?(response)
+        _ = kept
     }
 
     /// Calls `action` once if the client disconnects before the answer is there, or at once if it has already
@@ -143,6 +151,11 @@ package final class Completion: Sendable {
             return state.isAbandoned
         }
         if isAbandoned { action() }
+    }
+
+    /// Counts the body of a request whose client has disconnected until the work on the answer has ended.
+    fileprivate func keep(_ body: LeftBody) {
+        state.withLock { state in if state.deliver != nil { state.kept = body } }
     }
 
     /// Returns a new completion, which applies `change` to the answer that it gets, and passes the changed answer to

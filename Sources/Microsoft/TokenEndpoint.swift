@@ -229,9 +229,10 @@ extension MicrosoftProvider {
         let api = scopes.apis[0]
         // The scopes of sign-in are those of the sign-in, whatever the request names.
         let all = MicrosoftScopes(scopes.granted(for: api) + granted.names.filter(MicrosoftScopes.ofSignIn.contains))
+        // An access token for some scopes of an API can't be used for its other scopes:
+        // https://learn.microsoft.com/en-us/entra/msal/javascript/browser/resources-and-scopes
         var accessDetails = details
-        // A refresh for fewer scopes takes none away from the token.
-        accessDetails.scopes += all.names.filter { !details.scopes.contains($0) }
+        accessDetails.scopes = all.names
         let isRefreshable = account != nil && granted.names.contains("offline_access")
         return Issued(
             account: account, api: api, scopes: all.names, nonce: details.nonce,

@@ -25,21 +25,26 @@ extension StringProtocol {
     }
 
     private func firstRange(of text: some StringProtocol, from start: Index) -> Range<Index>? {
-        let found = self[start...].utf8.withBytes { bytes in
-            text.utf8.withBytes { sought -> Int? in
-                guard let first = bytes.baseAddress, let wanted = sought.baseAddress, !sought.isEmpty else {
-                    return nil
-                }
-                return understudy_find(first, bytes.count, wanted, sought.count).map { $0 - UnsafeRawPointer(first) }
-            }
-        }
-        guard let found else { return nil }
+        guard let found = self[start...].utf8.offset(of: text.utf8) else { return nil }
         let lower = utf8.index(start, offsetBy: found)
         return lower..<utf8.index(lower, offsetBy: text.utf8.count)
     }
 }
 
 extension Sequence where Element == UInt8 {
+    /// Returns the number of bytes before the first occurrence of `sought`; `nil` if there is none, or if `sought` is
+    /// empty. The time is proportional to the sum of both lengths.
+    package func offset(of sought: some Sequence<UInt8>) -> Int? {
+        withBytes { bytes in
+            sought.withBytes { sought in
+                guard let first = bytes.baseAddress, let wanted = sought.baseAddress, !sought.isEmpty else {
+                    return nil
+                }
+                return understudy_find(first, bytes.count, wanted, sought.count).map { $0 - UnsafeRawPointer(first) }
+            }
+        }
+    }
+
     fileprivate func withBytes<Result>(_ use: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         withContiguousStorageIfAvailable(use) ?? Array(self).withUnsafeBufferPointer(use)
     }

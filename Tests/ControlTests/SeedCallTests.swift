@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServer
 import TestSupport
 import Testing
 import Understudy
@@ -230,5 +231,53 @@ struct SeedCallTests {
         let found = (0..<4).filter { seeded.contains("\"p\($0)\"") }.count
         #expect(found == statuses.filter { $0 == 200 }.count)
         #expect(Set(try people()).intersection((0..<4).map { "p\($0)" }).count == found)
+    }
+
+    @Test(
+        "a client of another machine can't make the daemon call its own machine by a seed or a snapshot",
+        .enabled(if: ownAddress != nil), arguments: ["PUT seed", "POST seed", "PUT snapshot"])
+    func fromElsewhere(call: String) throws {
+        let receiver = try Receiver { _ in
+            .now(Response(status: 200, contentType: "application/json", body: "{}"))
+        }
+        var options = RunningServer.Options()
+        options.host = "0.0.0.0"
+        let server = try TestServer.start(options: options)
+        defer { server.stop() }
+        let client = TestClient(port: Int(server.port))
+        let url = receiver.url.replacingOccurrences(of: "127.0.0.1", with: "localhost")
+        let functions = ["triggers": ["beforeCreate": ["functionUri": url]]]
+        let project: [String: Any] = [
+            "id": "p", "apiKeys": ["key"], "providers": ["password": ["enabled": true]], "blockingFunctions": functions,
+        ]
+        let seed = ["firebase": ["projects": [project]]]
+        let parts = call.split(separator: " ")
+        func change(from host: String, _ world: String) throws {
+            var body = try JSONSerialization.data(withJSONObject: seed)
+            if parts[1] == "snapshot" {
+                #expect(try client.post("/~other\(SeedCallTests.seed)", json: seed, method: "PUT").status == 200)
+                body = Data(try client.get("/~other\(FaultFixture.api)/snapshot").text.utf8)
+            }
+            let wire = try Wire(port: Int(server.port), host: host)
+            wire.send(
+                "\(parts[0]) /~\(world)\(FaultFixture.api)/\(parts[1]) HTTP/1.1\r\nHost: \(host)\r\n"
+                    + "Content-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n")
+            wire.send(Array(body))
+            #expect(try wire.receive().status == 200)
+        }
+        func signUp(_ world: String) throws -> Answer {
+            try client.post(
+                "/~\(world)/identitytoolkit.googleapis.com/v1/accounts:signUp?key=key",
+                json: ["email": "eve@example.com", "password": "secret-1"])
+        }
+        try change(from: try #require(ownAddress), "far")
+        #expect(try signUp("far").status >= 400)
+        #expect(try client.post("/~far\(FaultFixture.api)/reset", json: [String: String]()).status == 200)
+        #expect(try signUp("far").status >= 400)
+        #expect(receiver.requests.isEmpty)
+        #expect(try client.get("/~far\(FaultFixture.api)/requests").text.contains("on another machine"))
+        try change(from: "127.0.0.1", "near")
+        #expect(try signUp("near").status == 200)
+        #expect(receiver.requests.count == 1)
     }
 }

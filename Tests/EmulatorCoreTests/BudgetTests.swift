@@ -36,7 +36,7 @@ struct BudgetTests {
         let answers = Mutex<[String?]>([])
         let (all, continuation) = AsyncStream<Void>.makeStream()
         for _ in 0..<1_000 {
-            generator.fresh(.rs256) { key in
+            generator.fresh(.rs256, for: "default") { key in
                 let count = answers.withLock { answers in
                     answers.append(key?.id)
                     return answers.count
@@ -49,6 +49,26 @@ struct BudgetTests {
         #expect(made.count >= 4)
         #expect(made.count < 1_000)
         #expect(Set(made).count == made.count)
+    }
+
+    @Test("a world that rotates its key waits for at most two keys of a world with many rotations")
+    func turns() async throws {
+        let generator = KeyGenerator()
+        let done = Mutex<[String]>([])
+        let (all, continuation) = AsyncStream<Void>.makeStream()
+        let calls = [String](repeating: "busy", count: 12) + ["quiet"]
+        for world in calls {
+            generator.fresh(.es256, for: world) { _ in
+                let count = done.withLock { done in
+                    done.append(world)
+                    return done.count
+                }
+                if count == calls.count { continuation.finish() }
+            }
+        }
+        for await _ in all {}
+        let place = try #require(done.withLock { $0.firstIndex(of: "quiet") })
+        #expect(place < 12)
     }
 }
 

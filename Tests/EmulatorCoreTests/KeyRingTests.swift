@@ -101,7 +101,7 @@ struct KeyRingTests {
         await withCheckedContinuation { done in world.keys.whenReady([one, two]) { _ in done.resume() } }
         #expect(world.keys[one].published.map(\.algorithm) == [.es256, .edDSA])
         let before = world.keys[two].published.map(\.id)
-        let fresh = try #require(await world.keys[one].rotate())
+        let fresh = try #require(await world.keys[one].rotate(in: world.name))
         #expect(fresh.count == 2)
         #expect(world.keys[one].published.count == 4)
         #expect(world.keys[one].signing(at: .first, with: .es256)?.id == fresh[0])

@@ -2,6 +2,7 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import Recordings
+import Synchronization
 import Time
 
 // The calls GET and DELETE /_understudy/v1/requests, GET /_understudy/v1/requests/ID
@@ -156,9 +157,17 @@ extension ControlAPI {
         }
         guard let lease = listenerLease() else { return tooManyListeners() }
         try await recording.refresh()
+        let matches = Mutex(0)
         let waiter = Waiter(for: exchange.world, lease, after: query.after) { [self] fresh in
-            // Exchanges that were counted may have been dropped from the recording, or belong to another flow by now.
-            fresh.contains { query.matches($0) } && find(query, in: recording).count >= query.count
+            let new = fresh.count { query.matches($0) }
+            return matches.withLock { matches in
+                matches += new
+                // Requests may join a flow after they were recorded.
+                guard new > 0, matches >= query.count || query.criteria.flow != nil else { return false }
+                // The recording may have dropped requests that were counted.
+                matches = find(query, in: recording).count
+                return matches >= query.count
+            }
         }
         guard await waiter.wait(atMost: wait.duration) else { return Waiter.unread }
         return try await recording.search { [self] in answer(find(query, in: recording), query, recording) }

@@ -258,7 +258,10 @@ extension AppliedFault {
     }
 
     private func rotate(_ exchange: Exchange, _ owner: KeyOwner) async throws(StoreFailure) {
-        guard try await exchange.world.keys[owner].rotate(dropping: fault.effect.rotation == .drop) == nil else {
+        guard
+            try await exchange.world.keys[owner].rotate(
+                in: exchange.world.name, dropping: fault.effect.rotation == .drop) == nil
+        else {
             return
         }
         exchange.world.budget.notices.warnOncePerMinute(

@@ -1,3 +1,5 @@
+import Text
+
 /// A text pattern in which `*` stands for any characters. It is parsed once, and then compared with many texts.
 package struct Glob: Sendable {
     /// The text pattern as it was written.
@@ -9,7 +11,7 @@ package struct Glob: Sendable {
 
     private struct Parts {
         let first: [UInt8]
-        let middle: [TextSearch]
+        let middle: [[UInt8]]
         let last: [UInt8]
     }
 
@@ -25,7 +27,7 @@ package struct Glob: Sendable {
             pieces.count < 2
             ? nil
             : Parts(
-                first: Array(pieces[0]), middle: pieces.dropFirst().dropLast().map { TextSearch(exactly: $0) },
+                first: Array(pieces[0]), middle: pieces.dropFirst().dropLast().map { Array($0) },
                 last: Array(pieces[pieces.count - 1]))
     }
 
@@ -46,8 +48,8 @@ package struct Glob: Sendable {
         else { return false }
         var rest = text[parts.first.count..<(text.count - parts.last.count)]
         for part in parts.middle {
-            guard let end = part.end(in: rest) else { return false }
-            rest = rest[end...]
+            guard let offset = rest.offset(of: part) else { return false }
+            rest = rest.dropFirst(offset + part.count)
         }
         return true
     }

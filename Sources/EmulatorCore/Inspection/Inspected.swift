@@ -1,6 +1,7 @@
 import JSON
 import Time
 import Worlds
+import Text
 
 // The data about a person or a user that a provider has for the inspector's pages. A provider describes itself in its
 // own words; the pages know none of them.
@@ -227,50 +228,12 @@ extension World {
     }
 }
 
-/// A text to search for in other texts, byte by byte in UTF-8. By the algorithm of Knuth, Morris and Pratt, a search
-/// takes time in proportion to the sum of both texts' lengths. `String.contains` takes time in proportion to the
-/// product of the lengths if a text has characters beyond ASCII.
+/// A text to search for in other texts, ignoring case. Characters that Unicode can write in two ways are found only as
+/// the searched text writes them.
 package struct TextSearch: Sendable {
-    private let wanted: [UInt8]
-    /// The table of the algorithm of Knuth, Morris and Pratt: for each index `i`, the length of the longest proper
-    /// prefix of the first `i + 1` bytes of `wanted` that is also their suffix.
-    private let borders: [Int]
+    private let wanted: String
 
-    /// Makes a search for the text `wanted` that ignores case. Characters that Unicode can write in two ways are found
-    /// only as `wanted` writes them.
-    package init(_ wanted: String) { self.init(exactly: wanted.lowercased().utf8) }
+    package init(_ wanted: String) { self.wanted = wanted.lowercased() }
 
-    init(exactly wanted: some Sequence<UInt8>) {
-        let wanted = Array(wanted)
-        var borders: [Int] = []
-        borders.reserveCapacity(wanted.count)
-        for place in wanted.indices {
-            guard place > 0 else {
-                borders.append(0)
-                continue
-            }
-            var length = borders[place - 1]
-            while length > 0, wanted[place] != wanted[length] { length = borders[length - 1] }
-            borders.append(wanted[place] == wanted[length] ? length + 1 : 0)
-        }
-        self.wanted = wanted
-        self.borders = borders
-    }
-
-    package func isFound(in text: String) -> Bool { end(in: text.lowercased().utf8) != nil }
-
-    /// Returns the position behind the first occurrence of the searched text in `bytes`; `nil` when there is none.
-    func end<Bytes: Collection<UInt8>>(in bytes: Bytes) -> Bytes.Index? {
-        guard !wanted.isEmpty else { return bytes.startIndex }
-        var length = 0
-        var place = bytes.startIndex
-        while place < bytes.endIndex {
-            let byte = bytes[place]
-            while length > 0, byte != wanted[length] { length = borders[length - 1] }
-            if byte == wanted[length] { length += 1 }
-            bytes.formIndex(after: &place)
-            if length == wanted.count { return place }
-        }
-        return nil
-    }
+    package func isFound(in text: String) -> Bool { text.lowercased().contains(wanted) }
 }

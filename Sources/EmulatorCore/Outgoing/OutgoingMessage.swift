@@ -126,15 +126,23 @@ extension Exchange {
     }
 
     /// Sends a request to a client's server, and waits at most `seconds` for the response, without blocking a thread of
-    /// the daemon's own server.
+    /// the daemon's own server. If the client that caused it disconnects while other requests delay this one, it isn't
+    /// sent.
     package func ask(_ message: OutgoingMessage, seconds: Int) async -> OutgoingMessage.Reply {
-        await withCheckedContinuation { continuation in
-            let began = MachineClock.microseconds
-            world.caches[OutgoingQueues.self].questions.run { [sender] in
-                // Other requests may have delayed this one.
-                let left = Int64(seconds) - (MachineClock.microseconds - began) / 1_000_000
-                continuation.resume(returning: sender.send(message, seconds: Int(max(0, left)), began))
+        let began = MachineClock.microseconds
+        let asker = Asker()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                asker.begin(continuation)
+                world.caches[OutgoingQueues.self].questions.run { [sender] in
+                    guard let continuation = asker.take() else { return }
+                    // Other requests may have delayed this one.
+                    let left = Int64(seconds) - (MachineClock.microseconds - began) / 1_000_000
+                    continuation.resume(returning: sender.send(message, seconds: Int(max(0, left)), began))
+                }
             }
+        } onCancel: {
+            asker.take()?.resume(returning: .failed("the client that caused this request has disconnected"))
         }
     }
 
@@ -155,6 +163,23 @@ extension Exchange {
     private var sender: OutgoingSender { OutgoingSender(world: world, parent: id, network: network) }
 }
 
+/// A task that waits until its request to a client's server can be sent.
+private final class Asker: Sendable {
+    private let continuation = Mutex<CheckedContinuation<OutgoingMessage.Reply, Never>?>(nil)
+
+    func begin(_ continuation: CheckedContinuation<OutgoingMessage.Reply, Never>) {
+        self.continuation.withLock { $0 = continuation }
+    }
+
+    /// Returns the continuation of the waiting task to whoever asks first, and `nil` to all others.
+    func take() -> CheckedContinuation<OutgoingMessage.Reply, Never>? {
+        continuation.withLock { continuation in
+            defer { continuation = nil }
+            return continuation
+        }
+    }
+}
+
 /// Sends requests to clients' servers because of an incoming request. Only the incoming request's ID and test world are
 /// kept, so that its body takes no memory while notifications wait.
 private struct OutgoingSender: Sendable {
@@ -172,7 +197,7 @@ private struct OutgoingSender: Sendable {
             let answer = try OutgoingRequest.send(
                 message.method, to: message.url, contentType: message.contentType.isEmpty ? nil : message.contentType,
                 headers: message.headers, body: message.body, seconds: seconds, limit: message.limit,
-                isVerified: message.isVerified)
+                isVerified: message.isVerified, mayCallThisMachine: !world.seed.isFromElsewhere)
             response = Response(status: answer.status, body: answer.body)
             reply = .answered(
                 OutgoingMessage.Answer(status: answer.status, headers: answer.headers, body: answer.body))

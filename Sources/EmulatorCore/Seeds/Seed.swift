@@ -17,6 +17,9 @@ package struct Seed: Sendable {
     package let asOf: Day?
     /// The date of the providers' behaviour that test worlds imitate if their seed names no date.
     package var daemonDay = Day.today
+    /// Whether a client on another machine, without the control token, has given this seed or a part of it. Test worlds
+    /// with such a seed make the daemon send no requests to its own machine.
+    package var isFromElsewhere = false
     package let outcomes: [Outcome]
     package let faults: [Fault]
     /// The faults in the form in which the seed's files have them, so that error messages can name places in the files.

@@ -44,8 +44,10 @@ package final class KeyGenerator: Sendable {
         var takesTurns = false
         var waitingForInitial: [(turns: Bool, done: @Sendable (StoreFailure?) -> Void)] = []
         var waitingForUnpublished: [@Sendable () -> Void] = []
-        /// The callers that wait for a fresh key, in the order in which they get one.
-        var waitingForFresh: [@Sendable (NamedKey?) -> Void] = []
+        /// The callers that wait for a fresh key, each with the name of its test world, in the order of their calls.
+        var waitingForFresh: [(world: String, done: @Sendable (NamedKey?) -> Void)] = []
+        /// The name of the test world that got the last fresh key. Another world that waits gets the next one.
+        var lastWorld: String?
 
         func has(_ kind: Kind) -> Bool { (keys[kind]?.count ?? 0) >= kind.count }
 
@@ -68,8 +70,9 @@ package final class KeyGenerator: Sendable {
         mutating func add(_ key: NamedKey, as kind: Kind) -> [@Sendable () -> Void] {
             guard kind != .fresh else {
                 guard !waitingForFresh.isEmpty else { return [] }
-                let first = waitingForFresh.removeFirst()
-                return [{ first(key) }]
+                let next = waitingForFresh.remove(at: waitingForFresh.firstIndex { $0.world != lastWorld } ?? 0)
+                lastWorld = next.world
+                return [{ next.done(key) }]
             }
             keys[kind, default: []].append(key)
             if kind == .unpublished {
@@ -97,12 +100,14 @@ package final class KeyGenerator: Sendable {
                 waitingForUnpublished = []
                 waitingForFresh = []
             }
-            return waitingForUnpublished + [{ fresh.forEach { $0(nil) } }]
+            return waitingForUnpublished + [{ fresh.forEach { $0.done(nil) } }]
         }
     }
 
-    /// By default, at most this many key rotations can wait for new keys of the same algorithm.
+    /// By default, at most this many key rotations of one test world can wait for new keys of the same algorithm.
     package static let waitingLimit = 64
+    /// The greatest number of key rotations of all test worlds that can wait for new keys of the same algorithm.
+    private static let totalLimit = 1_024
     private let waitingLimit: Int
     private let state = Mutex(State())
 
@@ -204,12 +209,15 @@ package final class KeyGenerator: Sendable {
         if isReady { done() } else { work() }
     }
 
-    /// Makes a new key and calls `done` with it. Calls `done` with `nil` when no key can be made, or too many callers
-    /// wait for one.
-    func fresh(_ algorithm: Algorithm, _ done: @escaping @Sendable (NamedKey?) -> Void) {
+    /// Makes a new key for the test world of this name, and calls `done` with it. Worlds get their keys in turn. Calls
+    /// `done` with `nil` when no key can be made, or too many callers wait for one.
+    func fresh(_ algorithm: Algorithm, for world: String, _ done: @escaping @Sendable (NamedKey?) -> Void) {
         let waits = state.withLock { state in
-            guard state[algorithm].waitingForFresh.count < waitingLimit else { return false }
-            state[algorithm].waitingForFresh.append(done)
+            let waiting = state[algorithm].waitingForFresh
+            guard waiting.count < KeyGenerator.totalLimit,
+                waiting.count(where: { $0.world == world }) < waitingLimit
+            else { return false }
+            state[algorithm].waitingForFresh.append((world, done))
             return true
         }
         if waits { work() } else { done(nil) }

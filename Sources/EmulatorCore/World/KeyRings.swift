@@ -153,13 +153,13 @@ package struct KeyRing: Sendable {
         sequence(algorithm)?.signing(at: time)
     }
 
-    /// Publishes a new signing key for each algorithm. At most three keys of an algorithm stay published; if `dropping`
-    /// is true, only the new key stays published. Returns the new keys' IDs, or `nil` when a key can't be made or too
-    /// many rotations wait for new keys.
-    package func rotate(dropping: Bool = false) async throws(StoreFailure) -> [String]? {
+    /// Publishes a new signing key for each algorithm in the test world of this name. At most three keys of an algorithm
+    /// stay published; if `dropping` is true, only the new key stays published. Returns the new keys' IDs, or `nil` when
+    /// a key can't be made or too many rotations wait for new keys.
+    package func rotate(in world: String, dropping: Bool = false) async throws(StoreFailure) -> [String]? {
         var made: [String] = []
         for sequence in sequences {
-            guard let keyID = try await sequence.rotate(dropping: dropping) else { return nil }
+            guard let keyID = try await sequence.rotate(in: world, dropping: dropping) else { return nil }
             made.append(keyID)
         }
         return made

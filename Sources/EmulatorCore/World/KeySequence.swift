@@ -117,12 +117,12 @@ final class KeySequence: Sendable {
     /// The largest number of keys that stay published after a key rotation, as many as Apple publishes.
     private static let limit = 3
 
-    /// Publishes a new signing key, and returns its ID; `nil` when none could be made. If `dropping` is true, all
-    /// earlier keys are withdrawn.
-    func rotate(dropping: Bool) async throws(StoreFailure) -> String? {
+    /// Publishes a new signing key in the test world of this name, and returns its ID; `nil` when none could be made. If
+    /// `dropping` is true, all earlier keys are withdrawn.
+    func rotate(in world: String, dropping: Bool) async throws(StoreFailure) -> String? {
         let generation = rotated.withLock { $0.resets }
         let fresh = await withCheckedContinuation { continuation in
-            generator.fresh(algorithm) { continuation.resume(returning: $0) }
+            generator.fresh(algorithm, for: world) { continuation.resume(returning: $0) }
         }
         guard let fresh, try publish(fresh, dropping, generation) else { return nil }
         return fresh.id

@@ -12,7 +12,10 @@ struct StoredSeed: WorldValue {
     /// The text of the seed (initial data) with which the test world began, before its seed was extended; `nil` if the
     /// world began with the daemon's seed.
     private(set) var rows: String?
-    /// A digest of both texts, `document` and `rows`; `nil` if the test world uses the daemon's seed (initial data).
+    /// The value of `Seed.isFromElsewhere`.
+    private(set) var isFromElsewhere = false
+    /// A digest of both texts, `document` and `rows`, and of `isFromElsewhere`; `nil` if the test world uses the
+    /// daemon's seed (initial data).
     private(set) var digest: String?
 
     init() {}
@@ -20,18 +23,21 @@ struct StoredSeed: WorldValue {
     /// Makes the stored form of the seed (initial data) that a test world has now. `rows` is the seed with which the
     /// world began, without later extensions; `nil` if that was the daemon's seed.
     init(of seed: Seed, rows: Seed?) {
-        let document = seed.document.text
-        self.init(document, rows: rows.map { $0.document.text })
+        self.init(seed, rows: rows.map { $0.document.text })
     }
 
-    private init(_ document: String, rows: String?) {
+    private init(_ seed: Seed, rows: String?) {
+        let document = seed.document.text
         self.document = document
         self.rows = rows
-        let digests = [document, rows ?? ""].map { Hex.encode(Array(Digest.sha256($0))) }
+        isFromElsewhere = seed.isFromElsewhere
+        let digests = [document, rows ?? "", isFromElsewhere ? "elsewhere" : ""].map {
+            Hex.encode(Array(Digest.sha256($0)))
+        }
         digest = String(Hex.encode(Array(Digest.sha256(digests.joined()))).prefix(32))
     }
 
-    func extended(to seed: Seed) -> StoredSeed { StoredSeed(seed.document.text, rows: rows) }
+    func extended(to seed: Seed) -> StoredSeed { StoredSeed(seed, rows: rows) }
 
     /// Returns the test world's own seed (initial data), with all later extensions; `nil` if the world uses the
     /// daemon's seed. In the result, `rows` is the seed with which the world began, without the extensions; `nil` if
@@ -42,7 +48,8 @@ struct StoredSeed: WorldValue {
         _ seeds: RuntimeSeeds, world: String
     ) throws(Issues) -> (seed: Seed, rows: Seed?, size: Int)? {
         guard let document else { return nil }
-        let seed = try seeds.check([source(document, of: world)])
+        var seed = try seeds.check([source(document, of: world)])
+        seed.isFromElsewhere = isFromElsewhere
         guard let rows else { return (seed, nil, document.utf8.count) }
         let begun = rows == document ? seed : try seeds.check([source(rows, of: world)])
         return (seed, begun, document.utf8.count)

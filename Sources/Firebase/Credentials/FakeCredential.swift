@@ -70,7 +70,7 @@ extension FirebaseProvider {
 
     /// Returns the note on a signed ID token that was accepted unchecked, because the project doesn't have the identity
     /// provider. The note says for which reason a check would refuse the token. `nil` for any other credential.
-    func noteOnUnchecked(_ identity: FederatedIdentity, _ call: FirebaseCall) throws(FirebaseError) -> Note? {
+    func noteOnUnchecked(_ identity: FederatedIdentity, _ call: FirebaseCall) throws -> Note? {
         guard identity.isFake, try call.text("pendingToken") == nil else { return nil }
         let fields = Credential.fields(of: try call.text("postBody") ?? "")
         guard let text = fields["id_token"], let token = try? JWS(parsing: withoutSignature(text)),
@@ -78,8 +78,8 @@ extension FirebaseProvider {
         else { return nil }
         let id = identity.providerId
         let rawNonce = fields["nonce"].flatMap { $0.isEmpty ? nil : $0 }
-        let fault = IdentitySources.source(id).flatMap {
-            call.fault(ofUnchecked: text, from: $0, rawNonce: rawNonce)
+        let fault = try IdentitySources.source(id).flatMap {
+            try call.fault(ofUnchecked: text, from: $0, rawNonce: rawNonce)
         }
         let audience = token.claims["aud"].map { Diagnosis.quote($0.string ?? $0.text) } ?? "none"
         let result = fault.map { "a check would refuse it (\($0))" } ?? "any aud is accepted (here \(audience))"

@@ -118,7 +118,7 @@ extension FirebaseCall {
 
     /// Returns the ID of the provider that Firebase knows by name and that has this issuer; `nil` if there is none.
     private static func knownProvider(ofIssuer issuer: String) -> String? {
-        issuerParts.first { issuer.firstRange(of: $0.part) != nil }?.id
+        issuerParts.first { issuer.contains($0.part) }?.id
     }
 
     /// Returns a diagnosis that names the provider that issued an ID token, if it is another one than the provider with
@@ -146,7 +146,7 @@ extension FirebaseCall {
     /// used from now on.
     func fault(
         ofUnchecked text: String, from source: any KnownSource.Type, rawNonce: String?
-    ) -> String? {
+    ) throws -> String? {
         let token: JWS
         do { token = try JWS(parsing: text) } catch { return "it can't be parsed: \(error.description)" }
         let issuers: [String]? =
@@ -173,8 +173,6 @@ extension FirebaseCall {
             return nil
         } catch let error as FirebaseError {
             return error.diagnosis.line
-        } catch {
-            return nil
         }
     }
 

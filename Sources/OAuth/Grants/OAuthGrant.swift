@@ -205,8 +205,13 @@ extension Transaction {
 
 /// The scopes to which a person has consented for a client, at providers that store consents separately from grants.
 package struct Consent: Row {
-    package static let table = Table<Consent>("oauth.consent", indexes: [byAccount])
+    package static let table = Table<Consent>(
+        "oauth.consent", byteLimit: 64 << 20, indexes: [byAccount],
+        size: { consent in consent.owner.utf8.count + consent.scopes.reduce(0) { $0 + $1.utf8.count + linkSize } })
     static let byAccount = Index<Consent, String>("account") { $0.account }
+
+    /// The approximate number of bytes that an element of a set takes beside its text.
+    private static let linkSize = 32
 
     /// The greatest number of scopes in a consent. If a new consent would exceed it, only the newly consented scopes
     /// are kept.

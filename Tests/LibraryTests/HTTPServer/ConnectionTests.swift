@@ -165,6 +165,21 @@ struct ConnectionTests {
         #expect(eventually { server.counters.bodyBytes == 100_000 })
     }
 
+    @Test("the body of a request whose client has gone counts until the work on the request has ended")
+    func leftBody() throws {
+        let completions = Mutex<[Completion]>([])
+        let server = try serve { _ in .later { done in completions.withLock { $0.append(done) } } }
+        var wire: Wire? = try Wire(port: Int(server.port))
+        let head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
+        wire?.send(Array(head.utf8) + [UInt8](repeating: 1, count: 100_000))
+        #expect(eventually { completions.withLock { $0.count } == 1 })
+        wire = nil
+        #expect(eventually { server.counters.abandoned == 1 && server.counters.open == 0 })
+        #expect(server.counters.bodyBytes == 100_000)
+        completions.withLock { $0.removeFirst() }(Response(status: 200))
+        #expect(eventually { server.counters.bodyBytes == 0 })
+    }
+
     @Test("stopping waits neither for a thousand that wait nor for a thousand that are half sent")
     func stopping() throws {
         let server = try start(handler: ConnectionTests.waiting)
