@@ -44,10 +44,11 @@ package final class KeyGenerator: Sendable {
         var takesTurns = false
         var waitingForInitial: [(turns: Bool, done: @Sendable (StoreFailure?) -> Void)] = []
         var waitingForUnpublished: [@Sendable () -> Void] = []
-        /// The callers that wait for a fresh key, each with the name of its test world, in the order of their calls.
-        var waitingForFresh: [(world: String, done: @Sendable (NamedKey?) -> Void)] = []
-        /// The name of the test world that got the last fresh key. Another world that waits gets the next one.
-        var lastWorld: String?
+        /// The callers that wait for a fresh key, by the names of their test worlds, in the order of their calls.
+        var waitingForFresh: [String: ArraySlice<@Sendable (NamedKey?) -> Void>] = [:]
+        /// The names of the test worlds that wait for fresh keys. The first one gets the next key, and then goes to the
+        /// end if it waits for more.
+        var waitingWorlds: ArraySlice<String> = []
 
         func has(_ kind: Kind) -> Bool { (keys[kind]?.count ?? 0) >= kind.count }
 
@@ -69,10 +70,15 @@ package final class KeyGenerator: Sendable {
         /// Takes in a new key, and returns the callbacks of the callers that have waited for it.
         mutating func add(_ key: NamedKey, as kind: Kind) -> [@Sendable () -> Void] {
             guard kind != .fresh else {
-                guard !waitingForFresh.isEmpty else { return [] }
-                let next = waitingForFresh.remove(at: waitingForFresh.firstIndex { $0.world != lastWorld } ?? 0)
-                lastWorld = next.world
-                return [{ next.done(key) }]
+                guard let world = waitingWorlds.popFirst(), let done = waitingForFresh[world]?.popFirst() else {
+                    return []
+                }
+                if waitingForFresh[world]?.isEmpty == false {
+                    waitingWorlds.append(world)
+                } else {
+                    waitingForFresh[world] = nil
+                }
+                return [{ done(key) }]
             }
             keys[kind, default: []].append(key)
             if kind == .unpublished {
@@ -95,19 +101,17 @@ package final class KeyGenerator: Sendable {
         /// Removes the callers that wait for a fresh key or an unpublished key. Returns closures that call them back
         /// without a key.
         mutating func giveUp() -> [@Sendable () -> Void] {
-            let fresh = waitingForFresh
+            let fresh = waitingForFresh.values.flatMap { $0 }
             defer {
                 waitingForUnpublished = []
-                waitingForFresh = []
+                (waitingForFresh, waitingWorlds) = ([:], [])
             }
-            return waitingForUnpublished + [{ fresh.forEach { $0.done(nil) } }]
+            return waitingForUnpublished + [{ fresh.forEach { $0(nil) } }]
         }
     }
 
     /// By default, at most this many key rotations of one test world can wait for new keys of the same algorithm.
     package static let waitingLimit = 64
-    /// The greatest number of key rotations of all test worlds that can wait for new keys of the same algorithm.
-    private static let totalLimit = 1_024
     private let waitingLimit: Int
     private let state = Mutex(State())
 
@@ -210,14 +214,13 @@ package final class KeyGenerator: Sendable {
     }
 
     /// Makes a new key for the test world of this name, and calls `done` with it. Worlds get their keys in turn. Calls
-    /// `done` with `nil` when no key can be made, or too many callers wait for one.
+    /// `done` with `nil` when no key can be made, or too many callers of the same world wait for one.
     func fresh(_ algorithm: Algorithm, for world: String, _ done: @escaping @Sendable (NamedKey?) -> Void) {
         let waits = state.withLock { state in
-            let waiting = state[algorithm].waitingForFresh
-            guard waiting.count < KeyGenerator.totalLimit,
-                waiting.count(where: { $0.world == world }) < waitingLimit
-            else { return false }
-            state[algorithm].waitingForFresh.append((world, done))
+            let count = state[algorithm].waitingForFresh[world]?.count ?? 0
+            guard count < waitingLimit else { return false }
+            if count == 0 { state[algorithm].waitingWorlds.append(world) }
+            state[algorithm].waitingForFresh[world, default: []].append(done)
             return true
         }
         if waits { work() } else { done(nil) }
