@@ -65,10 +65,12 @@ stores:
 		$(SUDO) sed -i 's/^#* *create_main_cluster.*/create_main_cluster = off/' /etc/postgresql-common/createcluster.conf)
 	$(call need,haproxy openssl postgresql python3)
 
-# These tests use the sign-in pages in a real browser: with cookies, by keyboard, without scripts, at both widths.
+# These tests use the sign-in pages and the inspector in a real browser: with cookies, by keyboard, without scripts, at
+# both widths. FILES chooses some: FILES='test_inspector_*.py'.
+FILES ?= test_*.py
 test-browser: build
 	$(call need,chromium chromium-driver libnss3-tools python3-venv)
-	Tests/Browser/run $(BINARY)
+	Tests/Browser/run $(BINARY) '' '$(FILES)'
 
 # This makes the pictures in docs/inspector: one of each page of the inspector at both widths.
 screenshots: build
@@ -152,7 +154,7 @@ test-replicas: build stores
 	Tests/Stress/outage $(BINARY) $(if $(SHORT),2,10)
 	Tests/Stress/rolling $(BINARY) $(if $(SHORT),1,10)
 
-# These tests take long and rarely fail: three quarters of an hour. FUZZ_SECONDS is the time of the fuzzer over HTTP.
+# These tests take long and rarely fail: an hour. FUZZ_SECONDS is the time of the fuzzer over HTTP.
 # The container needs root.
 FUZZ_SECONDS ?= 60
 test-long: build stores
@@ -163,6 +165,8 @@ test-long: build stores
 	$(MAKE) test-boundaries
 	$(MAKE) test-openapi CALLS=1000
 	$(MAKE) test-jwt-kit
+	$(MAKE) test-browser FILES='test_inspector_*.py'
+	$(MAKE) test-release
 	[ "$$(id -u)" != 0 ] || $(MAKE) test-container
 	$(MAKE) fuzz-http SECONDS=$(FUZZ_SECONDS)
 

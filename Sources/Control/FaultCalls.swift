@@ -44,7 +44,7 @@ extension ControlAPI {
                         "HTTP endpoints and SMTP steps.",
                         .members([.required("endpoints", .sequence(of: ControlAPI.endpointSchema), "The list.")]))
                 ]
-            ) { endpoints($0) },
+            ) { exchange in try await exchange.onWorkThread { endpoints(exchange) } },
         ]
     }
 

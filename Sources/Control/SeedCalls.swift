@@ -25,11 +25,11 @@ extension ControlAPI {
             .control(
                 "GET", "seed", "Shows the world's seed as one file, to use with PUT seed.",
                 answers: [.json("The seed.", format.schema)]
-            ) { seed($0) },
+            ) { exchange in try await exchange.onWorkThread { seed(exchange) } },
             .control(
                 "PUT", "seed", "Resets the world to the seed in the body.",
                 reads: .unread(format.schema, isOptional: false), answers: changed
-            ) { try replaceSeed($0) },
+            ) { exchange in try await exchange.onWorkThread { try replaceSeed(exchange) } },
             .control(
                 "POST", "seed",
                 "Merges the body into the world's seed, like another seed file. The world's data are kept.",
@@ -37,7 +37,7 @@ extension ControlAPI {
                 answers: changed + [
                     .refusal(409, "tooManyOrders", "The seed has too many outcomes or faults.")
                 ]
-            ) { try extendSeed($0) },
+            ) { exchange in try await exchange.onWorkThread { try extendSeed(exchange) } },
         ]
     }
 

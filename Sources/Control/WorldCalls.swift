@@ -62,7 +62,10 @@ extension ControlAPI {
                     .refusal(503, "tooManyWorlds", "There are too many worlds, all in use."),
                     .refusal(503, "tooManyPorts", "Too many worlds have ports of their own."),
                 ] + ControlAPI.seedRefusals
-            ) { try addWorld($0, $1) },
+            ) { exchange, order in
+                guard order.asOf != nil else { return try addWorld(exchange, order) }
+                return try await exchange.onWorkThread { try addWorld(exchange, order) }
+            },
             .control(
                 "DELETE", "worlds/:name", "Deletes a world and all of its data.", path: ["The world's name."],
                 answers: [

@@ -235,7 +235,7 @@ struct SeedCallTests {
 
     @Test(
         "a client of another machine can't make the daemon call its own machine by a seed or a snapshot",
-        .enabled(if: ownAddress != nil), arguments: ["PUT seed", "POST seed", "PUT snapshot"])
+        .enabled(if: ownAddress != nil), arguments: ["PUT seed", "POST seed", "PUT snapshot", "POST form"])
     func fromElsewhere(call: String) throws {
         let receiver = try Receiver { _ in
             .now(Response(status: 200, contentType: "application/json", body: "{}"))
@@ -258,12 +258,25 @@ struct SeedCallTests {
                 #expect(try client.post("/~other\(SeedCallTests.seed)", json: seed, method: "PUT").status == 200)
                 body = Data(try client.get("/~other\(FaultFixture.api)/snapshot").text.utf8)
             }
+            let type: String
+            let path: String
+            if parts[1] == "form" {
+                path = "/_understudy/worlds/seed"
+                type = "application/x-www-form-urlencoded"
+                let page = try client.get("/~\(world)\(path)").text
+                let token = try #require(page.firstMatch(of: /name="formToken" value="([^"]+)"/)).1
+                let text = String(decoding: body, as: UTF8.self)
+                body = Data(TestClient.encode(["formToken": String(token), "mode": "merge", "seed": text]).utf8)
+            } else {
+                path = "\(FaultFixture.api)/\(parts[1])"
+                type = "application/json"
+            }
             let wire = try Wire(port: Int(server.port), host: host)
             wire.send(
-                "\(parts[0]) /~\(world)\(FaultFixture.api)/\(parts[1]) HTTP/1.1\r\nHost: \(host)\r\n"
-                    + "Content-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n")
+                "\(parts[0]) /~\(world)\(path) HTTP/1.1\r\nHost: \(host)\r\n"
+                    + "Content-Type: \(type)\r\nContent-Length: \(body.count)\r\n\r\n")
             wire.send(Array(body))
-            #expect(try wire.receive().status == 200)
+            #expect(try wire.receive().status == (parts[1] == "form" ? 303 : 200))
         }
         func signUp(_ world: String) throws -> Answer {
             try client.post(

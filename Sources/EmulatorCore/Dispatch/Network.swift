@@ -28,12 +28,12 @@ extension Exchange {
     /// Whether the client has sent the daemon's control token; `false` if the daemon has none.
     package var showsControlToken: Bool { network.controlToken?.isShown(by: request) ?? false }
 
-    /// Whether the client may choose an address to which the daemon sends requests. The daemon itself may. If the
-    /// daemon has a control token, any other client must have sent it. Without a control token, the client must run on
-    /// the daemon's machine, and must not be a web page from another machine.
+    /// Whether the client may choose an address to which the daemon sends requests. If the daemon has a control token,
+    /// the client must have sent it. Without a control token, the client must run on the daemon's machine, and must not
+    /// be a web page from another machine. The daemon's own requests may if the client that caused them may.
     package var mayChooseAddresses: Bool {
-        isInternal
-            || (network.controlToken == nil ? request.isFromLoopback && !isFromForeignPage : showsControlToken)
+        if isInternal { return request.isFromLoopback }
+        return network.controlToken == nil ? request.isFromLoopback && !isFromForeignPage : showsControlToken
     }
 
     /// Whether a web page from another machine sent the request. The header `Origin` names the page's server. Without
@@ -53,8 +53,10 @@ extension Exchange {
         body: [UInt8] = []
     ) async -> Response {
         let all = [(name: "Host", value: host), (name: "User-Agent", value: "Understudy")] + headers
-        return await network.ask(
-            Request(method: method, target: target, headers: all, body: body, label: world.name), from: id)
+        let request = Request(
+            method: method, target: target, headers: all, body: body, label: world.name,
+            isFromLoopback: mayChooseAddresses)
+        return await network.ask(request, from: id)
     }
 
     /// Logs an event. `detail`, which may hold secrets, is logged only at the level `debug`.

@@ -73,25 +73,21 @@ final class MemoryIndex: @unchecked Sendable {
         }
     }
 
-    func remove(_ row: StoredRow, _ slot: Int32) {
-        switch values {
-        case .one(let value): if let value = value(row) { removeEntry(value, slot) }
-        case .many(let values): for value in MemoryIndex.distinct(values(row)) { removeEntry(value, slot) }
-        }
-    }
+    /// Removes all index entries of the row at a position of the table's array.
+    func remove(_ slot: Int32) { removeEntries(slot) { _ in true } }
 
     func replace(_ old: StoredRow, by row: StoredRow, _ slot: Int32) {
         switch values {
         case .one(let value):
             let (before, after) = (value(old), value(row))
             guard before != after else { return }
-            if let before { removeEntry(before, slot) }
+            if before != nil { remove(slot) }
             if let after { add(after, slot) }
         case .many(let values):
             let (earlier, later) = (values(old), values(row))
             guard earlier != later else { return }
             let (before, after) = (Set(earlier), Set(later))
-            for value in before.subtracting(after) { removeEntry(value, slot) }
+            removeEntries(slot) { !after.contains($0) }
             for value in after.subtracting(before) { add(value, slot) }
         }
     }
@@ -123,14 +119,25 @@ final class MemoryIndex: @unchecked Sendable {
         return end.last
     }
 
-    private func removeEntry(_ value: String, _ slot: Int32) {
+    /// Removes those index entries of a row for whose values `isRemoved` returns `true`.
+    private func removeEntries(_ slot: Int32, where isRemoved: (String) -> Bool) {
         guard Int(slot) < firstNodes.count else { return }
         var before: Int32 = -1
         var place = firstNodes[Int(slot)]
-        while place >= 0, let node = nodes[Int(place)], node.value != value { (before, place) = (place, node.sibling) }
-        guard place >= 0, let node = nodes[Int(place)] else { return }
+        while place >= 0, let node = nodes[Int(place)] {
+            if isRemoved(node.value) { remove(node, at: place, after: before) } else { before = place }
+            place = node.sibling
+        }
+    }
+
+    /// Removes an index entry. `before` is the position of the same row's previous entry; -1 if there is none.
+    private func remove(_ node: Node, at place: Int32, after before: Int32) {
         if keepsSteps { steps.append(.taken(place: place, node, before: before)) }
-        if before < 0 { firstNodes[Int(slot)] = node.sibling } else { nodes[Int(before)]?.sibling = node.sibling }
+        if before < 0 {
+            firstNodes[Int(node.slot)] = node.sibling
+        } else {
+            nodes[Int(before)]?.sibling = node.sibling
+        }
         unlink(node)
         nodes[Int(place)] = nil
         free.append(place)

@@ -386,7 +386,7 @@ extension MemoryTable {
 
     func vacate(_ slot: Int32, _ row: StoredRow) {
         resize(from: row)
-        if !isUndoing { for index in indexes { index.remove(row, slot) } }
+        if !isUndoing { for index in indexes { index.remove(slot) } }
         sort(row) { $0.remove($1, slot) }
         byKey[row.key] = nil
         slots[Int(slot)] = Slot(generation: slots[Int(slot)].generation &+ 1)
