@@ -15,29 +15,13 @@ package final class WorkThreads: Sendable {
     package static let hashing = WorkThreads(limit: 2)
 
     private struct State {
-        var works: [@Sendable () -> Void] = []
-        /// The index in `works` of the first piece of work that hasn't been started.
-        var first = 0
+        /// The work that hasn't been started. Started work must not be kept, because it refers to other objects, such as
+        /// a request's body and its world's seed.
+        var works = Queue<@Sendable () -> Void>()
         var threads = 0
         /// The number of the pool's threads that have no work. A thread that was started or woken for new work counts
         /// until it takes the work.
         var idle = 0
-
-        var count: Int { works.count - first }
-
-        mutating func popFirst() -> (@Sendable () -> Void)? {
-            guard first < works.count else { return nil }
-            let work = works[first]
-            // Finished work must not keep what it refers to, such as a request's body and its world's seed.
-            works[first] = {}
-            first += 1
-            // The space of started work is freed now and then.
-            if first > 64, first * 2 > works.count {
-                works.removeFirst(first)
-                first = 0
-            }
-            return work
-        }
     }
 
     private let limit: Int
@@ -51,7 +35,7 @@ package final class WorkThreads: Sendable {
     package func run(_ work: @escaping @Sendable () -> Void) {
         let needsThread = state.withLock { state in
             state.works.append(work)
-            guard state.count > state.idle, state.threads < limit else { return false }
+            guard state.works.count > state.idle, state.threads < limit else { return false }
             state.threads += 1
             state.idle += 1
             return true
@@ -60,7 +44,7 @@ package final class WorkThreads: Sendable {
             let work = state.withLock { state in
                 state.threads -= 1
                 state.idle -= 1
-                return state.threads == 0 ? state.popFirst() : nil
+                return state.threads == 0 ? state.works.popFirst() : nil
             }
             if let work { return work() }
         }
@@ -71,7 +55,7 @@ package final class WorkThreads: Sendable {
         while true {
             waiting.wait()
             let work = state.withLock { state in
-                let work = state.popFirst()
+                let work = state.works.popFirst()
                 if work != nil { state.idle -= 1 }
                 return work
             }

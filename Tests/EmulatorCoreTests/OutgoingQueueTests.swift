@@ -39,6 +39,26 @@ struct OutgoingQueueTests {
         work.goOn.signal()
     }
 
+    @Test("work that has been done isn't kept")
+    func released() {
+        final class Message: Sendable {}
+        let queue = OutgoingQueue(width: 1)
+        let (work, later) = (Work(), Work())
+        weak var kept: Message?
+        do {
+            let message = Message()
+            kept = message
+            queue.run { work.run() }
+            queue.run { _ = message }
+        }
+        for _ in 0..<3 { queue.run { later.run() } }
+        work.goOn.signal()
+        #expect(later.hasBegun(within: .seconds(20)))
+        #expect(kept == nil)
+        for _ in 0..<3 { later.goOn.signal() }
+        for _ in 0..<3 { #expect(later.ended.wait(timeout: .now() + 20) == .success) }
+    }
+
     @Test("a world whose servers are silent doesn't delay another")
     func worlds() {
         let (silent, prompt) = (Work(), Work())

@@ -36,6 +36,20 @@ struct TableTests {
 
     private static func keys(_ rows: [Note]) -> String { rows.map(\.key).joined() }
 
+    /// Looking for each of a row's entries in the index took a minute for so many values.
+    @Test("a row with many values in an index is changed and removed in time in proportion")
+    func manyValues() throws {
+        let store = try store(.memory)
+        let tags = (0..<60_000).map(String.init)
+        try store.update { $0.put(Note(key: "a", tags: tags)) }
+        let began = ContinuousClock.now
+        try store.update { $0.put(Note(key: "a", tags: Array(tags.dropFirst(30_000)))) }
+        store.read { #expect($0.first(Note.byTag, "5") == nil && $0.first(Note.byTag, "40000") != nil) }
+        try store.update { _ = $0.remove(Note.self, "a") }
+        store.read { #expect($0.first(Note.byTag, "40000") == nil) }
+        #expect(ContinuousClock.now - began < .seconds(20))
+    }
+
     @Test("rows are found by key, by index and in the order in which they came", arguments: TestedStore.allCases)
     func finding(kind: TestedStore) throws {
         let store = try store(kind)

@@ -127,13 +127,15 @@ extension Exchange {
 
     /// Sends a request to a client's server, and waits at most `seconds` for the response, without blocking a thread of
     /// the daemon's own server. If the client that caused it disconnects while other requests delay this one, it isn't
-    /// sent.
-    package func ask(_ message: OutgoingMessage, seconds: Int) async -> OutgoingMessage.Reply {
+    /// sent, unless `isForOthers` is true: then other clients wait for the response, too.
+    package func ask(
+        _ message: OutgoingMessage, seconds: Int, isForOthers: Bool = false
+    ) async -> OutgoingMessage.Reply {
         let began = MachineClock.microseconds
         let asker = Asker()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                asker.begin(continuation)
+                guard asker.begin(continuation) else { return continuation.resume(returning: Asker.gone) }
                 world.caches[OutgoingQueues.self].questions.run { [sender] in
                     guard let continuation = asker.take() else { return }
                     // Other requests may have delayed this one.
@@ -142,7 +144,7 @@ extension Exchange {
                 }
             }
         } onCancel: {
-            asker.take()?.resume(returning: .failed("the client that caused this request has disconnected"))
+            if !isForOthers { asker.cancel()?.resume(returning: Asker.gone) }
         }
     }
 
@@ -165,17 +167,37 @@ extension Exchange {
 
 /// A task that waits until its request to a client's server can be sent.
 private final class Asker: Sendable {
-    private let continuation = Mutex<CheckedContinuation<OutgoingMessage.Reply, Never>?>(nil)
+    static let gone = OutgoingMessage.Reply.failed("the client that caused this request has disconnected")
 
-    func begin(_ continuation: CheckedContinuation<OutgoingMessage.Reply, Never>) {
-        self.continuation.withLock { $0 = continuation }
+    private struct State {
+        var continuation: CheckedContinuation<OutgoingMessage.Reply, Never>?
+        var isCancelled = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Keeps the continuation of the waiting task. Returns `false` if the task is cancelled already.
+    func begin(_ continuation: CheckedContinuation<OutgoingMessage.Reply, Never>) -> Bool {
+        state.withLock { state in
+            if !state.isCancelled { state.continuation = continuation }
+            return !state.isCancelled
+        }
     }
 
     /// Returns the continuation of the waiting task to whoever asks first, and `nil` to all others.
     func take() -> CheckedContinuation<OutgoingMessage.Reply, Never>? {
-        continuation.withLock { continuation in
-            defer { continuation = nil }
-            return continuation
+        state.withLock { state in
+            defer { state.continuation = nil }
+            return state.continuation
+        }
+    }
+
+    /// Cancels the request, and returns the continuation of the waiting task; `nil` if the request was sent already.
+    func cancel() -> CheckedContinuation<OutgoingMessage.Reply, Never>? {
+        state.withLock { state in
+            defer { state.continuation = nil }
+            state.isCancelled = true
+            return state.continuation
         }
     }
 }
@@ -268,7 +290,7 @@ final class OutgoingQueues: WorldCache {
 final class OutgoingQueue: Sendable {
     private struct State {
         var running = 0
-        var waiting: ArraySlice<@Sendable () -> Void> = []
+        var waiting = Queue<@Sendable () -> Void>()
     }
 
     private let width: Int

@@ -1,5 +1,6 @@
 import Dispatch
 import JOSE
+import Platform
 import Synchronization
 import Worlds
 
@@ -45,10 +46,10 @@ package final class KeyGenerator: Sendable {
         var waitingForInitial: [(turns: Bool, done: @Sendable (StoreFailure?) -> Void)] = []
         var waitingForUnpublished: [@Sendable () -> Void] = []
         /// The callers that wait for a fresh key, by the names of their test worlds, in the order of their calls.
-        var waitingForFresh: [String: ArraySlice<@Sendable (NamedKey?) -> Void>] = [:]
+        var waitingForFresh: [String: Queue<@Sendable (NamedKey?) -> Void>] = [:]
         /// The names of the test worlds that wait for fresh keys. The first one gets the next key, and then goes to the
         /// end if it waits for more.
-        var waitingWorlds: ArraySlice<String> = []
+        var waitingWorlds = Queue<String>()
 
         func has(_ kind: Kind) -> Bool { (keys[kind]?.count ?? 0) >= kind.count }
 
@@ -101,12 +102,13 @@ package final class KeyGenerator: Sendable {
         /// Removes the callers that wait for a fresh key or an unpublished key. Returns closures that call them back
         /// without a key.
         mutating func giveUp() -> [@Sendable () -> Void] {
-            let fresh = waitingForFresh.values.flatMap { $0 }
+            var fresh: [@Sendable (NamedKey?) -> Void] = []
+            for world in waitingWorlds.popAll() { fresh += waitingForFresh[world]?.popAll() ?? [] }
             defer {
                 waitingForUnpublished = []
-                (waitingForFresh, waitingWorlds) = ([:], [])
+                waitingForFresh = [:]
             }
-            return waitingForUnpublished + [{ fresh.forEach { $0(nil) } }]
+            return waitingForUnpublished + fresh.map { done in { done(nil) } }
         }
     }
 
@@ -220,7 +222,7 @@ package final class KeyGenerator: Sendable {
             let count = state[algorithm].waitingForFresh[world]?.count ?? 0
             guard count < waitingLimit else { return false }
             if count == 0 { state[algorithm].waitingWorlds.append(world) }
-            state[algorithm].waitingForFresh[world, default: []].append(done)
+            state[algorithm].waitingForFresh[world, default: Queue()].append(done)
             return true
         }
         if waits { work() } else { done(nil) }

@@ -50,8 +50,11 @@ extension Schema {
         for (place, item) in items.enumerated() {
             if let identifier = item[key]?.text, places[identifier] == nil { places[identifier] = place }
         }
+        // A list that has an element twice is refused. Merging each into the one before would take quadratic time.
+        var added: Set<String> = []
         for addition in later.items {
             let identifier = addition.value[key]?.text
+            if let identifier, !added.insert(identifier).inserted { continue }
             if let place = identifier.flatMap({ places[$0] }) {
                 let merged = merge(LocatedJSON(items[place], at: location.element(place)), addition)
                 items[place] = merged.value

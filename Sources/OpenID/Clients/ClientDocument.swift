@@ -211,7 +211,7 @@ final class ClientDocumentFetches: WorldCache {
         let isLocal = WebAddress(id)?.isLoopback ?? false
         let question = OutgoingMessage(reading: id, limit: ClientDescription.sizeLimit, isVerified: !isLocal)
         func failed(_ reason: String) -> Outcome { .failure(FetchFailure(reason: reason)) }
-        switch await exchange.ask(question, seconds: patience) {
+        switch await exchange.ask(question, seconds: patience, isForOthers: true) {
         case .late: return failed("there was no answer within \(patience) s")
         case .failed(let reason): return failed("it can't be fetched: \(reason)")
         case .answered(let answer):
