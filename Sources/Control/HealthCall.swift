@@ -68,8 +68,8 @@ extension ControlAPI {
         return .object(document)
     }
 
-    /// The connections of each server for `GET health`. `open`, `held` and `bodyBytes` are present values. `refused`,
-    /// `evicted`, `expired` and `abandoned` are counters. Those of HTTPS begin again after a renewal of the
+    /// The connections of each server for `GET health`. `open`, `held`, `bodyBytes` and `answerBytes` are present
+    /// values. `refused`, `evicted`, `expired` and `abandoned` are counters. Those of HTTPS begin again after a renewal of the
     /// certificate.
     private var connections: JSONValue {
         let mail = gauges.mailConnections.map { mail -> (String, JSONValue) in
@@ -82,6 +82,7 @@ extension ControlAPI {
                     let document: JSONValue = [
                         "open": .integer(Int64(counters.open)), "held": .integer(Int64(counters.held)),
                         "bodyBytes": .integer(Int64(counters.bodyBytes)),
+                        "answerBytes": .integer(Int64(counters.answerBytes)),
                         "refused": .integer(Int64(clamping: counters.refused)),
                         "evicted": .integer(Int64(clamping: counters.evicted)),
                         "expired": .integer(Int64(clamping: counters.expired)),
@@ -169,6 +170,7 @@ extension ControlAPI {
             "held", .count,
             "Connections that await a response; this call's may be among them."),
         .optional("bodyBytes", .count, "Request body bytes in memory."),
+        .optional("answerBytes", .count, "Bytes of the responses that clients are reading."),
         .optional("refused", .count, "The number of connections that were refused because there were too many."),
         .optional("evicted", .count, "Connections that were closed to make room for new connections."),
         .optional("expired", .count, "The number of connections that were closed because of a time limit."),

@@ -43,6 +43,7 @@ extension ControlAPI {
                     .refusal(400, "invalidSnapshot", "The body isn't a snapshot that this daemon can use."),
                     .refusal(409, "changedMeanwhile", "Another request changed the world at the same time."),
                     .refusal(503, "tooManySeeds", "Too many worlds have a separate seed."),
+                    .refusal(503, "tooMuchMail", "The inboxes of all worlds have no room for the snapshot's messages."),
                 ]
             ) { try await loadSnapshot($0) },
         ]
@@ -91,6 +92,13 @@ extension ControlAPI {
             snapshot = try WorldSnapshot(reading: exchange.request.body, exchange.world.seed.format)
         } catch {
             throw ControlRefusal(ControlAnswer.error(400, "invalidSnapshot", error.message, path: error.path))
+        }
+        guard exchange.world.hasRoom(forMail: snapshot.mailBytes) else {
+            throw ControlRefusal(
+                ControlAnswer.error(
+                    503, "tooMuchMail",
+                    "the inboxes of all test worlds have no room for the snapshot's messages: delete messages (DELETE mail) or test worlds"
+                ))
         }
         let world = try begun(exchange.world.name, with: snapshot, isFromElsewhere: !exchange.mayChooseAddresses)
         try world.load(snapshot)

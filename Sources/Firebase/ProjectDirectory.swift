@@ -287,6 +287,12 @@ struct UnseededPool: Row {
     var key: UserPool { pool }
 }
 
+extension UnseededPool: BoundedRow {
+    static func excess(of rows: [UnseededPool]) -> String? {
+        rows.count > limit ? "more than \(limit) Firebase projects and tenants outside the seed" : nil
+    }
+}
+
 /// The leases by which the daemon counts the Firebase projects and tenants outside the seed in all test worlds
 /// together. A lease is held while its project or tenant exists.
 final class UnseededPoolLeases: WorldCache {

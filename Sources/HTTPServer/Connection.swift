@@ -36,6 +36,8 @@ final class Connection: @unchecked Sendable {
     var isClosing = false
     /// The number of bytes of the present request's body that have arrived on the connection.
     var bodyBytes = 0
+    /// The number of bytes of the answer that the client is reading.
+    var answerBytes = 0
     fileprivate(set) var next: Connection?
     fileprivate(set) unowned(unsafe) var previous: Connection?
 

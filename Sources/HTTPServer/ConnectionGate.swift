@@ -12,6 +12,8 @@ final class ConnectionGate: Sendable {
         var connectionsPerAddress: Int
         /// The greatest number of bytes that the bodies of all requests together may take in memory.
         var bodyBytes = 64 << 20
+        /// The greatest number of bytes that the answers which clients are reading together may take in memory.
+        var answerBytes = 256 << 20
         /// The seconds in which each part of a request must have arrived: first its first line, then the rest of its
         /// header, and then its body.
         var requestSeconds: Int64 = 60
@@ -40,6 +42,8 @@ final class ConnectionGate: Sendable {
         var reading = ConnectionList()
         var closing = 0
         var closingBytes = 0
+        /// The bytes of the answers on connections that are being closed.
+        var closingAnswerBytes = 0
         var counters = ServerCounters()
     }
 
@@ -197,10 +201,20 @@ final class ConnectionGate: Sendable {
         }
     }
 
-    /// Records that the client of the connection is reading its answer.
-    func answering(on connection: Connection) {
+    /// Records that the client of the connection is reading its answer, which has a body of `bytes` bytes. To make room
+    /// for it, connections whose clients have read their answers for longer may be closed.
+    func answering(on connection: Connection, _ bytes: Int) {
         state.withLock { state in
             endHold(connection, &state)
+            while state.counters.answerBytes - state.closingAnswerBytes + bytes > limits.answerBytes,
+                let oldest = state.reading.first
+            {
+                evict(oldest, 0, "", &state)
+                state.counters.evicted += 1
+            }
+            connection.answerBytes = bytes
+            state.counters.answerBytes += bytes
+            if connection.isClosing { state.closingAnswerBytes += bytes }
             if connection.phase == .working || connection.phase == .waiting { move(connection, to: .reading, &state) }
         }
     }
@@ -213,6 +227,7 @@ final class ConnectionGate: Sendable {
             endHold(connection, &state)
             connection.hasRequest = false
             releaseBody(of: connection, &state)
+            releaseAnswer(of: connection, &state)
             if !connection.isClosing { move(connection, to: .waiting, &state) }
         }
     }
@@ -265,6 +280,7 @@ final class ConnectionGate: Sendable {
         connection.isClosing = true
         state.closing += 1
         state.closingBytes += connection.bodyBytes
+        state.closingAnswerBytes += connection.answerBytes
         shutdown(connection.descriptor, Int32(SHUT_RDWR))
     }
 
@@ -297,6 +313,7 @@ final class ConnectionGate: Sendable {
         connection.phase = .new
         endHold(connection, &state)
         releaseBody(of: connection, &state)
+        releaseAnswer(of: connection, &state)
         if connection.isClosing { state.closing -= 1 }
         state.byDescriptor[connection.descriptor] = nil
         guard let key = connection.key, let count = state.byAddress[key] else { return }
@@ -307,6 +324,12 @@ final class ConnectionGate: Sendable {
         state.counters.bodyBytes -= connection.bodyBytes
         if connection.isClosing { state.closingBytes -= connection.bodyBytes }
         connection.bodyBytes = 0
+    }
+
+    private func releaseAnswer(of connection: Connection, _ state: inout State) {
+        state.counters.answerBytes -= connection.answerBytes
+        if connection.isClosing { state.closingAnswerBytes -= connection.answerBytes }
+        connection.answerBytes = 0
     }
 
     private func endHold(_ connection: Connection, _ state: inout State) {

@@ -31,6 +31,9 @@ package final class Server: Sendable {
         package var bodyLimitBytesOf: @Sendable (_ method: String, _ target: String) -> Int? = { _, _ in nil }
         /// The greatest number of bytes that the bodies of all requests together may take in memory.
         package var bodyLimitBytesTogether = 64 << 20
+        /// The greatest number of bytes that the answers which clients are reading together may take in memory. A single
+        /// answer may take more.
+        package var answerLimitBytesTogether = 256 << 20
         package var headerLimitBytes = 32 << 10
         /// The bytes of memory that the HTTP library libmicrohttpd has for reading a request on a connection.
         var connectionMemory: Int { headerLimitBytes * 2 }
@@ -112,6 +115,8 @@ package struct ServerCounters: Sendable, Equatable {
     package var held = 0
     /// The bytes that request bodies take in memory.
     package var bodyBytes = 0
+    /// The bytes of the answers that clients are reading.
+    package var answerBytes = 0
     /// The number of connections and requests refused because of a limit, since the server's start. There are limits
     /// for connections, for open files, for delayed or streamed answers, and for the memory of request bodies.
     package var refused: UInt64 = 0
@@ -130,6 +135,7 @@ package struct ServerCounters: Sendable, Equatable {
         sum.open += right.open
         sum.held += right.held
         sum.bodyBytes += right.bodyBytes
+        sum.answerBytes += right.answerBytes
         sum.refused &+= right.refused
         sum.evicted &+= right.evicted
         sum.expired &+= right.expired

@@ -150,7 +150,7 @@ extension Workers {
         if isStopping.load(ordering: .relaxed) || isEnding.load(ordering: .relaxed) {
             message.add("Connection", "close")
         }
-        if transaction.stream == nil { gate.answering(on: transaction.connection) }
+        if transaction.stream == nil { gate.answering(on: transaction.connection, response.body.count) }
         return message.queue(on: transaction.pointer, status: response.status)
     }
 

@@ -41,7 +41,8 @@ final class Workers: Sendable {
             .init(
                 connections: min(options.connectionLimit, DescriptorLimit.connections),
                 connectionsPerAddress: options.connectionLimitPerAddress, bodyBytes: options.bodyLimitBytesTogether,
-                requestSeconds: options.requestSeconds, answerSeconds: options.answerSeconds)
+                answerBytes: options.answerLimitBytesTogether, requestSeconds: options.requestSeconds,
+                answerSeconds: options.answerSeconds)
         ) { refusals.answer($0, $1) }
         let listeners =
             options.listening.isEmpty

@@ -251,6 +251,41 @@ struct SnapshotTests {
         #expect(messages?.count == 2)
     }
 
+    @Test("a snapshot brings no more than a world may have") func limits() throws {
+        let server = try start()
+        let client = TestClient(port: server.port)
+        let link = ["requestType": "EMAIL_SIGNIN", "email": "a@example.com", "continueUrl": "http://localhost/"]
+        let path = "/identitytoolkit.googleapis.com/v1/accounts:sendOobCode?key=demo-api-key"
+        #expect(try client.post(path, json: link).status == 200)
+        #expect(
+            try client.post("\(SnapshotTests.control)/faults", json: ["effect": ["status": 418]]).status == 201)
+        let saved = try save(client).json
+        func load(_ change: (inout [String: Any]) throws -> Void) throws -> String? {
+            var document = saved
+            try change(&document)
+            let answer = try self.load(client, Array(JSONSerialization.data(withJSONObject: document)))
+            #expect(answer.status == 400, "\(answer)")
+            return (answer.json["error"] as? [String: Any])?["path"] as? String
+        }
+        let faults = try load { document in
+            var values = try #require(document["values"] as? [String: Any])
+            var queue = try #require(values["faults"] as? [String: Any])
+            let one = try #require((queue["faults"] as? [Any])?.first)
+            queue["faults"] = [Any](repeating: one, count: 1_001)
+            values["faults"] = queue
+            document["values"] = values
+        }
+        #expect(faults == #"$.values["faults"]"#)
+        let mails = try load { document in
+            var tables = try #require(document["tables"] as? [String: Any])
+            let one = try #require((tables["mail.message"] as? [Any])?.first)
+            tables["mail.message"] = [Any](repeating: one, count: 1_001)
+            document["tables"] = tables
+        }
+        #expect(mails == #"$.tables["mail.message"]"#)
+        #expect(try self.load(client, Array(JSONSerialization.data(withJSONObject: saved))).status == 200)
+    }
+
     @Test("it may be larger than other bodies, and nothing else may") func sizes() throws {
         let server = try start()
         let client = TestClient(port: server.port)

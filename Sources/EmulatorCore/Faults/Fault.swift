@@ -111,7 +111,7 @@ extension Fault {
 }
 
 /// The faults of the test world's seed, and those that tests have requested, oldest first.
-package struct FaultQueue: SeededValue {
+package struct FaultQueue: SeededValue, BoundedValue {
     package static let name = "faults"
     package static let limit = 1_000
     /// The largest number of bytes that the JSON of all requested faults together may have.
@@ -141,6 +141,14 @@ package struct FaultQueue: SeededValue {
         guard faults.count < FaultQueue.limit, size <= FaultQueue.sizeLimit else { return false }
         faults.append(fault)
         return true
+    }
+
+    /// The reason why the queue has more faults or bytes than a test world allows, as a clause; `nil` if it hasn't.
+    var excess: String? {
+        guard faults.count > FaultQueue.limit || faults.reduce(0, { $0 + $1.size }) > FaultQueue.sizeLimit else {
+            return nil
+        }
+        return "more than \(FaultQueue.limit) faults, or more than \(FaultQueue.sizeLimit) bytes of faults"
     }
 
     package mutating func removeAll() { faults = [] }

@@ -42,6 +42,14 @@ package struct InboxMessage: Row {
     }
 }
 
+extension InboxMessage: BoundedRow {
+    package static func excess(of rows: [InboxMessage]) -> String? {
+        if rows.count > Inbox.countLimit { return "more than \(Inbox.countLimit) messages in the inbox" }
+        guard rows.count > 1, rows.reduce(0, { $0 + $1.message.size }) > Inbox.sizeLimit else { return nil }
+        return "more than \(Inbox.sizeLimit) bytes of messages in the inbox"
+    }
+}
+
 /// Counters about a test world's inbox. They are stored separately from the messages.
 package struct Inbox: WorldValue {
     package static let name = "mail.inbox"

@@ -107,7 +107,7 @@ package struct Outcome: Codable, Sendable, Equatable {
 }
 
 /// The sign-in results that tests and the seed (initial data) have set in advance in a test world, oldest first.
-package struct OutcomeQueue: SeededValue {
+package struct OutcomeQueue: SeededValue, BoundedValue {
     package static let name = "outcomes"
     /// The largest number of sign-in results that may be queued. A larger number is probably a mistake in a test.
     package static let limit = 1_000
@@ -125,6 +125,14 @@ package struct OutcomeQueue: SeededValue {
     package mutating func nextID() -> String {
         made += 1
         return "outcome-\(made)"
+    }
+
+    /// The reason why the queue has more results or bytes than a test world allows, as a clause; `nil` if it hasn't.
+    var excess: String? {
+        guard queued.count > OutcomeQueue.limit || queued.reduce(0, { $0 + $1.size }) > OutcomeQueue.sizeLimit else {
+            return nil
+        }
+        return "more than \(OutcomeQueue.limit) outcomes, or more than \(OutcomeQueue.sizeLimit) bytes of outcomes"
     }
 
     /// Adds a sign-in result to the end of the queue. Returns `false` when the queue would have too many results or

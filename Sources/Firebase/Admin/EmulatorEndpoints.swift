@@ -19,10 +19,12 @@ extension FirebaseProvider {
 
     private func outboxEndpoints(below scope: String) -> [Endpoint] {
         [
-            endpoint("DELETE", "\(scope)/accounts") { call in
-                try call.exchange.world.deleteUsers(of: call.pool)
-                return FirebaseAnswer.empty
-            },
+            endpoint(
+                "DELETE", "\(scope)/accounts",
+                run: FirebaseProvider.aside { call in
+                    try call.exchange.world.deleteUsers(of: call.pool)
+                    return FirebaseAnswer.empty
+                }),
             endpoint("GET", "\(scope)/oobCodes") { call in
                 let (mails, now) = call.read { ($0.rows(OutOfBandCode.byPool, call.pool), $0.now) }
                 // The official emulator doesn't list mails about new second factors.
@@ -52,13 +54,12 @@ extension FirebaseProvider {
     }
 
     private func endpoint(
-        _ method: String, _ path: String,
-        run: @escaping @Sendable (FirebaseCall) throws -> FirebaseAnswer
+        _ method: String, _ path: String, run: @escaping Method
     ) -> Endpoint {
         Endpoint(method, [], path, cors: .any) { exchange in
             do {
                 let call = try adminCall(exchange, isOpen: true)
-                return FirebaseProvider.json(.object(try run(call).body))
+                return FirebaseProvider.json(.object(try await run(call).body))
             } catch let error as FirebaseError {
                 return error.response(.list)
             }

@@ -245,7 +245,7 @@ extension FirebaseProvider {
                     .other("The archive.", "application/x-tar"),
                     .refusal(404, "noSuchProject", "There is no such project."),
                 ]
-            ) { try exportArchive($0, $1) }
+            ) { exchange, query in try await exchange.onWorkThread { try exportArchive(exchange, query) } }
         ]
     }
 

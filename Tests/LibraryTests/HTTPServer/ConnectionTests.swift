@@ -165,6 +165,27 @@ struct ConnectionTests {
         #expect(eventually { server.counters.bodyBytes == 100_000 })
     }
 
+    @Test("the answers that clients don't read have a bound together: the oldest reader goes")
+    func unreadAnswers() throws {
+        let body = [UInt8](repeating: 1, count: 20_000_000)
+        let server = try start({ $0.answerLimitBytesTogether = 50_000_000 }) { request in
+            .now(Response(status: 200, body: request.path == "/large" ? body : [1]))
+        }
+        let port = Int(server.port)
+        let wires = (1...5).compactMap { number in
+            let wire = Wire.asking(port: port, "/large")
+            // The answers must begin in this order.
+            let evicted = UInt64(max(0, number - 2))
+            #expect(eventually { server.counters.evicted == evicted && server.counters.answerBytes > 0 })
+            #expect(eventually { server.counters.answerBytes == min(number, 2) * 20_000_000 })
+            return wire
+        }
+        #expect(wires.count == 5)
+        #expect(try TestClient(port: port).get("/").status == 200)
+        #expect(try wires[4].receive().body.count == body.count)
+        #expect(eventually { server.counters.answerBytes == 20_000_000 })
+    }
+
     @Test("the body of a request whose client has gone counts until the work on the request has ended")
     func leftBody() throws {
         let completions = Mutex<[Completion]>([])

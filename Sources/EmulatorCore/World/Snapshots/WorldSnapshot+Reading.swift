@@ -80,7 +80,11 @@ private struct SnapshotDocument: Decodable {
             guard let type = types.values[name.stringValue], !WorldSnapshot.keptOut.contains(name.stringValue) else {
                 throw SnapshotDocument.unknown("$.values", name, version)
             }
-            self.values.append(try values.decode(type, forKey: name))
+            let value = try values.decode(type, forKey: name)
+            if let excess = (value as? any BoundedValue)?.excess {
+                throw SnapshotDocument.tooMuch("$.values", name, excess)
+            }
+            self.values.append(value)
         }
         let tables = try members.nestedContainer(keyedBy: Name.self, forKey: Name("tables"))
         for name in tables.allKeys {
@@ -88,7 +92,11 @@ private struct SnapshotDocument: Decodable {
                 throw SnapshotDocument.unknown("$.tables", name, version)
             }
             var rows = try tables.nestedUnkeyedContainer(forKey: name)
-            self.tables.append(WorldSnapshot.Table(type: type, rows: try SnapshotDocument.rows(type, in: &rows)))
+            let table = WorldSnapshot.Table(type: type, rows: try SnapshotDocument.rows(type, in: &rows))
+            if let bounded = type as? any BoundedRow.Type, let excess = SnapshotDocument.excess(of: table, bounded) {
+                throw SnapshotDocument.tooMuch("$.tables", name, excess)
+            }
+            self.tables.append(table)
         }
     }
 
@@ -111,6 +119,14 @@ private struct SnapshotDocument: Decodable {
         var rows: [any Row] = []
         while !list.isAtEnd { rows.append(try list.decode(type)) }
         return rows
+    }
+
+    private static func excess<R: BoundedRow>(of table: WorldSnapshot.Table, _ type: R.Type) -> String? {
+        R.excess(of: table.rows.compactMap { $0 as? R })
+    }
+
+    private static func tooMuch(_ path: String, _ name: Name, _ excess: String) -> SnapshotIssue {
+        SnapshotIssue(path: "\(path)[\(Diagnosis.quote(name.stringValue))]", message: "the snapshot has \(excess)")
     }
 
     private static func unknown(_ path: String, _ name: Name, _ version: String) -> SnapshotIssue {

@@ -38,6 +38,18 @@ package struct WorldSnapshot: Sendable {
     }
 }
 
+/// A value of test worlds that may become too large for them.
+protocol BoundedValue: WorldValue {
+    /// The reason why the value is larger than a test world allows, as a clause; `nil` if it isn't.
+    var excess: String? { get }
+}
+
+/// A row of which test worlds can have only so many or so large ones, other than by the limits in `Table`.
+package protocol BoundedRow: Row {
+    /// Returns the reason why these rows are more than a test world allows, as a clause; `nil` if they aren't.
+    static func excess(of rows: [Self]) -> String?
+}
+
 /// The reason why a snapshot can't be loaded.
 package struct SnapshotIssue: Error, Sendable {
     /// The path of the mistake in the snapshot, such as `$.tables["github.token"][3].scopes`.
@@ -141,6 +153,13 @@ private struct SnapshotWriter {
 }
 
 extension WorldSnapshot {
+    /// The approximate number of bytes of all messages in the snapshot's inbox.
+    package var mailBytes: Int {
+        tables.reduce(0) { sum, table in
+            table.rows.reduce(sum) { $0 + (($1 as? InboxMessage)?.message.size ?? 0) }
+        }
+    }
+
     package var rowCount: Int64 { Int64(tables.reduce(0) { $0 + $1.rows.count }) }
 }
 
