@@ -42,12 +42,12 @@ function run(name) {
 
 test('all examples are known', () => {
   const known = [
-    'README.test.js', 'sign-in.test.js', 'setup.test.js', 'reset-password.test.js', 'fixtures.js', 'playwright.config.js',
+    'README.test.js', 'sign-in.test.js', 'setup.test.js', 'fixtures.js', 'playwright.config.js',
     'sign-in.spec.js', 'cypress.config.js', 'cypress/support/e2e.js', 'cypress/e2e/sign-in.cy.js']
   assert.deepEqual(files, known)
 })
 
-for (const name of ['README', 'sign-in', 'setup', 'reset-password']) {
+for (const name of ['README', 'sign-in', 'setup']) {
   test(`${name}.test.js`, () => {
     const printed = run(`${name}.test.js`)
     if (name === 'setup') assert.match(printed, /http:\/\/127\.0\.0\.1:\d+\/~checkout \[ 'zoe' \]/)
