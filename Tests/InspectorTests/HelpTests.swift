@@ -65,8 +65,8 @@ import Testing
             #expect(
                 page.contains("/_understudy/help/\(name)\"") || page.contains("/_understudy/help/\(name)#"), "\(name)")
         }
-        let found = try fixture.page("help?q=nonce+hand").text
-        #expect(found.contains("/_understudy/help/ios#the-nonce-by-hand"))
+        let found = try fixture.page("help?q=apple+relay").text
+        #expect(found.contains("/_understudy/help/mail#what-apples-relay-does"))
         #expect(!found.contains("<h2>Start</h2>"))
         let nothing = try fixture.page("help?q=zzzyyyxxx+%3Cb%3E").text
         #expect(nothing.contains("No page of the documentation has all of these words.") && !nothing.contains("<b>"))
@@ -80,14 +80,14 @@ import Testing
                 #"{"error":"invalid_grant","error_description":"The code has already been used."}"#,
                 "redeem a code twice"
             ),
-            ("apple", "/auth/token", #"{"error":"invalid_client"}"#, "a client secret with the wrong"),
+            ("apple", "/auth/token", #"{"error":"invalid_client"}"#, "a client secret with"),
             ("github", "/login/oauth/access_token", #"{"error":"bad_verification_code"}"#, "redeem a code twice"),
             (
                 "firebase", "/v1/accounts:signInWithIdp",
                 #"{"error":{"code":400,"message":"MISSING_OR_INVALID_NONCE : x"}}"#,
                 "nonce"
             ),
-            ("firebase", "/v1/accounts:signUp", #"{"error":{"message":"EMAIL_EXISTS"}}"#, "sign up, or link"),
+            ("firebase", "/v1/accounts:signUp", #"{"error":{"message":"EMAIL_EXISTS"}}"#, "sign up with"),
         ])
     func rows(provider: String, path: String, body: String, words: String) throws {
         let response = Response(status: 400, contentType: "application/json", body: body)
