@@ -69,8 +69,8 @@ extension ControlAPI {
     }
 
     /// The connections of each server for `GET health`. `open`, `held`, `bodyBytes` and `answerBytes` are present
-    /// values. `refused`, `evicted`, `expired` and `abandoned` are counters. Those of HTTPS begin again after a renewal of the
-    /// certificate.
+    /// values. `refused`, `evicted`, `expired` and `abandoned` are counters. Those of HTTPS begin again after a renewal
+    /// of the certificate.
     private var connections: JSONValue {
         let mail = gauges.mailConnections.map { mail -> (String, JSONValue) in
             ("smtp", ["open": .integer(Int64(mail.open)), "limit": .integer(Int64(mail.limit))])

@@ -11,6 +11,9 @@ package final class WorkThreads: Sendable {
     /// The threads for requests that wait for a file on this machine. Two are enough: while one request waits for the
     /// file, another can compute. With four threads, a GitHub sign-in takes 1.6 times the processor time.
     package static let local = WorkThreads(limit: 2)
+    /// The threads for requests that take long, such as seeds and snapshots. There are few, because each of these
+    /// requests may take a hundred megabytes.
+    package static let large = WorkThreads(limit: 4)
     /// The threads that compare passwords with their hashes. Each comparison may take a second and 64 megabytes.
     package static let hashing = WorkThreads(limit: 2)
 

@@ -77,7 +77,7 @@ extension Exchange {
     /// Runs `body`, which takes long, on one of `threads`, so that it blocks no other thread. If the client has
     /// disconnected before a thread is free, this throws, and `body` doesn't run.
     package func onWorkThread<Value: Sendable>(
-        _ threads: WorkThreads = .shared, _ body: @escaping @Sendable () throws -> Value
+        _ threads: WorkThreads = .large, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         let cancellation = Cancellation()
         return try await withTaskCancellationHandler {
