@@ -20,7 +20,9 @@ extension ControlAPI {
                                 .optional("header", .map(of: .any), "The token's header, if it can be read."),
                                 .optional("claims", .map(of: .any), "The token's claims, if they can be read."),
                             ])), .refusal(400, "noTokens", "The provider issues no ID tokens."),
+                    .refusal(400, "noIssuers", "The provider isn't `openid`, and the request names an issuer."),
                     .refusal(404, "noSuchClient", "No client has this ID."),
+                    .refusal(404, "noSuchIssuer", "No issuer has this ID."),
                     .refusal(404, "noSuchAccount", "No account has this ID."),
                     .refusal(429, "tooManyProjects", "The world has too many Firebase projects not in a seed."),
                     .refusal(500, "signing", "The token can't be signed."),
@@ -46,6 +48,11 @@ extension ControlAPI {
 
     private func mintToken(_ exchange: Exchange, _ order: TokenOrder) async throws -> Response {
         let provider = providers.first { $0.name == order.provider }
+        guard order.wanted.issuer == nil || order.provider == "openid" else {
+            return ControlAnswer.error(
+                400, "noIssuers", "\(order.provider) has one issuer: leave out \"issuer\", which is for openid",
+                path: "$.issuer")
+        }
         guard let draft = try (provider as? any MintsIDTokens)?.token(for: order.wanted, in: exchange) else {
             return ControlAnswer.error(
                 400, "noTokens",
@@ -90,6 +97,8 @@ struct TokenOrder: Sendable {
         provider = fields("provider", .choice(providers), "The provider that issues the token.")
         wanted = TokenRequest(
             client: fields("client", .text(.nonEmpty), "The client's ID; at Firebase, the project's."),
+            issuer: fields.nullable(
+                "issuer", .text(.nonEmpty), "At `openid`, the issuer's ID. Default: the first issuer with this client."),
             account: fields.nullable(
                 "account", .text(.nonEmpty),
                 "The account's ID; at Firebase a user's local ID or e-mail address. Default: first user."),

@@ -148,9 +148,12 @@ extension Issuer: PersonPagesFlow {
     var paths: [String] { [path] + furtherPaths }
 
     /// Returns the issuer's `iss`: the URL in the seed or, if `followsRequest` is true, the URL by which the request
-    /// has reached the issuer.
+    /// has reached the issuer. For a request that is for none of the provider hosts, such as a call of the control API,
+    /// this is the issuer's short URL.
     func identifier(_ exchange: Exchange) -> String {
-        followsRequest ? url(url.hasSuffix("/") ? "/" : "", exchange) : url
+        guard followsRequest else { return url }
+        let end = url.hasSuffix("/") ? "/" : ""
+        return exchange.address.host == nil ? exchange.address.ownBase + alias.prefix + end : url(end, exchange)
     }
 }
 

@@ -79,6 +79,14 @@ package struct OpenIDProvider: HasAliases, KeepsOAuthGrants, MintsIDTokens, Take
     }
 
     package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+        if let id = wanted.issuer, !issuers.contains(where: { $0.id == id }) {
+            throw ControlRefusal(
+                ControlAnswer.error(
+                    404, "noSuchIssuer",
+                    "no issuer \(Diagnosis.quote(id)) is seeded\(Spelling.hint(id, among: issuers.map(\.id)))",
+                    path: "$.issuer"))
+        }
+        let issuers = issuers.filter { wanted.issuer == nil || $0.id == wanted.issuer }
         guard let issuer = issuers.first(where: { $0.client(wanted.client, in: exchange.world) != nil }),
             let client = issuer.client(wanted.client, in: exchange.world)
         else {

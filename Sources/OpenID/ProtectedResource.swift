@@ -36,12 +36,6 @@ struct ProtectedResource: Sendable {
     /// Returns the protected resource's identifier: <https://datatracker.ietf.org/doc/html/rfc8707#section-2>.
     func identifier(_ exchange: Exchange) -> String { exchange.address.ownBase + path }
 
-    /// Returns the issuer identifier for clients of the protected resource: the issuer's address at `/oidc/ID` on this
-    /// server, unless the seed fixes the issuer's `iss`.
-    func identifier(of server: Issuer, _ exchange: Exchange) -> String {
-        server.followsRequest ? exchange.address.ownBase + server.alias.prefix : server.identifier(exchange)
-    }
-
     var endpoints: [Endpoint] {
         let bearers = EndpointTraits.Errors(["invalid_token", "insufficient_scope"]) { [self] order, exchange in
             let scopes = order.name == "insufficient_scope" ? policy.allScopes : policy.scopes
@@ -89,7 +83,7 @@ struct ProtectedResource: Sendable {
     // MARK: - Metadata
 
     private func document(_ exchange: Exchange) -> Response {
-        let servers = authorizationServers.map { JSONValue.string(identifier(of: $0, exchange)) }
+        let servers = authorizationServers.map { JSONValue.string($0.identifier(exchange)) }
         var body = JSONObject([
             ("resource", .string(identifier(exchange))), ("authorization_servers", .array(servers)),
         ])

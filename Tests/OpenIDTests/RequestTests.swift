@@ -202,4 +202,31 @@ struct RequestTests {
             "\(OpenIDFixture.control)/tokens", json: ["provider": "openid", "client": "wep"])
         #expect(unknown.status == 404)
     }
+
+    @Test(
+        "POST tokens mints for the issuer that the request names, with the issuer's short URL if it follows the request"
+    )
+    func mintedAtIssuer() throws {
+        let both = #""issuerFollowsRequest":true,"clients":[{"clientID":"app"}]"#
+        let fixture = try OpenIDFixture(
+            seed: #"""
+                {"openid":{"issuers":[{"id":"one","issuer":"https://one.example/",\#(both)},
+                {"id":"two","issuer":"https://two.example/auth",\#(both)}]}}
+                """#)
+        func mint(_ order: [String: Any]) throws -> Answer {
+            try fixture.client.post(
+                "\(OpenIDFixture.control)/tokens",
+                json: order.merging(["client": "app", "account": "grace"]) { given, _ in given })
+        }
+        func issuer(of answer: Answer) -> String? { OpenIDFixture.claims(answer["token"])["iss"] as? String }
+
+        let first = try mint(["provider": "openid"])
+        let second = try mint(["provider": "openid", "issuer": "two"])
+        #expect(issuer(of: first)?.hasSuffix("/oidc/one/") == true)
+        #expect(issuer(of: second)?.hasSuffix("/oidc/two") == true)
+        let discovered = try fixture.client.get("/oidc/two/.well-known/openid-configuration")
+        #expect(discovered["issuer"] == issuer(of: second))
+        #expect(try mint(["provider": "openid", "issuer": "three"]).text.contains("noSuchIssuer"))
+        #expect(try mint(["provider": "google", "issuer": "two"]).text.contains("noIssuers"))
+    }
 }

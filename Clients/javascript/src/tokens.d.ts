@@ -15,6 +15,8 @@ export interface TokenOrder extends Tampering {
   provider: 'apple' | 'google' | 'facebook' | 'microsoft' | 'firebase' | 'openid' | (string & {})
   /** The ID of the client for which the token is, or at Firebase the project. */
   client: string
+  /** At `openid`, the issuer's ID. Default: the first issuer that has the client. */
+  issuer?: string | null | undefined
   /** The account's ID, or at Firebase a user's local ID or e-mail address. */
   account?: string | null | undefined
   nonce?: string | null | undefined

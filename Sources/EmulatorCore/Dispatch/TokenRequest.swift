@@ -5,14 +5,17 @@ import JSON
 package struct TokenRequest: Sendable {
     /// The client ID for which an ID token is requested; at Firebase, the project's ID.
     package let client: String
+    /// The ID of the issuer of OpenID Connect that issues the token. `nil` means the first issuer that has the client.
+    package let issuer: String?
     /// The ID of the person for whom an ID token is requested; at Firebase, also a user's local ID or e-mail address.
     /// `nil` means the person, or at Firebase the project's user, who was added first.
     package let account: String?
     package let nonce: String?
     package let scopes: [String]?
 
-    package init(client: String, account: String?, nonce: String?, scopes: [String]?) {
+    package init(client: String, issuer: String?, account: String?, nonce: String?, scopes: [String]?) {
         self.client = client
+        self.issuer = issuer
         self.account = account
         self.nonce = nonce
         self.scopes = scopes

@@ -83,7 +83,7 @@ extension ProtectedResource {
         guard text.contains(".") else { return try access(opaque: text, exchange) }
         // Several issuers may sign with the same key, so the one that the token names is tried first.
         let named = (try? JWS(parsing: text))?.claims["iss"]?.string
-        let isNamed = { (server: Issuer) in identifier(of: server, exchange) == named }
+        let isNamed = { (server: Issuer) in server.identifier(exchange) == named }
         let servers = authorizationServers.filter(isNamed) + authorizationServers.filter { !isNamed($0) }
         let signed = servers.lazy.compactMap { server in
             server.signedClaims(of: text, type: "at+jwt", in: exchange).map { (server, $0) }
@@ -104,7 +104,7 @@ extension ProtectedResource {
     private func access(
         _ server: Issuer, _ claims: JSONObject, isClientSigned: Bool, _ exchange: Exchange
     ) throws(OAuthRefusal) -> ResourceAccess {
-        let (issuer, now) = (identifier(of: server, exchange), exchange.world.now)
+        let (issuer, now) = (server.identifier(exchange), exchange.world.now)
         guard claims["iss"]?.string == issuer else {
             throw invalid(
                 received: "iss \(Diagnosis.quote(claims["iss"]?.string ?? "missing"))",
@@ -147,7 +147,7 @@ extension ProtectedResource {
     ) throws(OAuthRefusal) -> ResourceAccess {
         try checkAudience(known.token.details.audience, exchange)
         return ResourceAccess(
-            issuer: identifier(of: server, exchange), client: known.client.clientID, account: known.account,
+            issuer: server.identifier(exchange), client: known.client.clientID, account: known.account,
             subject: known.account.map { server.subject(of: $0, for: known.client) } ?? known.client.clientID,
             scopes: known.token.details.scopes, expires: known.token.expires, server: server,
             thumbprint: known.token.details.thumbprint)

@@ -54,6 +54,7 @@ extension World {
         private struct Order: Encodable {
             let provider: Provider
             let client: String
+            let issuer: String?
             let account: String?
             let nonce: String?
             let scopes: [String]?
@@ -69,6 +70,7 @@ extension World {
         /// - Parameters:
         ///   - provider: the provider that issues the token. GitHub issues no ID tokens.
         ///   - client: the client's ID; for Firebase, the project's ID.
+        ///   - issuer: at ``Provider/openID``, the ID of the issuer; otherwise, the first issuer that has the client.
         ///   - account: the account; for Firebase, a user's local ID or e-mail address.
         ///   - nonce: the value of the claim `nonce`.
         ///   - scopes: the granted scopes.
@@ -77,15 +79,16 @@ extension World {
         ///   - signature: the kind of the token's signature, correct or wrong.
         /// - Throws: ``UnderstudyError``.
         public func mint(
-            _ provider: Provider, client: String, account: String? = nil, nonce: String? = nil, scopes: [String]? = nil,
+            _ provider: Provider, client: String, issuer: String? = nil, account: String? = nil, nonce: String? = nil,
+            scopes: [String]? = nil,
             claims: [String: JSONValue] = [:], header: [String: JSONValue] = [:],
             signature: FaultEffect.Signature = .valid
         ) async throws -> MintedToken {
             try await world.call(
                 "POST", "tokens",
                 Order(
-                    provider: provider, client: client, account: account, nonce: nonce, scopes: scopes, claims: claims,
-                    header: header, signature: signature))
+                    provider: provider, client: client, issuer: issuer, account: account, nonce: nonce, scopes: scopes,
+                    claims: claims, header: header, signature: signature))
         }
 
         /// Revokes one access or refresh token of any provider. Other tokens of the same sign-in stay valid.

@@ -38,6 +38,7 @@ class Tokens:
         provider: str,
         client: str,
         *,
+        issuer: Optional[str] = None,
         account: Optional[str] = None,
         nonce: Optional[str] = None,
         scopes: Union[str, Sequence[str], None] = None,
@@ -50,6 +51,7 @@ class Tokens:
         Args:
             provider: `apple`, `google`, `facebook`, `microsoft`, `firebase` or `openid`.
             client: The ID of the client for which the token is, or at Firebase the project.
+            issuer: At `openid`, the issuer's ID. `None` means the first issuer that has the client.
             account: The account's ID, or at Firebase a user's local ID or address.
             nonce: The value of the claim `nonce`.
             scopes: The scopes that the person has granted.
@@ -61,6 +63,7 @@ class Tokens:
         order = present(
             provider=provider,
             client=client,
+            issuer=issuer,
             account=account,
             nonce=nonce,
             scopes=texts(scopes),
