@@ -16,6 +16,10 @@ extension AppleProvider {
     private static let services = ["APPLE_SERVICES_ID", "APPLE_SERVICE_ID", "APPLE_WEB_CLIENT_ID"]
     private static let bundles = ["APPLE_BUNDLE_ID", "APPLE_APP_ID", "BUNDLE_ID"]
     private static let privateKeys = ["APPLE_PRIVATE_KEY", "APPLE_KEY", "AUTH_APPLE_PRIVATE_KEY"]
+    private static let privateKeyFiles = [
+        "APPLE_PRIVATE_KEY_PATH", "APPLE_PRIVATE_KEY_FILE", "APPLE_KEY_PATH", "APPLE_KEY_FILE",
+        "APPLE_PRIVATE_KEY_LOCATION",
+    ]
 
     package static func trace(in app: AppConfiguration) -> AppTrace {
         let names = ["APPLE_TEAM_ID", "APPLE_KEY_ID"] + services
@@ -27,11 +31,13 @@ extension AppleProvider {
     package static func begin(_ start: inout StartingSeed) throws(KeyError) {
         guard start.includes(AppleSection.name) else { return }
         let client = start.app.client("APPLE")
+        // Auth.js has the whole client secret in its configuration: https://authjs.dev/getting-started/providers/apple
+        let secret = client.secret.flatMap { try? JWS(parsing: $0) }
         let bundle = start.app[bundles] ?? "com.example.app"
-        let service = start.app[services] ?? client.id ?? "\(bundle).web"
+        let service = start.app[services] ?? client.id ?? secret?.claims["sub"]?.string ?? "\(bundle).web"
         let app = service == bundle ? "\(bundle).app" : bundle
-        let team = start.app["APPLE_TEAM_ID", "TEAM_ID"] ?? "UNDERSTUDY"
-        let id = start.app["APPLE_KEY_ID", "AUTH_APPLE_KEY_ID"] ?? "TESTKEY001"
+        let team = start.app["APPLE_TEAM_ID", "TEAM_ID"] ?? secret?.claims["iss"]?.string ?? "UNDERSTUDY"
+        let id = start.app["APPLE_KEY_ID", "AUTH_APPLE_KEY_ID"] ?? secret?.header["kid"]?.string ?? "TESTKEY001"
         let returnURLs = start.redirectURIs(
             client.redirectURI,
             paths: [
@@ -72,11 +78,26 @@ extension AppleProvider {
         return Set(hosts + ["example.com"]).sorted()
     }
 
+    /// Returns the private key in the app's configuration, or in a file that the configuration names; `nil` if there is
+    /// none. Warns if the file can't be read.
+    private static func ownKey(_ start: inout StartingSeed) -> Key? {
+        if let key = start.app[privateKeys].flatMap({ try? Key(pem: Array($0.utf8)) }) { return key }
+        guard let path = start.app[privateKeyFiles] ?? start.app[privateKeys],
+            path.hasSuffix(".p8") || path.hasSuffix(".pem")
+        else { return nil }
+        do {
+            return try Key(pem: Array(try start.app.text(ofFile: path).utf8))
+        } catch {
+            start.warn("\(error)")
+            return nil
+        }
+    }
+
     private static func key(
         _ id: String, _ start: inout StartingSeed
     ) throws(KeyError) -> (json: JSONValue, about: String) {
         let path = "keys/AuthKey_\(id)"
-        let own = start.app[privateKeys].flatMap { try? Key(pem: Array($0.utf8)) }
+        let own = ownKey(&start)
         let key: Key
         if let own { key = own } else { key = try Key.generateP256() }
         let publicKey = ("publicKeyFile", JSONValue.string("\(path).pub.pem"))
@@ -85,6 +106,11 @@ extension AppleProvider {
             return (
                 .object(JSONObject([("id", .string(id)), publicKey])),
                 "Only the public half of the app's key is in the seed. The private half isn't copied."
+            )
+        }
+        if case .client = trace(in: start.app) {
+            start.warn(
+                "the seed has a new Apple key, since the configuration has no private key that can be read: give keys/AuthKey_\(id).p8 to your app, or a secret from \"understudy client-secret\""
             )
         }
         start.addFile("\(path).p8", try key.pem(), isPrivate: true)

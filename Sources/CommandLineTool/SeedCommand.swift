@@ -69,6 +69,7 @@ struct SeedInitCommand: ParsableCommand {
             let start = try SeedStart(from: from)
             try start.write(to: directory, replacing: force)
             for file in start.files { Terminal.print("\(directory)/\(file.path)") }
+            for warning in start.warnings { Terminal.complain("WARNING: \(warning)") }
             if start.hasSecrets {
                 Terminal.complain(
                     "WARNING: \(directory)/secrets.json contains secrets from \(from.joined(separator: ", ")). Don't commit real secrets to a repository."

@@ -65,16 +65,17 @@ extension FirebaseProvider {
     package static func begin(_ start: inout StartingSeed) throws(KeyError) {
         let id = project(of: start.app) ?? exampleProject
         guard start.includes(FirebaseSection.name, ifNamed: true) else { return }
-        let key = start.app["FIREBASE_API_KEY", "API_KEY", "apiKey", "current_key"] ?? "\(id)-api-key"
+        let found = start.app.all("FIREBASE_API_KEY", "API_KEY", "apiKey", "current_key")
+        let keys = found.isEmpty ? ["\(id)-api-key"] : Set(found).sorted()
         let ownDomain = start.app["FIREBASE_AUTH_DOMAIN", "authDomain"].flatMap {
             $0.hasSuffix(".firebaseapp.com") || $0.hasSuffix(".web.app") ? nil : $0
         }
-        var project = JSONObject(["id": id, "apiKeys": [key]])
+        var project = JSONObject([("id", .string(id)), ("apiKeys", .array(keys.map { .string($0) }))])
         if let ownDomain { project["authorizedDomains"] = ["localhost", .string(ownDomain)] }
         project["providers"] = providers(start)
         start.add(
             FirebaseSection.name, ["projects": [.object(project)]],
-            "The project `\(id)` with the API key `\(key)` and its sign-in methods. Users are made as they sign in; "
+            "The project `\(id)` with the API key `\(keys.joined(separator: "`, `"))` and its sign-in methods. Users are made as they sign in; "
                 + "`--import` begins with those of an export.")
     }
 

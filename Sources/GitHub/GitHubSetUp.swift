@@ -20,8 +20,8 @@ extension GitHubProvider {
         let client = start.app.client("GITHUB")
         let id = client.id ?? "Ov23liUnderstudy0001"
         // On a loopback address, GitHub accepts any port and any path below this one.
-        let callbacks = ["http://localhost/", "http://127.0.0.1/"] + [client.redirectURI].compactMap { $0 }
-        let handlers = start.redirectURIs.filter { $0.hasPrefix("https://") }
+        let callbacks = client.redirectURI.map { [$0] } ?? ["http://localhost/", "http://127.0.0.1/"]
+        let handlers = start.projectRedirectURIs
         var members: [(String, JSONValue)] = [("name", "Example"), ("clientID", .string(id))]
         if client.secret == nil { members.append(("clientSecret", .string(testSecret))) }
         members += [
@@ -37,7 +37,7 @@ extension GitHubProvider {
         }
         start.add(
             GitHubSection.name, ["oauthApps": [.object(JSONObject(members))]],
-            "The OAuth app `\(id)`: it may be returned to any port of this machine, and the device flow is on. \(about)"
+            "The OAuth app `\(id)` and where it may be returned to; the device flow is on. \(about)"
         )
     }
 }

@@ -51,8 +51,16 @@ extension GoogleProvider {
                 paths: [
                     "/api/auth/callback/google", "/auth/callback/google", "/auth/google/callback",
                     "/auth/google_oauth2/callback", "/accounts/google/login/callback/", "/login/oauth2/code/google",
-                ], app: app)
+                ], webMembers: [("javaScriptOrigins", origins(client.redirectURI))], app: app)
         }
+    }
+
+    /// Returns the origins of a web client's pages: any port of this machine, and the origin of the client's redirect
+    /// URI in the app's configuration.
+    private static func origins(_ redirectURI: String?) -> JSONValue {
+        let parts = redirectURI?.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false) ?? []
+        let own = parts.count > 2 && parts[0] == "https:" ? [JSONValue.string("https://\(parts[2])")] : []
+        return .array(["http://localhost:*"] + own)
     }
 
     /// Returns the type of a Google client, which an app's configuration shows in one of three ways; `nil` for a web

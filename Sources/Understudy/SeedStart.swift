@@ -9,6 +9,8 @@ package struct SeedStart: Sendable {
     package let files: [File]
     /// Whether the new seed's files contain secrets of the app.
     package let hasSecrets: Bool
+    /// The reasons why the app won't work with the new seed as it is, and what to do.
+    package let warnings: [String]
 
     /// Makes a project's first seed (its test data) from an app's configuration.
     ///
@@ -29,6 +31,7 @@ package struct SeedStart: Sendable {
             throw StartError(description: "a test key for the seed can't be generated: \(error)")
         }
         hasSecrets = !start.secrets.isEmpty
+        warnings = start.warnings
         files = SeedStart.files(of: start)
         try check()
     }

@@ -12,8 +12,13 @@ struct SeedInitTests {
 
         var seed: String { folder.appending(path: "seed").path() }
 
-        init(_ name: String?, _ text: String, _ options: [String] = []) throws {
+        init(
+            _ name: String?, _ text: String, _ options: [String] = [], beside others: [String: String] = [:]
+        ) throws {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            for (name, text) in others {
+                try text.write(toFile: folder.appending(path: name).path(), atomically: true, encoding: .utf8)
+            }
             let file = folder.appending(path: name ?? "none").path()
             try text.write(toFile: file, atomically: true, encoding: .utf8)
             let from = name == nil ? [] : ["--from", file]
@@ -264,6 +269,43 @@ struct SeedInitTests {
             "/www.facebook.com/dialog/oauth?client_id=99&redirect_uri=https://x.example"
         #expect(try client.get(login).diagnosis.contains("redirect_uri"))
         #expect(try client.get("/oidc/corp/.well-known/openid-configuration").status == 200)
+    }
+
+    @Test(".env: a redirect URI in it is the only one, and pages of any port may ask Google for a credential")
+    func namedRedirectURI() throws {
+        let start = try Start(
+            ".env", "GOOGLE_CLIENT_ID=a.apps.googleusercontent.com\nGOOGLE_REDIRECT_URI=https://shop.example/google\n")
+        let seed = try start.read("seed.json")
+        #expect(seed.contains("https://shop.example/google"))
+        #expect(!seed.contains("/callback"))
+        #expect(seed.contains(#""http://localhost:*""#))
+        #expect(seed.contains(#""https://shop.example""#))
+        #expect(!start.result.errors.contains("WARNING"))
+    }
+
+    @Test(".env: Apple's key in a file is read, and a key that can't be had is told")
+    func appleKeyFile() throws {
+        let key = try Repository.read("seed-data/keys/AuthKey_ABC123DEFG.p8")
+        let names = "APPLE_TEAM_ID=SHOPTEAM01\nAPPLE_KEY_ID=SHOPKEY001\nAPPLE_CLIENT_ID=com.shop.web\n"
+        let path = names + "APPLE_PRIVATE_KEY_PATH=./AuthKey.p8\n"
+        let found = try Start(".env", path, beside: ["AuthKey.p8": key])
+        #expect(!found.result.errors.contains("WARNING"))
+        #expect(!FileManager.default.fileExists(atPath: "\(found.seed)/keys/AuthKey_SHOPKEY001.p8"))
+        let text = key.replacingOccurrences(of: "\n", with: "\\n")
+        let given = try Start(".env", names + "APPLE_PRIVATE_KEY=\"\(text)\"\n")
+        #expect(
+            try found.read("keys/AuthKey_SHOPKEY001.pub.pem") == given.read("keys/AuthKey_SHOPKEY001.pub.pem"))
+
+        let missing = try Start(".env", path)
+        #expect(missing.result.status == 0)
+        #expect(missing.result.errors.contains("AuthKey.p8 can't be read"))
+        #expect(missing.result.errors.contains("give keys/AuthKey_SHOPKEY001.p8 to your app"))
+
+        let secret = try AppleFixture.secret(
+            for: "com.shop.web", team: "SHOPTEAM01", keyID: "SHOPKEY002", key: "ABC123DEFG")
+        let signed = try Start(".env", "AUTH_APPLE_ID=com.shop.web\nAUTH_APPLE_SECRET=\(secret)\n")
+        #expect(signed.result.errors.contains("give keys/AuthKey_SHOPKEY002.p8 to your app"))
+        #expect(try signed.read("seed.json").contains("SHOPTEAM01"))
     }
 
     @Test("nothing is overwritten unless it is asked for")

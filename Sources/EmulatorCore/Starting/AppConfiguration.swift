@@ -25,6 +25,8 @@ package struct AppConfiguration: Sendable {
     /// The name of the app's configuration file, or the names of several merged files, separated by commas; `nil` when
     /// there is no file.
     package let name: String?
+    /// The directories of the app's configuration files.
+    private var directories: [String] = []
     /// All values of each name in the configuration file, without repetitions.
     private var values: [String: [String]] = [:]
     /// The objects in a JSON configuration file, each with the key under which it stands.
@@ -34,6 +36,7 @@ package struct AppConfiguration: Sendable {
 
     private init(name: String, _ values: [(String, String)]) {
         self.name = name
+        directories = [name.lastIndex(of: "/").map { String(name[...$0]) } ?? ""]
         for (name, value) in values where !value.isEmpty {
             let name = AppConfiguration.plainName(name)
             if self.values[name]?.contains(value) != true { self.values[name, default: []].append(value) }
@@ -78,6 +81,7 @@ package struct AppConfiguration: Sendable {
     /// value is used.
     package init(merging files: [AppConfiguration]) {
         name = files.isEmpty ? nil : files.compactMap(\.name).joined(separator: ", ")
+        directories = files.flatMap(\.directories)
         values = files.reduce(into: [:]) { all, file in
             all.merge(file.values) { first, next in first + next.filter { !first.contains($0) } }
         }
@@ -99,6 +103,15 @@ package struct AppConfiguration: Sendable {
     /// object is returned with its own key in the file as `name`. Settings that belong together are in the same object.
     package func objects(where key: String, is value: String) -> [(name: String, object: JSONObject)] {
         objects.filter { $0.object[key]?.string == value }
+    }
+
+    /// Returns the text of the file at `path`, which is relative to the directory of one of the app's configuration
+    /// files.
+    ///
+    /// - Throws: The reason why there is no such file, or why it can't be read.
+    package func text(ofFile path: String) throws(File.Failure) -> String {
+        let paths = path.hasPrefix("/") ? [path] : directories.map { $0 + path }
+        return try File.text(at: paths.first { File.exists($0) } ?? path, limit: AppConfiguration.limit)
     }
 
     // MARK: - Names

@@ -41,14 +41,15 @@ package struct StartingSeed: Sendable {
     package static let secretsFile = "secrets.json"
 
     package let app: AppConfiguration
-    /// The redirect URIs that web clients in the seed may use: usual addresses of web frameworks on this machine, and
-    /// the redirect URIs of the app's projects (at Firebase, for example).
-    package let redirectURIs: [String]
+    /// The redirect URIs of the app's projects (at Firebase, for example).
+    package let projectRedirectURIs: [String]
     /// The contents of the file `seed.json`.
     package private(set) var seed: JSONObject
     /// The contents of the file `secrets.json`, which has the app's real client secrets and isn't shared.
     package private(set) var secrets = JSONObject()
     package private(set) var files: [File] = []
+    /// The reasons why a client in the app's configuration won't work with the new seed as it is, and what to do.
+    package private(set) var warnings: [String] = []
     /// The members of the seed, each with a Markdown text about its purpose.
     package private(set) var parts: [(member: String, about: String)] = []
     private let traces: [(name: String, trace: AppTrace)]
@@ -62,7 +63,7 @@ package struct StartingSeed: Sendable {
         for (_, trace) in traces {
             if case .project(let uris) = trace { handlers += uris }
         }
-        redirectURIs = StartingSeed.usualRedirectURIs + handlers
+        projectRedirectURIs = handlers
         seed = JSONObject([("$schema", "./schema.json"), ("accounts", StartingSeed.people)])
         parts = [
             (
@@ -124,6 +125,8 @@ package struct StartingSeed: Sendable {
         files.append(File(path, text, isPrivate: isPrivate))
     }
 
+    package mutating func warn(_ warning: String) { warnings.append(warning) }
+
     /// Returns the member `key` of the first element of the list `list` in the seed's section `section`; `nil` if the
     /// section hasn't been added yet.
     package func first(_ list: String, of section: String, _ key: String) -> JSONValue? {
@@ -137,12 +140,12 @@ package struct StartingSeed: Sendable {
     }
 
     /// Returns the redirect URIs of a provider's web client, without repetitions. They are the argument `named` (a URI
-    /// from the app's configuration), the seed's `redirectURIs`, and the usual `paths` of web frameworks at any port of
-    /// this machine.
+    /// from the app's configuration), and those of the app's projects. If `named` is `nil`, they are the usual `paths`
+    /// of web frameworks at any port of this machine, and those of the app's projects.
     package func redirectURIs(_ named: String?, paths: [String]) -> JSONValue {
-        let usual = paths.map { "http://localhost:*\($0)" }
+        let own = named.map { [$0] } ?? (StartingSeed.usualRedirectURIs + paths.map { "http://localhost:*\($0)" })
         var uris: [String] = []
-        for uri in [named].compactMap({ $0 }) + redirectURIs + usual where !uris.contains(uri) { uris.append(uri) }
+        for uri in own + projectRedirectURIs where !uris.contains(uri) { uris.append(uri) }
         return .array(uris.map { .string($0) })
     }
 }
@@ -179,9 +182,10 @@ extension StartingSeed {
 
     /// Adds a client to a provider's section of the seed. The client has an ID, a secret and redirect URIs. If `app` is
     /// given, the client is an app on a device, which has other members in place of redirect URIs and may have no
-    /// secret.
+    /// secret. `webMembers` are further members of other clients.
     package mutating func addClient(
-        _ words: ClientWords, _ client: AppConfiguration.Client, paths: [String], app: AppClient? = nil
+        _ words: ClientWords, _ client: AppConfiguration.Client, paths: [String],
+        webMembers: [(String, JSONValue)] = [], app: AppClient? = nil
     ) {
         let (list, noun) = ("\(words.noun)s", words.noun)
         let id = client.id ?? words.exampleID
@@ -195,7 +199,7 @@ extension StartingSeed {
         } else {
             members.append(("\(noun)Secret", .string(words.testSecret)))
         }
-        members += app?.members ?? [("redirectURIs", redirectURIs(client.redirectURI, paths: paths))]
+        members += app?.members ?? [("redirectURIs", redirectURIs(client.redirectURI, paths: paths))] + webMembers
         if var section = seed[words.section]?.object {
             section[list] = .array((section[list]?.array ?? []) + [.object(JSONObject(members))])
             seed[words.section] = .object(section)
