@@ -31,7 +31,8 @@ package struct Address: Sendable, Equatable {
     private let worldPlace: NamedWorld.Place
     /// The value of the request's header `Host`, as the client sent it.
     package let authority: String
-    /// Whether the request came over TLS that the daemon itself terminates.
+    /// Whether the client sent the request over TLS: to the daemon, or to a proxy before it, which says so in the header
+    /// `X-Forwarded-Proto`.
     private let isSecure: Bool
 
     /// Reads the address of a request. `world` is the test world that the request names. `alias` returns the short
@@ -42,7 +43,7 @@ package struct Address: Sendable, Equatable {
         knows isKnown: (String) -> Bool
     ) {
         authority = request.header("Host") ?? "localhost"
-        isSecure = request.isSecure
+        isSecure = request.isSecure || request.header("X-Forwarded-Proto")?.lowercased() == "https"
         self.world = world.name
         worldPlace = world.place
         let rest = world.path
