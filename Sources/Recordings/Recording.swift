@@ -89,8 +89,11 @@ package final class Recording: Sendable {
 
     // MARK: - Shared
 
-    /// Whether other daemons add requests to the recording, too.
-    package var isShared: Bool { store.shared != nil }
+    /// Empties the recording if it is shared with other daemons. Call this without a lock, because it waits for the
+    /// database.
+    package func clearShared() throws(StoreFailure) {
+        if store.shared != nil { try clear(forgetting: false) }
+    }
 
     /// Copies from the database the requests that any daemon has recorded so far.
     package func refresh() async throws(StoreFailure) { try await store.refresh([self]) }

@@ -3,7 +3,7 @@ import Synchronization
 import Worlds
 
 /// The recorded requests of all test worlds, in a database that several daemons share. A request is recorded before its
-/// answer is sent. Reads use copies in memory, which are refreshed on demand.
+/// answer is sent; if that fails, the failure is logged. Reads use copies in memory, which are refreshed on demand.
 final class SharedRecordings: Sendable {
     let mirrors: RecordingMirrors
     private let keeper: any RecordingKeeper
@@ -85,11 +85,22 @@ extension RecordingStore {
     /// Counts the recorded requests of each test world in the shared database, and waits until that is done.
     package func refreshCounts() throws(StoreFailure) { try ask(.counts) }
 
-    /// Empties the shared recordings of the test worlds for whose names `isMeant` is true, and waits until that is
-    /// done.
-    package func clearShared(forgetting: Bool, where isMeant: (String) -> Bool) throws(StoreFailure) {
+    /// Deletes the recorded requests of the test worlds for whose names `isMeant` is true, and waits until that is
+    /// done. `held` are the recordings of the worlds that this daemon holds in memory.
+    package func clear(
+        _ held: [(world: String, recording: Recording)], where isMeant: (String) -> Bool
+    ) throws(StoreFailure) {
+        guard let shared else {
+            for (world, recording) in held where isMeant(world) { try recording.clear(forgetting: true) }
+            return
+        }
         try refreshCounts()
-        try clearShared(shared?.mirrors.names.filter(isMeant) ?? [], forgetting: forgetting)
+        try clearShared(shared.mirrors.names.filter(isMeant), forgetting: true)
+    }
+
+    /// Returns whether `first` was answered before `second`.
+    package func isBefore(_ first: RecordedExchange, _ second: RecordedExchange) -> Bool {
+        shared == nil ? first.order < second.order : first.answered < second.answered
     }
 
     package func clearShared(_ worlds: [String], forgetting: Bool) throws(StoreFailure) {

@@ -6,9 +6,10 @@ import Synchronization
 /// Queries are answered from memory. An update changes the tables in memory, and commits the changes to the archive
 /// before any other request can read them. If the commit fails, the changes are undone and the update throws an error.
 ///
-/// If another daemon has changed the world meanwhile, the update is undone, the other daemon's changes are applied, and
-/// the update's closure runs again. Where daemons share the archive, a closure that throws or changes nothing always
-/// runs a second time, with the world locked, because it may have read rows that another daemon has changed.
+/// Where daemons share the archive, the first attempt of an update takes no lock. If another daemon has changed the
+/// world meanwhile, or the connection was lost, the attempt is undone. The next attempt locks the world, applies the
+/// other daemon's changes, and runs the update's closure again. A closure that throws or changes nothing runs a second
+/// time, too, because it may have read rows that another daemon has changed.
 package final class WorldStore: Sendable {
     let name: String
     private let archive: (any Archive)?
@@ -107,19 +108,19 @@ package final class WorldStore: Sendable {
     /// Whether the changes of the test world are stored in an archive.
     package var lasts: Bool { archive != nil }
 
+    /// Whether other daemons may change the test world, too.
+    package var isShared: Bool { archive?.isShared ?? false }
+
     // MARK: - Loading
 
-    /// Loads the test world again from the file or database if the copy in memory may be wrong. Returns whether it was
-    /// loaded.
-    @discardableResult
-    private func loadIfStale(from archive: any Archive) throws(StoreFailure) -> Bool {
-        guard state.withLock({ $0.isStale }) else { return false }
+    /// Loads the test world again from the file or database if the copy in memory may be wrong.
+    private func loadIfStale(from archive: any Archive) throws(StoreFailure) {
+        guard state.withLock({ $0.isStale }) else { return }
         // A lock doesn't pass typed errors on for a value that can't be copied.
         let result: Result<Void, StoreFailure> = loading.withLock { _ in
             do throws(StoreFailure) { return .success(try loadAgain(from: archive)) } catch { return .failure(error) }
         }
         try result.get()
-        return true
     }
 
     private func loadAgain(from archive: any Archive) throws(StoreFailure) {
@@ -375,42 +376,39 @@ package final class WorldStore: Sendable {
     // MARK: - Changes by others
 
     /// Applies the changes that other daemons have made in the test world before this call, so that a later read sees
-    /// them. If the copy in memory may be wrong, the whole world is loaded again.
+    /// them. If the copy in memory may be wrong, the whole world is loaded again. Returns `false` if the world was
+    /// removed. A world that has the same name now is a new one, with a store of its own.
     @discardableResult
-    package func refresh() throws(StoreFailure) -> StoreNews {
-        guard let archive else { return .same }
-        var found = StoreNews.same
+    package func refresh() throws(StoreFailure) -> Bool {
+        guard let archive else { return true }
         while true {
-            if try loadIfStale(from: archive) { found = .changed }
+            try loadIfStale(from: archive)
             let (id, version, isGone) = state.withLock { ($0.held.id, $0.held.version, $0.isGone) }
-            guard !isGone else { return .removed }
-            guard archive.isShared else { return found }
+            guard !isGone else { return false }
+            guard archive.isShared else { return true }
             switch try archive.news(of: id, after: version) {
-            case .none: return found
+            case .none: return true
             case .removed:
                 _ = state.withLock { $0.becomeGone() }
-                return .removed
+                return false
             case .changes(let changes, let isAll):
-                if try applyNew(changes) { found = .changed }
-                if isAll { return found }
+                try applyNew(changes)
+                if isAll { return true }
             case .forgotten: state.withLock { $0.isStale = !$0.isGone }
             }
         }
     }
 
-    private func applyNew(_ changes: [ArchivedChange]) throws(StoreFailure) -> Bool {
+    private func applyNew(_ changes: [ArchivedChange]) throws(StoreFailure) {
         var news = StoreChange()
         defer { notifyListeners(of: news) }
-        return try state.withLock { (state) throws(StoreFailure) -> Bool in
-            var hasChanged = false
+        try state.withLock { (state) throws(StoreFailure) in
             for change in changes.withLastValues where change.version > state.held.version {
                 do throws(StoreFailure) { try apply(change, to: &state, &news) } catch {
                     state.isStale = !state.isGone
                     throw error
                 }
-                hasChanged = true
             }
-            return hasChanged
         }
     }
 
@@ -446,13 +444,6 @@ package final class WorldStore: Sendable {
         guard !change.names.isEmpty || change.isReset else { return }
         for listener in listeners.withLock({ $0 }) { listener(change) }
     }
-}
-
-package enum StoreNews: Sendable {
-    case same
-    case changed
-    /// The test world was removed. A world that has the same name now is a new one, with a store of its own.
-    case removed
 }
 
 /// The changes that other daemons have made in a test world.

@@ -125,7 +125,7 @@ struct SharedRecordingTests {
         try both[0].budget.recordings.forgetGoneWorlds()
         let second = both[1].budget.recordings
         try #expect(await second.searchAll { second.refusedByGoneWorlds.count } == 0)
-        try second.clearShared(forgetting: true) { $0.hasPrefix("t") }
+        try second.clear([]) { $0.hasPrefix("t") }
         try #expect(await both[0].ids("two") == [])
     }
 

@@ -35,7 +35,7 @@ private struct BrokenWorld {
         }
         world = World(
             name: "default", seed: seed, keys: keys, generator: .ofTests, budget: ProcessBudget(),
-            store: WorldStore("default", seed), isShared: false)
+            store: WorldStore("default", seed))
         providers = [AppleProvider(seed: seed), GoogleProvider(seed: seed)]
     }
 

@@ -214,13 +214,8 @@ extension ControlAPI {
             try exchange.world.recording.clear(forgetting: true)
             return Response(status: 204)
         }
-        guard !exchange.world.recording.isShared else {
-            try worlds.budget.recordings.clearShared(forgetting: true) { pattern.matches($0) }
-            if pattern.text == "*" { try worlds.budget.recordings.forgetGoneWorlds() }
-            return Response(status: 204)
-        }
-        for entry in worlds.all where pattern.matches(entry.world.name) {
-            try entry.world.recording.clear(forgetting: true)
+        try worlds.budget.recordings.clear(worlds.all.map { ($0.world.name, $0.world.recording) }) {
+            pattern.matches($0)
         }
         if pattern.text == "*" { try worlds.budget.recordings.forgetGoneWorlds() }
         return Response(status: 204)
@@ -298,9 +293,8 @@ struct RecordingAccount {
         for recording in worlds.recordings(named: pattern) { all += recording.known().exchanges }
         // The recording may have been emptied in between.
         var seen: Set<String> = []
-        let isShared = worlds.budget.recordings.sharedRecordings != nil
         exchanges = all.filter { seen.insert($0.exchange.id).inserted }.sorted {
-            isShared ? $0.exchange.answered < $1.exchange.answered : $0.exchange.order < $1.exchange.order
+            worlds.budget.recordings.isBefore($0.exchange, $1.exchange)
         }
     }
 }

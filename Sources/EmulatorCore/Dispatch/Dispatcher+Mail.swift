@@ -122,7 +122,6 @@ extension Dispatcher {
 
     /// Returns all test worlds except `world`; `nil` when too many of them would have to be loaded from the store.
     package func otherWorlds(than world: World) throws(StoreFailure) -> [World]? {
-        guard worlds.isShared else { return worlds.all.map(\.world).filter { $0.name != world.name } }
         let others = try worlds.list().filter { $0.name != world.name }
         guard others.count(where: { $0.held == nil }) <= Dispatcher.limitOfOthers else { return nil }
         var found: [World] = []

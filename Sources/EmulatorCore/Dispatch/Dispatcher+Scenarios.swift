@@ -36,7 +36,6 @@ extension Dispatcher {
     /// reasons why scenarios can't be run; `nil` when all can, or when another daemon has run them.
     func prepare(_ world: World) async throws -> String? {
         defer { world.preparation.finish() }
-        guard world.state.isShared else { return try await play(in: world) }
         var preparation = SharedPreparation(world, by: worlds.archive?.replica ?? 0)
         while true {
             switch try preparation.next() {

@@ -85,9 +85,9 @@ package final class Dispatcher: Sendable {
 
     package func handle(_ request: Request) -> Reply {
         count()
-        guard worlds.archive != nil else { return handle(request, from: nil) }
+        guard let threads = worlds.threads else { return handle(request, from: nil) }
         return .later { [self] done in
-            (worlds.isShared ? WorkThreads.shared : .local).run { [self] in
+            threads.run { [self] in
                 handle(request, from: nil).deliver(done)
             }
         }
@@ -99,10 +99,11 @@ package final class Dispatcher: Sendable {
         let named: NamedWorld
         let found: World?
         do {
-            // The daemon's requests to itself belong to one for which the world was refreshed.
-            let isOuter = parent == nil
-            named = try namedWorld(of: request, refreshing: isOuter)
-            found = try worlds.world(named.name, refreshing: isOuter)
+            // The daemon's requests to itself belong to one for which the world was refreshed. `GET health` is answered
+            // while the store fails, too.
+            let isRefreshing = parent == nil && !request.path.hasSuffix(Dispatcher.healthPath)
+            named = try namedWorld(of: request, refreshing: isRefreshing)
+            found = try worlds.world(named.name, refreshing: isRefreshing)
         } catch {
             let nowhere = NamedWorld(unreadable: request, unnamed: worlds.unnamed)
             let address = Address(request, in: nowhere) { _ in false }
@@ -122,6 +123,8 @@ package final class Dispatcher: Sendable {
         guard !scenarios.isEmpty, parent == nil, !world.isPrepared else { return answer(context) }
         return prepared(context)
     }
+
+    private static let healthPath = "\(Endpoint.controlRoot)/health"
 
     private struct BadHost: AnswerableError {
         let response: Response
@@ -423,9 +426,9 @@ extension Dispatcher: Network {
     private static let askedWorlds = 64
 
     /// Returns the name of the test world, other than `world`, that has issued the code or token `text`; `nil` if none
-    /// is found. Worlds in a shared store aren't searched, since each would have to be read from the store.
+    /// is found. Only worlds that this daemon holds in memory are searched.
     package func world(thatIssued text: String, besides world: World) -> String? {
-        guard !worlds.isShared, (8...4_096).contains(text.utf8.count) else { return nil }
+        guard (8...4_096).contains(text.utf8.count) else { return nil }
         let others = worlds.all.lazy.map(\.world).filter { $0.name != world.name }.prefix(Dispatcher.askedWorlds)
         return others.first { other in
             providers(of: other).contains { ($0 as? any KeepsGrants)?.issued(text, in: other) != nil }

@@ -28,7 +28,7 @@ package struct KeyRings: Sendable {
     ///   - store: The store that keeps the keys of key rotations. If `resumes` is true, it may have such keys already.
     init(
         _ seeded: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
-        keeping earlier: (rings: KeyRings, of: Seed)? = nil, in store: KeyStore? = nil, resumes: Bool = false
+        keeping earlier: (rings: KeyRings, of: Seed)? = nil, in store: WorldStore? = nil, resumes: Bool = false
     ) {
         var rings: [KeyOwner: KeyRing] = [:]
         var ended: [String] = []
@@ -86,7 +86,7 @@ package struct KeyRing: Sendable {
     /// keys of `generator`, which gives the same ones to all issuers.
     init(
         _ keys: [KeyGenerator.NamedKey], algorithms: [Algorithm], rotation: TimeSpan?, generator: KeyGenerator,
-        of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
+        of owner: KeyOwner? = nil, in store: WorldStore? = nil, resumes: Bool = false
     ) {
         sequences = algorithms.map { algorithm in
             KeySequence(

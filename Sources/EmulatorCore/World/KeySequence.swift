@@ -23,8 +23,6 @@ final class KeySequence: Sendable {
         let store: WorldStore
         /// The identifier of the table row that contains the rotated signing keys.
         let key: String
-        /// Whether other daemons that share the store may rotate the keys, too.
-        let isShared: Bool
     }
 
     private struct Rotations: Sendable {
@@ -42,12 +40,11 @@ final class KeySequence: Sendable {
     /// rotations. If `resumes` is true, the keys of earlier rotations are read from the store.
     init(
         _ algorithm: Algorithm, keys: [KeyGenerator.NamedKey], rotation: TimeSpan?, generator: KeyGenerator,
-        of owner: KeyOwner? = nil, in store: KeyStore? = nil, resumes: Bool = false
+        of owner: KeyOwner? = nil, in store: WorldStore? = nil, resumes: Bool = false
     ) {
         kept =
-            if let store, store.tables.lasts, let owner {
-                Kept(
-                    store: store.tables, key: KeySequence.row(of: owner, algorithm), isShared: store.isShared)
+            if let store, store.lasts, let owner {
+                Kept(store: store, key: KeySequence.row(of: owner, algorithm))
             } else {
                 nil
             }
@@ -78,7 +75,7 @@ final class KeySequence: Sendable {
 
     /// The signing keys as the last key rotation or loaded snapshot left them; `nil` before that.
     private var current: Rotated? {
-        guard let kept, kept.isShared else { return rotated.withLock { $0.keys } }
+        guard let kept else { return rotated.withLock { $0.keys } }
         return readAgain(kept)
     }
 
@@ -213,11 +210,4 @@ final class KeySequence: Sendable {
             rotated.resets += 1
         }
     }
-}
-
-/// The part of a test world's store in which signing keys are kept.
-struct KeyStore {
-    let tables: WorldStore
-    /// Whether other daemons that share the store may rotate the keys.
-    let isShared: Bool
 }

@@ -62,8 +62,7 @@ extension WorldRegistry {
     package func give(
         _ played: PlayedSeed, _ lease: SeedBudget.Lease, to world: World, adding addition: LocatedJSON? = nil
     ) throws(StoreFailure) -> Bool {
-        guard isShared else { return try replace(world, played, lease, adding: addition) }
-        return try turn(of: world.name) { () throws(StoreFailure) in
+        try turn(of: world.name) { () throws(StoreFailure) in
             try replace(world, played, lease, adding: addition)
         }
     }
@@ -121,10 +120,8 @@ extension World {
         let people = (addition["accounts"]?.items ?? []).compactMap { $0["id"]?.string }.compactMap {
             seed.people.find($0)
         }
-        // Values that nobody has asked for are made from the earlier seed, before others see the new one.
-        if !state.isShared { try state.store.adopt(seed) }
         func change(_ tables: inout Transaction) -> Bool {
-            guard stored == nil || !state.isShared || tables[StoredSeed.self].digest == world.own?.digest else {
+            guard stored == nil || !state.store.isShared || tables[StoredSeed.self].digest == world.own?.digest else {
                 return false
             }
             if let stored { tables[StoredSeed.self] = stored }
@@ -137,8 +134,7 @@ extension World {
             return true
         }
         guard try update(change) else { return false }
-        if state.isShared { try state.store.adopt(seed) }
-        if !seed.faults.isEmpty { state.mayHaveFaults.store(true, ordering: .relaxed) }
+        try state.store.adopt(seed)
         return true
     }
 }

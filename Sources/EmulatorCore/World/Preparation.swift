@@ -11,11 +11,8 @@ final class Preparation: Sendable {
 
     private let state = Mutex(State.due)
 
-    /// Notes that the test world was reset, so that its initial scenarios must be run again.
-    func begin() { state.withLock { $0 = .due } }
-
-    /// Notes that the test world's initial scenarios must be run, because another daemon has reset the world. Does
-    /// nothing if they are being run already.
+    /// Notes that the test world's initial scenarios must be run again, because the world was reset. Does nothing if
+    /// they are being run.
     func beginAgain() {
         state.withLock { state in
             if case .done = state { state = .due }
@@ -42,13 +39,6 @@ final class Preparation: Sendable {
                 return .wait
             case .done: return .go
             }
-        }
-    }
-
-    var isDone: Bool {
-        state.withLock { state in
-            guard case .done = state else { return false }
-            return true
         }
     }
 

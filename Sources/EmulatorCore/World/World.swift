@@ -26,13 +26,13 @@ package final class World: Sendable {
 
     init(
         name: String, seed: Seed, keys: [(SeededKeys, [KeyGenerator.NamedKey])], generator: KeyGenerator,
-        budget: ProcessBudget, store: WorldStore, isShared: Bool
+        budget: ProcessBudget, store: WorldStore
     ) {
         self.name = name
         self.seed = seed
         self.budget = budget
-        state = WorldState(name, seed, budget, store, isShared: isShared)
-        self.keys = KeyRings(keys, generator: generator, in: state.keyStore, resumes: true)
+        state = WorldState(name, budget, store)
+        self.keys = KeyRings(keys, generator: generator, in: state.store, resumes: true)
         caches = WorldCaches()
         own = nil
         if store.isKept { resume() }
@@ -45,7 +45,7 @@ package final class World: Sendable {
         budget = world.budget
         self.seed = own?.played.seed ?? seed
         keys = KeyRings(
-            KeyRings.seeded(self.seed), generator: generator, in: world.state.keyStore, resumes: true)
+            KeyRings.seeded(self.seed), generator: generator, in: world.state.store, resumes: true)
         caches = world.caches.kept
         self.own = own
         state = world.state
@@ -53,11 +53,8 @@ package final class World: Sendable {
 
     /// Notes that a test world that was read from a file or database may already have faults, mails and other changes.
     private func resume() {
-        state.mayHaveFaults.store(true, ordering: .relaxed)
         markChanged()
         countInbox()
-        // The scenarios with which worlds begin were played earlier. For shared worlds, `PreparedWorld` says so.
-        if !state.isShared { preparation.finish() }
     }
 
     /// Makes a copy of the test world with `own` as its seed (initial data). If `isAfresh` is true, the copy has no
@@ -68,7 +65,7 @@ package final class World: Sendable {
         seed = own.played.seed
         keys = KeyRings(
             KeyRings.seeded(own.played.seed), generator: generator,
-            keeping: isAfresh ? nil : (rings: world.keys, of: world.seed), in: world.state.keyStore)
+            keeping: isAfresh ? nil : (rings: world.keys, of: world.seed), in: world.state.store)
         caches = isAfresh ? WorldCaches() : world.caches.kept
         self.own = own
         state = world.state
@@ -125,29 +122,23 @@ package final class World: Sendable {
                 keys.reset()
                 caches.removeAll()
                 recording.clearUnshared()
-                state.mayHaveFaults.store(!seed.faults.isEmpty, ordering: .relaxed)
-                preparation.begin()
             })
         state.inboxSize.set(0)
         forgetMail()
         inboxListeners.notify()
         FreedMemory.giveBackSoon()
         // Clearing waits for the archive, so it isn't done under a lock.
-        if recording.isShared { try recording.clear(forgetting: false) }
+        try recording.clearShared()
     }
 
     package var now: Instant { read { $0.now } }
 
     // MARK: - Faults
 
-    /// Whether this test world may have faults, requested at this daemon or at another one that shares the world.
-    private var mayHaveFaults: Bool { state.isShared || state.mayHaveFaults.load(ordering: .relaxed) }
-
     /// Adds a fault to the test world, and returns it with its ID. Returns `nil` when there would be too many faults,
     /// or too many bytes of faults.
     package func order(_ fault: Fault) throws(StoreFailure) -> Fault? {
-        state.mayHaveFaults.store(true, ordering: .relaxed)
-        return try update { tables in
+        try update { tables in
             let fault = fault.named(tables.faults.nextID())
             return tables.faults.add(fault) ? fault : nil
         }
@@ -158,7 +149,7 @@ package final class World: Sendable {
     func consumeFault(
         for exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client: () -> String?
     ) throws(StoreFailure) -> AppliedFault? {
-        guard mayHaveFaults, let traits = endpoint.traits else { return nil }
+        guard let traits = endpoint.traits else { return nil }
         let queued = read { $0.value(FaultQueue.self).queued }
         guard !queued.isEmpty else { return nil }
         // Matching may read the tables, so it happens before the lock is taken again. The fields are read once, for all
@@ -194,7 +185,6 @@ package final class World: Sendable {
     package func consumeFault(
         at step: SMTPStep, from sender: String?, to recipients: [String]
     ) throws(StoreFailure) -> AppliedFault? {
-        guard mayHaveFaults else { return nil }
         let matching = read { $0.value(FaultQueue.self).queued }.filter {
             $0.match.accepts(step, from: sender, to: recipients)
         }
@@ -252,8 +242,6 @@ final class WorldState: Sendable {
     let scenarioTurns = ScenarioTurns()
     let streams = OpenStreams()
     let store: WorldStore
-    /// Whether other daemons that share the store may change the test world.
-    let isShared: Bool
     let openedPorts = Mutex<[WorldPorts.Kind: WorldPorts.Opened]>([:])
     /// The time when the test world was last used, in seconds of the machine's monotonic clock.
     let lastUse = Atomic<Int>(0)
@@ -264,22 +252,15 @@ final class WorldState: Sendable {
     let wasChanged = Atomic<Bool>(false)
     /// Whether a client has been told already that the test world is new.
     let isToldNew = Atomic<Bool>(false)
-    /// Whether this test world may have faults. This is checked before the world's lock is taken, because waiting for
-    /// the lock would cost more than the work under it.
-    let mayHaveFaults: Atomic<Bool>
 
-    init(_ name: String, _ seed: Seed, _ budget: ProcessBudget, _ store: WorldStore, isShared: Bool) {
-        self.isShared = isShared
+    init(_ name: String, _ budget: ProcessBudget, _ store: WorldStore) {
         recording = budget.recordings.recording(of: name)
         inboxListeners = Listeners(on: inboxQueue)
         inboxSize = MailBudget.Part(of: budget.mail)
         self.store = store
-        mayHaveFaults = Atomic(!seed.faults.isEmpty)
     }
 
     deinit { FreedMemory.giveBackSoon() }
-
-    var keyStore: KeyStore { KeyStore(tables: store, isShared: isShared) }
 
     private static let inboxes = Atomic<Int>(0)
     static var nextInboxNumber: Int { inboxes.wrappingAdd(1, ordering: .relaxed).newValue }

@@ -1,4 +1,5 @@
 import JSON
+import Platform
 import Synchronization
 import Time
 import Worlds
@@ -33,7 +34,7 @@ package final class WorldRegistry: Sendable {
             uses += 1
             world.state.useNumber.store(uses, ordering: .relaxed)
             world.state.lastUse.store(now, ordering: .relaxed)
-            if world.state.isShared { sharing.used.insert(world.name) }
+            if world.state.store.isShared { sharing.used.insert(world.name) }
         }
     }
 
@@ -53,8 +54,7 @@ package final class WorldRegistry: Sendable {
     private let keys: [(SeededKeys, [KeyGenerator.NamedKey])]
     let state: Mutex<State>
     private let first: World
-    /// The locks for loading test worlds that several daemons share; empty if worlds aren't shared.
-    let turns: [Turn]
+    let turns = (0..<Turn.count).map { _ in Turn() }
     package let budget: ProcessBudget
     /// The file or database that keeps the test worlds; `nil` where worlds are only in memory.
     package let archive: (any Archive)?
@@ -91,15 +91,16 @@ package final class WorldRegistry: Sendable {
         self.now = now
         keys = KeyRings.seeded(seed)
         first = World(
-            name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget, store: store,
-            isShared: archive?.isShared ?? false)
+            name: unnamed, seed: seed, keys: keys, generator: generator, budget: budget, store: store)
         first.state.lastUse.store(now(), ordering: .relaxed)
         state = Mutex(State(worlds: [unnamed: first], lastSweep: now()))
-        turns = archive?.isShared == true ? (0..<Turn.count).map { _ in Turn() } : []
     }
 
+    /// The threads for requests, which may wait for the store; `nil` if the store is memory.
+    package var threads: WorkThreads? { archive.map { $0.isShared ? .shared : .local } }
+
     /// Whether several daemons share the test worlds, by a database.
-    package var isShared: Bool { archive?.isShared ?? false }
+    var isShared: Bool { archive?.isShared ?? false }
 
     /// The health of the store that keeps the test worlds.
     package var health: StoreHealth { archive?.health ?? StoreHealth(kind: "memory") }
@@ -112,7 +113,7 @@ package final class WorldRegistry: Sendable {
     func made(_ name: String, makes: Bool = true) throws(StoreFailure) -> World {
         World(
             name: name, seed: seed, keys: keys, generator: generator, budget: budget,
-            store: try WorldStore(name, seed, keptIn: archive, makes: makes), isShared: isShared)
+            store: try WorldStore(name, seed, keptIn: archive, makes: makes))
     }
 
     package var count: Int { state.withLock { $0.worlds.count } }

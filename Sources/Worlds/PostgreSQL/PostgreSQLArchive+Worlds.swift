@@ -226,9 +226,9 @@ extension PostgreSQLArchive {
         return .conflict
     }
 
-    /// Returns whether a change was committed although the connection to the database was lost. First waits until the
-    /// change's transaction has ended, up to the database server's time limit. If the change wasn't committed, raises
-    /// the test world's version, so that it can't be committed later.
+    /// Returns whether a change was committed although the connection to the database was lost. First waits for the lock
+    /// on the test world's row, until the change's transaction has ended or `lock_timeout` has passed. If the change
+    /// wasn't committed, raises the test world's version, so that it can't be committed later.
     ///
     /// - Throws: `unknown` when it can't be determined whether the change was committed.
     private func hasCommitted(_ world: Int64, _ version: Int64) throws(StoreFailure) -> Bool {

@@ -5,8 +5,9 @@ import Synchronization
 import Time
 
 /// Keeps test worlds in a PostgreSQL database, for any number of daemons. Each daemon has, in memory, a copy of the
-/// worlds that it serves, from which it answers queries. Before each request, the daemon asks the database once for the
-/// changes that other daemons have made.
+/// worlds that it serves, from which it answers queries. When the daemon looks up a request's world, it first asks the
+/// database for the changes that other daemons have made. If the request's host name is below `localhost`, this happens
+/// two or three times.
 package final class PostgreSQLArchive: Archive {
     package let pool: PostgreSQLPool
     /// A random number that marks the changes in the database that this daemon has made. No two daemons have the same

@@ -11,9 +11,9 @@ package struct Snapshot: ~Copyable, TableReading {
     package let tables: MemoryTables
 }
 
-/// A change of a test world's tables: all of it is committed, or nothing when an error is thrown. The closure that gets
-/// the transaction runs again if another daemon has changed the world meanwhile, so the closure must do nothing but
-/// read and write tables.
+/// A change of a test world's tables: all of it is committed, or nothing when an error is thrown. Where daemons share
+/// the store, the closure that gets the transaction may run several times, as `WorldStore` describes. So it must do
+/// nothing but read and write tables.
 package struct Transaction: ~Copyable, TableReading {
     package let tables: MemoryTables
 }

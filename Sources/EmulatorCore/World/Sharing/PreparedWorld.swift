@@ -4,8 +4,8 @@ import Synchronization
 import Time
 import Worlds
 
-/// Whether the initial scenarios (prepared situations) of a test world that several daemons share have been run. One
-/// daemon runs them, and the others wait until it has finished.
+/// Whether the initial scenarios (prepared situations) of a test world have been run. If several daemons share the
+/// world, one of them runs the scenarios, and the others wait until it has finished.
 struct PreparedWorld: WorldValue {
     static let name = "scenarios.prepared"
 
@@ -22,9 +22,8 @@ struct PreparedWorld: WorldValue {
 extension World {
     /// Whether the initial scenarios (prepared situations) of this test world have been run.
     var isPrepared: Bool {
-        guard state.isShared else { return preparation.isDone }
         let isDone = read { $0.value(PreparedWorld.self).isDone }
-        // Another replica may have reset the world.
+        // The world may have been reset, at this daemon or at another one.
         if !isDone { preparation.beginAgain() }
         return isDone
     }

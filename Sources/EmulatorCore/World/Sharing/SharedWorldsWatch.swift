@@ -58,7 +58,7 @@ extension WorldRegistry {
     func refreshListened() throws(StoreFailure) {
         guard budget.listeners.count > 0 else { return }
         for world in state.withLock({ Array($0.worlds.values) }) where world.isListenedTo {
-            if try world.state.store.refresh() == .removed { letGo(world) }
+            if try !world.state.store.refresh() { letGo(world) }
         }
     }
 
@@ -85,7 +85,7 @@ extension WorldRegistry {
         }
         // A world of this name may have been made again meanwhile.
         for world in missing {
-            if try world.state.store.refresh() == .removed { letGo(world) }
+            if try !world.state.store.refresh() { letGo(world) }
         }
     }
 

@@ -19,7 +19,7 @@ extension WorldRegistry {
         var hasEnded = false
     }
 
-    /// A lock that is held while a shared test world is loaded or its seed (initial data) is replaced, so that two
+    /// A lock that is held while a test world is loaded from a shared store or its seed (initial data) is replaced, so that two
     /// requests don't do so at the same time. Several worlds have the same lock.
     final class Turn: Sendable {
         static let count = 32
@@ -57,7 +57,7 @@ extension WorldRegistry {
             var found = held(name)
             if found == nil { found = try load(name, makes: makes) }
             guard let world = found else { return nil }
-            if refreshing, try world.state.store.refresh() == .removed {
+            if refreshing, try !world.state.store.refresh() {
                 letGo(world)
                 continue
             }
@@ -190,7 +190,7 @@ extension WorldRegistry {
             if isDeleted { state.sharing.count -= 1 }
         }
         end(world)
-        if isDeleted, world.recording.isShared { try world.recording.clear(forgetting: false) }
+        if isDeleted { try world.recording.clearShared() }
         return isDeleted
     }
 
@@ -219,6 +219,7 @@ extension WorldRegistry {
     }
 }
 
+/// One of the test worlds of all daemons that share a store.
 package struct ListedWorld: Sendable {
     package let name: String
     /// The seconds since the test world was last used.
@@ -244,7 +245,7 @@ extension World {
     /// Whether the test world must stay in this daemon's memory, because it has a listener or a port. Listeners and
     /// ports aren't in the store.
     var isNeededHere: Bool {
-        state.isShared && (isListenedTo || !state.openedPorts.withLock { $0.isEmpty })
+        state.store.isShared && (isListenedTo || !state.openedPorts.withLock { $0.isEmpty })
     }
 
     var isListenedTo: Bool { recording.isListenedTo || inboxListeners.isListenedTo }

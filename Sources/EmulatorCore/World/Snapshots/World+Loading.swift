@@ -15,7 +15,7 @@ extension World {
     ///   recorded requests can't be deleted after the change.
     package func load(_ snapshot: WorldSnapshot) throws(StoreFailure) {
         let types = seed.format.stored
-        let (lasts, isShared) = (state.store.lasts, state.isShared)
+        let lasts = state.store.lasts
         let seed = seed
         try update { tables in
             // The clock comes first, because tables drop expired rows by it.
@@ -30,12 +30,10 @@ extension World {
             tables.countMessages()
             if lasts { for keys in snapshot.keys { tables.put(keys) } }
             // The scenarios with which worlds begin aren't played in a world that began elsewhere.
-            if isShared { tables[PreparedWorld.self].isDone = true }
+            tables[PreparedWorld.self].isDone = true
         }
         keys.restore(snapshot.keys)
-        preparation.finish()
         caches.removeAll()
-        state.mayHaveFaults.store(true, ordering: .relaxed)
         markChanged()
         countInbox()
         forgetMail()
