@@ -133,6 +133,8 @@ final class TransferredPeople: WorldCache {
     var count: Int { known.withLock { $0.values.reduce(0) { $0 + $1.accounts.count } } }
 
     private static let page = 1_000
+    /// The greatest number of kinds of identifiers in the cache. A seed may name any number of teams.
+    private static let kindLimit = 4
     private let known = Mutex<[FormerIdentifier: Known]>([:])
 
     /// Returns the ID of the account to which an Apple identifier belongs; `nil` if no account has it. `kind` says
@@ -147,6 +149,7 @@ final class TransferredPeople: WorldCache {
             // Digests are made without a lock; two concurrent requests add the same ones.
             let entries = new.map { (kind.text(of: $0.id), $0.id) }
             known.withLock { known in
+                if known[kind] == nil, known.count >= TransferredPeople.kindLimit { known = [:] }
                 var entry = known[kind] ?? Known()
                 // Most of these accounts have been removed: the cache begins again with those that exist.
                 guard entry.accounts.count <= 2 * count + TransferredPeople.page else {

@@ -67,11 +67,12 @@ package enum Reply: Sendable {
         Reply.now(response).delayed(by: duration)
     }
 
-    /// Delays the response by `duration`. If the client disconnects, the delay ends early.
+    /// Delays the response by `duration`. If the client disconnects, or the delayed responses take too much memory, the
+    /// delay ends early.
     package func delayed(by duration: Duration) -> Reply {
         .later { done in
             let wait: @Sendable (Response) -> Void = { response in
-                let timer = Timer.after(duration) { done(response) }
+                let timer = DelayedResponses.shared.hold(response.body.count, for: duration) { done(response) }
                 done.whenAbandoned { timer.fireNow() }
             }
             switch self {

@@ -115,12 +115,20 @@ extension OutgoingMessage.Reply {
 
 extension Exchange {
     /// Posts a notification to a client's server, and returns the result. If the server doesn't accept the
-    /// notification, posts it again after each of `pauses`. Each attempt is added to the recording of requests.
+    /// notification, posts it again after each of `pauses`. Each attempt is added to the recording of requests. Nothing
+    /// is posted if too many notifications already wait for clients' servers.
     package func post(_ message: OutgoingMessage, pauses: [DispatchTimeInterval] = []) async -> OutgoingMessage.Delivery
     {
-        await withCheckedContinuation { continuation in
+        guard let lease = world.budget.messages.acquire() else {
+            let reason = "\(world.budget.messages.limit) notifications already wait for clients' servers"
+            return OutgoingMessage.Delivery(attempts: 0, status: nil, failure: reason)
+        }
+        return await withCheckedContinuation { continuation in
             world.caches[OutgoingQueues.self].questions.run { [sender] in
-                sender.attempt(message, number: 1, pauses) { continuation.resume(returning: $0) }
+                sender.attempt(message, number: 1, pauses) { delivery in
+                    _ = lease
+                    continuation.resume(returning: delivery)
+                }
             }
         }
     }

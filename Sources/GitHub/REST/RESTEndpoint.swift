@@ -117,13 +117,9 @@ struct RESTCall: Sendable {
         exchange.world.read { $0.account(gitHubLogin: login) }
     }
 
-    /// Returns the GitHub profile of an account. It is cached, and made again if the account changes.
+    /// Returns the GitHub profile of an account.
     func profile(of account: Account, isPrivate: Bool) -> RESTAnswer {
-        let key = ProfileCache.Key(account: account.id, isPrivate: isPrivate, api: base.api)
-        let body = exchange.world.caches[ProfileCache.self].body(key, of: account) {
-            RESTBody(.object(UserDocument(account, base).full(isPrivate: isPrivate)))
-        }
-        return RESTAnswer(status: 200, body: body, lastModified: account.github.updatedAt.text)
+        .ok(UserDocument(account, base).full(isPrivate: isPrivate), lastModified: account.github.updatedAt.text)
     }
 
     /// Returns the error response for an address that the real GitHub may serve and this stand-in doesn't.

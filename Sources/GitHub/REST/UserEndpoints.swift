@@ -2,7 +2,6 @@ import EmulatorCore
 import HTTPServer
 import JSON
 import Recordings
-import Synchronization
 import Time
 
 // Quirks: `email` is the public address or null. All addresses are at /user/emails, which is 404 for a token without
@@ -115,35 +114,6 @@ extension GitHubProvider {
 extension RESTEndpoint.Access {
     /// The operation may be called with any access token of a person, whatever its scopes.
     static let signedIn = RESTEndpoint.Access.person(scopes: [], permission: nil, refusal: .notFound)
-}
-
-/// A cache of GitHub profiles, because sign-ins request the same profile repeatedly.
-final class ProfileCache: WorldCache {
-    struct Key: Hashable, Sendable {
-        let account: String
-        let isPrivate: Bool
-        /// The base URL of GitHub's API, with which API URLs in a cached profile begin.
-        let api: String
-    }
-
-    /// The greatest number of cached profiles. A profile's base URL comes from the Host header, so clients could fill a
-    /// cache without limit.
-    private static let limit = 1_000
-
-    private let profiles = Mutex<[Key: (account: Account, body: RESTBody)]>([:])
-
-    /// Returns the cached profile of an account. If the profile isn't cached or the account has changed, `make` makes
-    /// the profile.
-    func body(_ key: Key, of account: Account, make: () -> RESTBody) -> RESTBody {
-        let known = profiles.withLock { $0[key] }
-        if let known, known.account == account { return known.body }
-        let body = make()
-        profiles.withLock { profiles in
-            if profiles.count >= ProfileCache.limit { profiles = [:] }
-            profiles[key] = (account: account, body: body)
-        }
-        return body
-    }
 }
 
 // Quirks: `gh` reads its scopes from the headers of `GET /`. Version 2026-03-10 drops the limit's top-level `rate`.
