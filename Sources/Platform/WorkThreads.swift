@@ -21,6 +21,8 @@ package final class WorkThreads: Sendable {
         /// The work that hasn't been started. Started work must not be kept, because it refers to other objects, such as
         /// a request's body and its world's seed.
         var works = Queue<@Sendable () -> Void>()
+        /// For each owner whose work is running or among `works`, the owner's further work.
+        var owners: [String: Queue<@Sendable () -> Void>] = [:]
         var threads = 0
         /// The number of the pool's threads that have no work. A thread that was started or woken for new work counts
         /// until it takes the work.
@@ -52,6 +54,32 @@ package final class WorkThreads: Sendable {
             if let work { return work() }
         }
         waiting.signal()
+    }
+
+    /// Runs `work` on one of the pool's threads. One piece of an owner's work runs at a time, and the owners take turns,
+    /// so that nobody waits for all the work of another owner.
+    package func run(for owner: String, _ work: @escaping @Sendable () -> Void) {
+        let isFirst = state.withLock { state in
+            guard state.owners[owner] == nil else {
+                state.owners[owner]?.append(work)
+                return false
+            }
+            state.owners[owner] = Queue()
+            return true
+        }
+        if isFirst { begin(work, of: owner) }
+    }
+
+    private func begin(_ work: @escaping @Sendable () -> Void, of owner: String) {
+        run { [self] in
+            work()
+            let next = state.withLock { state in
+                let next = state.owners[owner]?.popFirst()
+                if next == nil { state.owners[owner] = nil }
+                return next
+            }
+            if let next { begin(next, of: owner) }
+        }
     }
 
     private func serve() {

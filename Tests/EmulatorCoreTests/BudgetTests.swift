@@ -70,6 +70,27 @@ struct BudgetTests {
         let place = try #require(done.withLock { $0.firstIndex(of: "quiet") })
         #expect(place < 5)
     }
+
+    @Test("rotations of one algorithm's keys don't delay another algorithm's keys")
+    func algorithms() async throws {
+        let generator = KeyGenerator()
+        let done = Mutex<[String]>([])
+        let (all, continuation) = AsyncStream<Void>.makeStream()
+        let finish: @Sendable (String) -> Void = { name in
+            let count = done.withLock { done in
+                done.append(name)
+                return done.count
+            }
+            if count == 14 { continuation.finish() }
+        }
+        for _ in 0..<12 { generator.fresh(.es256, for: "busy") { _ in finish("busy") } }
+        generator.fresh(.es512, for: "quiet") { _ in finish("fresh") }
+        generator.whenReady(.es384, turns: false) { _ in finish("initial") }
+        for await _ in all {}
+        let order = done.withLock { $0 }
+        #expect(try #require(order.firstIndex(of: "fresh")) < 6)
+        #expect(try #require(order.firstIndex(of: "initial")) < 6)
+    }
 }
 
 private struct LineHandler: LogHandler {

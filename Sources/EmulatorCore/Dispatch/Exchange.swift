@@ -74,15 +74,15 @@ package struct Exchange: Sendable {
 }
 
 extension Exchange {
-    /// Runs `body`, which takes long, on one of `threads`, so that it blocks no other thread. If the client has
-    /// disconnected before a thread is free, this throws, and `body` doesn't run.
+    /// Runs `body`, which takes long, on one of `threads`, so that it blocks no other thread. Test worlds take turns. If
+    /// the client has disconnected before it is this call's turn, this throws, and `body` doesn't run.
     package func onWorkThread<Value: Sendable>(
         _ threads: WorkThreads = .large, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         let cancellation = Cancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                threads.run {
+                threads.run(for: world.name) {
                     guard !cancellation.hasHappened else { return continuation.resume(throwing: ClientHasGone()) }
                     continuation.resume(with: Result(catching: body))
                 }

@@ -120,6 +120,8 @@ package final class KeyGenerator: Sendable {
     private struct State {
         var stocks: [Algorithm: Stock] = [:]
         var isWorking = false
+        /// The index, in `Algorithm.published`, of the algorithm that is asked first for its next fresh key.
+        private var turn = 0
 
         subscript(algorithm: Algorithm) -> Stock {
             get { stocks[algorithm] ?? Stock() }
@@ -128,11 +130,17 @@ package final class KeyGenerator: Sendable {
         }
 
         /// The algorithm and the kind of the key that is to be made next; `nil` when no key is needed.
+        /// Keys with which test worlds begin come first. The algorithms take turns in getting fresh keys.
         var due: (algorithm: Algorithm, kind: Kind)? {
-            for algorithm in Algorithm.published {
-                if let due = stocks[algorithm]?.due { return (algorithm, due) }
+            let all = Algorithm.published
+            let due = (all[turn...] + all[..<turn]).compactMap { algorithm in
+                stocks[algorithm]?.due.map { (algorithm: algorithm, kind: $0) }
             }
-            return nil
+            return due.first { $0.kind != .fresh } ?? due.first
+        }
+
+        mutating func endTurn(of algorithm: Algorithm) {
+            turn = ((Algorithm.published.firstIndex(of: algorithm) ?? 0) + 1) % Algorithm.published.count
         }
     }
 
@@ -232,6 +240,7 @@ package final class KeyGenerator: Sendable {
         let due = state.withLock { state -> (algorithm: Algorithm, kind: Kind)? in
             guard !state.isWorking, let due = state.due else { return nil }
             state.isWorking = true
+            state.endTurn(of: due.algorithm)
             return due
         }
         guard let due else { return }

@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Platform
@@ -31,5 +33,31 @@ struct WorkThreadsTests {
         var found: [Int] = []
         for await number in numbers { found.append(number) }
         #expect(found == Array(0..<1_000))
+    }
+
+    @Test("owners take turns, and one piece of an owner's work runs at a time")
+    func owners() async {
+        let threads = WorkThreads(limit: 2)
+        let running = Atomic<Int>(0)
+        let works = AsyncStream<String> { stream in
+            let begin = DispatchSemaphore(value: 0)
+            threads.run(for: "busy") { begin.wait() }
+            for number in 0..<50 {
+                threads.run(for: "busy") {
+                    let count = running.add(1, ordering: .relaxed).newValue
+                    #expect(count == 1)
+                    stream.yield("busy \(number)")
+                    running.subtract(1, ordering: .relaxed)
+                }
+            }
+            threads.run(for: "quiet") {
+                stream.yield("quiet")
+                begin.signal()
+            }
+            threads.run(for: "busy") { stream.finish() }
+        }
+        var found: [String] = []
+        for await work in works { found.append(work) }
+        #expect(found == ["quiet"] + (0..<50).map { "busy \($0)" })
     }
 }
