@@ -65,11 +65,10 @@ extension ControlAPI {
     private func snapshot(_ exchange: Exchange) async throws -> Response {
         try await exchange.onWorkThread {
             let bytes = try exchange.world.snapshot(version: version)
-            guard bytes.count <= WorldSnapshot.sizeLimit else {
+            if let excess = WorldSnapshot.limits.excess(in: bytes) {
                 return ControlAnswer.error(
                     409, "tooLarge",
-                    "a snapshot of this test world has \(bytes.count) bytes, over the maximum of "
-                        + "\(WorldSnapshot.sizeLimit): delete data that isn't needed, or copy the store's file or "
+                    "a snapshot of this test world would have \(excess): delete data that isn't needed, or copy the store's file or "
                         + "database instead")
             }
             return Response(

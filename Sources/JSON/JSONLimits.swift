@@ -31,6 +31,14 @@ package struct JSONLimits: Sendable {
         bytes: 64 << 20, depth: 64, members: .max, values: .max, allowsDuplicates: true)
 }
 
+extension JSONLimits {
+    /// Returns the reason why a JSON text exceeds one of the limits; `nil` if it exceeds none. The text isn't parsed.
+    package func excess(in text: [UInt8]) -> String? {
+        var outline = JSONOutline(self)
+        return text.withUnsafeBufferPointer { outline.excess(in: $0) }?.reason
+    }
+}
+
 /// Counts the values of a JSON text without parsing it, so that no memory is allocated for a text that exceeds a limit.
 struct JSONOutline {
     private let limits: JSONLimits

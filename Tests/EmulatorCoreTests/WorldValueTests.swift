@@ -98,4 +98,25 @@ struct WorldValueTests {
         #expect(read.beginUse(&random) { $0.effect.answer != nil } != nil)
         #expect(read.beginUse(&random) { $0.effect.answer != nil } == nil)
     }
+
+    @Test("a request that began before a reset doesn't count at the fault that has the same ID afterwards")
+    func faultsAfterReset() {
+        var random = Randomness(seed: "x")
+        func queue() -> FaultQueue {
+            var queue = FaultQueue()
+            let order: JSONValue = ["effect": ["status": 503], "times": 1]
+            let wasAdded = queue.add(Fault(reading: order).named(queue.nextID()))
+            #expect(wasAdded)
+            return queue
+        }
+        var (before, after) = (queue(), queue())
+        let used = before.beginUse(&random) { _ in true }
+        #expect(used?.id == "fault-1")
+        after.finish("fault-1", before.mark, isUsed: false)
+        #expect(after.queued.first?.json["seen"] == 0)
+        let usedAfterwards = after.beginUse(&random) { _ in true }
+        #expect(usedAfterwards?.id == "fault-1")
+        after.finish("fault-1", before.mark, isUsed: false)
+        #expect(after.queued.isEmpty)
+    }
 }

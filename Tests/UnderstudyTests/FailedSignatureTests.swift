@@ -16,6 +16,7 @@ private final class NoNetwork: Network {
 
     func plays(_ host: String, in world: World) -> Bool { false }
     func send(_ request: Request, from parent: String) -> Reply { .now(Response(status: 404)) }
+    func holds(_ world: World) -> Bool { true }
     func log(_ message: String, detail: String, for exchange: Exchange) {}
     func makeID() -> String { "r0" }
     var controlToken: ControlToken? { nil }

@@ -292,6 +292,8 @@ struct SnapshotTests {
         let large = [UInt8](repeating: UInt8(ascii: " "), count: 3 << 20)
         #expect(try load(client, large).status == 400)
         #expect(try load(client, large, world: "/~w1").status == 400)
+        let many = try load(client, Array("[\(String(repeating: "1,", count: 2_000_001))1]".utf8))
+        #expect(many.status == 400 && many.text.contains("more than 2000000 values"))
         for path in [
             "/appleid.apple.com/_understudy/v1/snapshot", "/_understudy/v1/seed", "/~a/~b/_understudy/v1/snapshot",
         ] {

@@ -422,6 +422,8 @@ extension Dispatcher: Network {
 
     package func send(_ request: Request, from parent: String) -> Reply { handle(request, from: parent) }
 
+    package func holds(_ world: World) -> Bool { worlds.held(world.name)?.state === world.state }
+
     /// The greatest number of test worlds that are searched for the one that has issued a certain code or token.
     private static let askedWorlds = 64
 

@@ -9,13 +9,16 @@ import Worlds
 /// of SMTP.
 package final class AppliedFault: Sendable {
     package let fault: Fault
+    /// The mark of the queue from which the fault was taken.
+    let mark: UInt32
     private let used = Atomic<Bool>(false)
 
     /// The name of the scenario that requested the fault; `nil` if a test or the seed requested it directly.
     private let scenario: String?
 
-    init(_ fault: Fault, of scenario: String?) {
+    init(_ fault: Fault, _ mark: UInt32, of scenario: String?) {
         self.fault = fault
+        self.mark = mark
         self.scenario = scenario
     }
 

@@ -121,6 +121,9 @@ package struct FaultQueue: SeededValue, BoundedValue {
     /// fault had no effect on the response, the use doesn't count.
     private var faults: [Fault] = []
     private var made = 0
+    /// A random number that tells this queue from the queue before a reset of the test world, whose faults have the
+    /// same IDs. It is 0 until a test requests a fault, or a request uses one of the seed's faults.
+    private(set) var mark: UInt32 = 0
 
     package init() {}
 
@@ -139,9 +142,12 @@ package struct FaultQueue: SeededValue, BoundedValue {
     package mutating func add(_ fault: Fault) -> Bool {
         let size = faults.reduce(fault.size) { $0 + $1.size }
         guard faults.count < FaultQueue.limit, size <= FaultQueue.sizeLimit else { return false }
+        setMark()
         faults.append(fault)
         return true
     }
+
+    private mutating func setMark() { if mark == 0 { mark = .random(in: 1...UInt32.max) } }
 
     /// The reason why the queue has more faults or bytes than a test world allows, as a clause; `nil` if it hasn't.
     var excess: String? {
@@ -161,6 +167,7 @@ package struct FaultQueue: SeededValue, BoundedValue {
 
     /// Counts a request for every fault that matches it, and returns the first fault that applies to this request.
     package mutating func beginUse(_ random: inout Randomness, where matches: (Fault) -> Bool) -> Fault? {
+        setMark()
         var taken: Fault?
         for place in faults.indices where !faults[place].isSpent && matches(faults[place]) {
             faults[place].seen += 1
@@ -173,9 +180,10 @@ package struct FaultQueue: SeededValue, BoundedValue {
     }
 
     /// Ends the use of the fault `id` after a request has been answered. If `isUsed` is false, the fault had no effect
-    /// on the request, and the use isn't counted.
-    package mutating func finish(_ id: String, isUsed: Bool) {
-        guard let place = faults.firstIndex(where: { $0.id == id }) else { return }
+    /// on the request, and the use isn't counted. `mark` is the queue's mark when the use began. If it has changed, the
+    /// fault is gone.
+    package mutating func finish(_ id: String, _ mark: UInt32, isUsed: Bool) {
+        guard mark == self.mark, let place = faults.firstIndex(where: { $0.id == id }) else { return }
         if !isUsed {
             faults[place].done -= 1
             faults[place].seen -= 1

@@ -144,6 +144,10 @@ package struct Scenario: Sendable {
         try withdraw(from: world)
         let settings = parameters.map { (name: $0.name, value: values[$0.name]?.string ?? $0.fallback) }
         for call in calls {
+            // The calls name the world, and another one may have its name meanwhile.
+            guard network.holds(world) else {
+                throw Failure(description: "the test world \(world.name) was deleted", response: nil)
+            }
             let clock = world.read { $0.value(WorldClock.self) }
             let response = await network.ask(request(call, world.name, settings), from: Scenario.parent)
             guard response.status < 400 || call.accepts(response) else {

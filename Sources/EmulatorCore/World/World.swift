@@ -113,17 +113,25 @@ package final class World: Sendable {
 
     /// Begins the test world anew from its seed (initial data). Requests that are running continue with the state that
     /// they have read.
-    package func reset() throws(StoreFailure) {
+    package func reset() throws(StoreFailure) { try beginAnew(putting: { _ in }, also: { keys.reset() }) }
+
+    /// Begins the test world anew from its seed (initial data) with the changes that `putting` makes. The closure `also`
+    /// runs before any other request can read the world's new state. If only this daemon keeps the world, and only in
+    /// memory, other requests aren't held up meanwhile.
+    func beginAnew(putting: (inout Transaction) -> Void, also: () -> Void) throws(StoreFailure) {
         let stored = state.store.lasts && own != nil ? StoredSeed(of: seed, rows: seed) : nil
         try state.store.reset(
             to: seed,
-            putting: { tables in if let stored { tables[StoredSeed.self] = stored } },
+            putting: { tables in
+                if let stored { tables[StoredSeed.self] = stored }
+                putting(&tables)
+            },
             also: {
-                keys.reset()
+                also()
                 caches.removeAll()
                 recording.clearUnshared()
             })
-        state.inboxSize.set(0)
+        countInbox()
         forgetMail()
         inboxListeners.notify()
         FreedMemory.giveBackSoon()
@@ -150,7 +158,10 @@ package final class World: Sendable {
         for exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client: () -> String?
     ) throws(StoreFailure) -> AppliedFault? {
         guard let traits = endpoint.traits else { return nil }
-        let queued = read { $0.value(FaultQueue.self).queued }
+        let (queued, mark) = read { tables in
+            let faults = tables.value(FaultQueue.self)
+            return (faults.queued, faults.mark)
+        }
         guard !queued.isEmpty else { return nil }
         // Matching may read the tables, so it happens before the lock is taken again. The fields are read once, for all
         // faults.
@@ -173,11 +184,14 @@ package final class World: Sendable {
         let names = Set(matching.map(\.id))
         // Counting a request at a fault is a change, also when the fault isn't due yet.
         markChanged()
-        return try update { tables in
+        return try update { (tables) -> (fault: Fault, mark: UInt32)? in
+            // After a reset, another fault may have the same ID.
+            guard mark == 0 || mark == tables.faults.mark else { return nil }
             var random = tables.random
             defer { tables.random = random }
-            return tables.faults.beginUse(&random) { names.contains($0.id) }
-        }.map { AppliedFault($0, of: scenario(thatOrdered: $0)) }
+            let fault = tables.faults.beginUse(&random) { names.contains($0.id) }
+            return fault.map { ($0, tables.faults.mark) }
+        }.map { AppliedFault($0.fault, $0.mark, of: scenario(thatOrdered: $0.fault)) }
     }
 
     /// Returns the fault that applies at this step of SMTP, and marks it as used; `nil` if none applies. A test or the
@@ -185,23 +199,25 @@ package final class World: Sendable {
     package func consumeFault(
         at step: SMTPStep, from sender: String?, to recipients: [String]
     ) throws(StoreFailure) -> AppliedFault? {
-        let matching = read { $0.value(FaultQueue.self).queued }.filter {
-            $0.match.accepts(step, from: sender, to: recipients)
+        let (queued, mark) = read { tables in
+            let faults = tables.value(FaultQueue.self)
+            return (faults.queued, faults.mark)
         }
+        let matching = queued.filter { $0.match.accepts(step, from: sender, to: recipients) }
         guard !matching.isEmpty else { return nil }
         let names = Set(matching.map(\.id))
         markChanged()
-        let taken = try update { tables in
+        let taken = try update { (tables) -> (fault: Fault, mark: UInt32)? in
+            guard mark == 0 || mark == tables.faults.mark else { return nil }
             var random = tables.random
             defer { tables.random = random }
-            guard let fault = tables.faults.beginUse(&random, where: { names.contains($0.id) }) else {
-                return Fault?.none
-            }
-            tables.faults.finish(fault.id, isUsed: true)
-            return fault
+            guard let fault = tables.faults.beginUse(&random, where: { names.contains($0.id) }) else { return nil }
+            let mark = tables.faults.mark
+            tables.faults.finish(fault.id, mark, isUsed: true)
+            return (fault, mark)
         }
-        return taken.map { fault in
-            let applied = AppliedFault(fault, of: scenario(thatOrdered: fault))
+        return taken.map { fault, mark in
+            let applied = AppliedFault(fault, mark, of: scenario(thatOrdered: fault))
             applied.use()
             return applied
         }
@@ -215,7 +231,7 @@ package final class World: Sendable {
     /// request's other changes are committed already.
     func finish(_ applied: AppliedFault) {
         do throws(StoreFailure) {
-            try update { $0.faults.finish(applied.fault.id, isUsed: applied.isUsed) }
+            try update { $0.faults.finish(applied.fault.id, applied.mark, isUsed: applied.isUsed) }
         } catch {
             budget.notices.warnOncePerMinute(
                 .stores, "the use of a simulated fault can't be counted: \(error.diagnosis.line)")

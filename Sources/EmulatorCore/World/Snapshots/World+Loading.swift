@@ -8,41 +8,26 @@ import Worlds
 
 extension World {
     /// Replaces the test world's tables and signing keys by those of a snapshot, and deletes its recorded requests. The
-    /// world must already have the snapshot's seed (initial data). The world's lock is held for a time that grows with
-    /// the sizes of the world and the snapshot.
+    /// world must already have the snapshot's seed (initial data).
     ///
     /// - Throws: The reason why the store didn't commit the change, so that nothing has changed; or the reason why the
     ///   recorded requests can't be deleted after the change.
     package func load(_ snapshot: WorldSnapshot) throws(StoreFailure) {
-        let types = seed.format.stored
-        let lasts = state.store.lasts
         let seed = seed
-        try update { tables in
-            // The clock comes first, because tables drop expired rows by it.
-            for (name, type) in types.values where !WorldSnapshot.keptOut.contains(name) {
-                World.begin(type, of: seed, in: &tables)
-            }
+        let put = { (tables: inout Transaction) in
+            // The values come first, because tables drop expired rows by the clock.
             for value in snapshot.values { World.set(value, in: &tables) }
-            for (_, type) in types.rows {
+            for (_, type) in seed.format.stored.rows {
                 let rows = snapshot.tables.first { $0.type == type }?.rows ?? []
                 World.replace(type, by: rows, of: seed, in: &tables)
             }
             tables.countMessages()
-            if lasts { for keys in snapshot.keys { tables.put(keys) } }
+            if self.state.store.lasts { for keys in snapshot.keys { tables.put(keys) } }
             // The scenarios with which worlds begin aren't played in a world that began elsewhere.
             tables[PreparedWorld.self].isDone = true
         }
-        keys.restore(snapshot.keys)
-        caches.removeAll()
+        try beginAnew(putting: put, also: { keys.restore(snapshot.keys) })
         markChanged()
-        countInbox()
-        forgetMail()
-        inboxListeners.notify()
-        try recording.clear(forgetting: false)
-    }
-
-    private static func begin<V: WorldValue>(_ type: V.Type, of seed: Seed, in tables: inout Transaction) {
-        tables[type] = seed.value(type)
     }
 
     private static func set<V: WorldValue>(_ value: V, in tables: inout Transaction) { tables[V.self] = value }

@@ -1,4 +1,5 @@
 import JOSE
+import JSON
 import Worlds
 
 #if canImport(FoundationEssentials)
@@ -11,6 +12,9 @@ extension WorldSnapshot {
     /// Reads the JSON of a snapshot that `World.snapshot` has written. Only tables and values that `format` declares
     /// are allowed.
     package init(reading bytes: [UInt8], _ format: SeedFormat) throws(SnapshotIssue) {
+        if let excess = WorldSnapshot.limits.excess(in: bytes) {
+            throw SnapshotIssue(path: "$", message: "the snapshot has \(excess)")
+        }
         if let number = JSONNumbers.first(beyond: WorldSnapshot.numberLimit, in: bytes) {
             throw SnapshotIssue(
                 path: "$",

@@ -18,6 +18,12 @@ package struct WorldSnapshot: Sendable {
     static let format = 1
     /// The size of the largest snapshot that is written or read, in bytes.
     package static let sizeLimit = 32 << 20
+    /// The limits on the JSON of a snapshot. Reading two million values takes some 200 megabytes of memory.
+    package static let limits: JSONLimits = {
+        var limits = JSONLimits.answer
+        (limits.bytes, limits.depth, limits.values) = (sizeLimit, 256, 2_000_000)
+        return limits
+    }()
     /// The largest number that a snapshot may contain. Counters continue from the numbers in a snapshot, and must not
     /// overflow 64 bits.
     static let numberLimit = 9_007_199_254_740_992.0
