@@ -99,11 +99,8 @@ package final class Dispatcher: Sendable {
         let named: NamedWorld
         let found: World?
         do {
-            // The daemon's requests to itself belong to one for which the world was refreshed. `GET health` is answered
-            // while the store fails, too.
-            let isRefreshing = parent == nil && !request.path.hasSuffix(Dispatcher.healthPath)
-            named = try namedWorld(of: request, refreshing: isRefreshing)
-            found = try worlds.world(named.name, refreshing: isRefreshing)
+            // The daemon's requests to itself belong to one for which the world was refreshed.
+            (named, found) = try world(of: request, refreshing: parent == nil)
         } catch {
             let nowhere = NamedWorld(unreadable: request, unnamed: worlds.unnamed)
             let address = Address(request, in: nowhere) { _ in false }
@@ -125,6 +122,18 @@ package final class Dispatcher: Sendable {
     }
 
     private static let healthPath = "\(Endpoint.controlRoot)/health"
+
+    /// Returns the test world of a request. If the store fails, `GET health` gets the world that this daemon has in
+    /// memory, and says why the store fails.
+    private func world(of request: Request, refreshing: Bool) throws -> (NamedWorld, World?) {
+        do {
+            let named = try namedWorld(of: request, refreshing: refreshing)
+            return (named, try worlds.world(named.name, refreshing: refreshing))
+        } catch let failure as StoreFailure {
+            guard refreshing, request.path.hasSuffix(Dispatcher.healthPath) else { throw failure }
+            return try world(of: request, refreshing: false)
+        }
+    }
 
     private struct BadHost: AnswerableError {
         let response: Response
