@@ -82,13 +82,15 @@ extension AppleProvider {
     /// none. Warns if the file can't be read.
     private static func ownKey(_ start: inout StartingSeed) -> Key? {
         if let key = start.app[privateKeys].flatMap({ try? Key(pem: Array($0.utf8)) }) { return key }
-        guard let path = start.app[privateKeyFiles] ?? start.app[privateKeys],
-            path.hasSuffix(".p8") || path.hasSuffix(".pem")
-        else { return nil }
-        do {
-            return try Key(pem: Array(try start.app.text(ofFile: path).utf8))
-        } catch {
+        let inline = start.app[privateKeys].flatMap { $0.hasSuffix(".p8") || $0.hasSuffix(".pem") ? $0 : nil }
+        guard let path = start.app[privateKeyFiles] ?? inline else { return nil }
+        let text: String
+        do throws(File.Failure) { text = try start.app.text(ofFile: path) } catch {
             start.warn("\(error)")
+            return nil
+        }
+        do { return try Key(pem: Array(text.utf8)) } catch {
+            start.warn("\(path): \(error)")
             return nil
         }
     }
@@ -110,7 +112,7 @@ extension AppleProvider {
         }
         if case .client = trace(in: start.app) {
             start.warn(
-                "the seed has a new Apple key, since the configuration has no private key that can be read: give keys/AuthKey_\(id).p8 to your app, or a secret from \"understudy client-secret\""
+                "the seed has a new Apple key, since the configuration has no P-256 key that can be read (PKCS#8, as Apple's .p8 files are): give keys/AuthKey_\(id).p8 to your app, or a secret from \"understudy client-secret\""
             )
         }
         start.addFile("\(path).p8", try key.pem(), isPrivate: true)
