@@ -149,11 +149,12 @@ extension Issuer: PersonPagesFlow {
 
     /// Returns the issuer's `iss`: the URL in the seed or, if `followsRequest` is true, the URL by which the request
     /// has reached the issuer. For a request that is for none of the provider hosts, such as a call of the control API,
-    /// this is the issuer's short URL.
+    /// this is the issuer's short URL, or its URL on this machine.
     func identifier(_ exchange: Exchange) -> String {
         guard followsRequest else { return url }
         let end = url.hasSuffix("/") ? "/" : ""
-        return exchange.address.host == nil ? exchange.address.ownBase + alias.prefix + end : url(end, exchange)
+        return exchange.address.host == nil
+            ? exchange.address.ownBase + (aliases.last ?? alias).prefix + end : url(end, exchange)
     }
 }
 

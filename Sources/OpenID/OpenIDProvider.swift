@@ -78,15 +78,22 @@ package struct OpenIDProvider: HasAliases, KeepsOAuthGrants, MintsIDTokens, Take
         return nil
     }
 
-    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
-        if let id = wanted.issuer, !issuers.contains(where: { $0.id == id }) {
+    /// Returns the issuer that a request for a token names. If the seed accepts unknown issuers, it needn't exist yet.
+    private func issuer(named id: String, _ exchange: Exchange) throws(ControlRefusal) -> Issuer {
+        if let known = issuer(id, in: exchange.world) { return known }
+        guard takesUnknown, TextRule.identifier.holds(id), id.utf8.count <= 64 else {
             throw ControlRefusal(
                 ControlAnswer.error(
                     404, "noSuchIssuer",
                     "no issuer \(Diagnosis.quote(id)) is seeded\(Spelling.hint(id, among: issuers.map(\.id)))",
                     path: "$.issuer"))
         }
-        let issuers = issuers.filter { wanted.issuer == nil || $0.id == wanted.issuer }
+        return .takenOnTrust(id)
+    }
+
+    package func token(for wanted: TokenRequest, in exchange: Exchange) throws(ControlRefusal) -> TokenDraft? {
+        let issuers =
+            try wanted.issuer.map { (id) throws(ControlRefusal) in [try issuer(named: id, exchange)] } ?? issuers
         guard let issuer = issuers.first(where: { $0.client(wanted.client, in: exchange.world) != nil }),
             let client = issuer.client(wanted.client, in: exchange.world)
         else {
