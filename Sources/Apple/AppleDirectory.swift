@@ -140,29 +140,29 @@ final class TransferredPeople: WorldCache {
     /// Returns the ID of the account to which an Apple identifier belongs; `nil` if no account has it. `kind` says
     /// whether the identifier is a `sub` or a transfer identifier.
     func account(_ text: String, as kind: FormerIdentifier, in world: World) -> String? {
+        let last = known.withLock { $0[kind]?.last }
+        let isComplete = page(after: last, in: world).last.map { $0.id == last } ?? true
+        guard !isComplete else { return known.withLock { $0[kind]?.accounts[text] } }
+        // The entry is taken out of the cache meanwhile, so that other kinds can't make this request begin again.
+        var entry = known.withLock { $0.removeValue(forKey: kind) } ?? Known()
+        // Most of the accounts in the entry have been removed: it begins again with those that exist.
+        let count = world.read { $0.count(Account.self) }
+        if entry.accounts.count > 2 * count + TransferredPeople.page { entry = Known() }
         while true {
-            let last = known.withLock { $0[kind]?.last }
-            let (new, count) = world.read { tables in
-                (tables.rows(Account.self, after: last, limit: TransferredPeople.page), tables.count(Account.self))
-            }
-            guard let newest = new.last?.id, newest != last else { break }
-            // Digests are made without a lock; two concurrent requests add the same ones.
-            let entries = new.map { (kind.text(of: $0.id), $0.id) }
-            known.withLock { known in
-                if known[kind] == nil, known.count >= TransferredPeople.kindLimit { known = [:] }
-                var entry = known[kind] ?? Known()
-                // Most of these accounts have been removed: the cache begins again with those that exist.
-                guard entry.accounts.count <= 2 * count + TransferredPeople.page else {
-                    known[kind] = nil
-                    return
-                }
-                known[kind] = nil
-                entry.accounts.merge(entries) { $1 }
-                entry.last = newest
-                known[kind] = entry
-            }
+            let new = page(after: entry.last, in: world)
+            guard let newest = new.last?.id, newest != entry.last else { break }
+            for account in new { entry.accounts[kind.text(of: account.id)] = account.id }
+            entry.last = newest
         }
-        return known.withLock { $0[kind]?.accounts[text] }
+        return known.withLock { known in
+            if known[kind] == nil, known.count >= TransferredPeople.kindLimit { known = [:] }
+            known[kind] = entry
+            return entry.accounts[text]
+        }
+    }
+
+    private func page(after last: String?, in world: World) -> [Account] {
+        world.read { $0.rows(Account.self, after: last, limit: TransferredPeople.page) }
     }
 }
 

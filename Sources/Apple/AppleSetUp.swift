@@ -31,7 +31,7 @@ extension AppleProvider {
     package static func begin(_ start: inout StartingSeed) throws(KeyError) {
         guard start.includes(AppleSection.name) else { return }
         let client = start.app.client("APPLE")
-        // Auth.js has the whole client secret in its configuration: https://authjs.dev/getting-started/providers/apple
+        // Auth.js has the whole client secret, a JWT, in its configuration: https://authjs.dev/reference/core/providers/apple
         let secret = client.secret.flatMap { try? JWS(parsing: $0) }
         let bundle = start.app[bundles] ?? "com.example.app"
         let service = start.app[services] ?? client.id ?? secret?.claims["sub"]?.string ?? "\(bundle).web"

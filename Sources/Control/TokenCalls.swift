@@ -20,7 +20,7 @@ extension ControlAPI {
                                 .optional("header", .map(of: .any), "The token's header, if it can be read."),
                                 .optional("claims", .map(of: .any), "The token's claims, if they can be read."),
                             ])), .refusal(400, "noTokens", "The provider issues no ID tokens."),
-                    .refusal(400, "noIssuers", "The provider isn't `openid`, and the request names an issuer."),
+                    .refusal(400, "noIssuers", "The request names an issuer, and the provider isn't `openid`."),
                     .refusal(404, "noSuchClient", "No client has this ID."),
                     .refusal(404, "noSuchIssuer", "No issuer has this ID."),
                     .refusal(404, "noSuchAccount", "No account has this ID."),
@@ -50,7 +50,8 @@ extension ControlAPI {
         let provider = providers.first { $0.name == order.provider }
         guard order.wanted.issuer == nil || order.provider == "openid" else {
             return ControlAnswer.error(
-                400, "noIssuers", "\(order.provider) has one issuer: leave out \"issuer\", which is for openid",
+                400, "noIssuers",
+                "\(order.provider) takes no \"issuer\": leave it out, since it chooses among the issuers of openid",
                 path: "$.issuer")
         }
         guard let draft = try (provider as? any MintsIDTokens)?.token(for: order.wanted, in: exchange) else {

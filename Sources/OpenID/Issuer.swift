@@ -169,6 +169,11 @@ struct TakenIssuer: Row {
 
     /// The ID of the issuer in its path, `/oidc/ID`.
     let key: String
+
+    /// Returns whether an issuer outside the seed may have this ID.
+    static func isValid(_ id: String) -> Bool {
+        TextRule.identifier.holds(id) && id.utf8.count <= 64 && !id.allSatisfy { $0 == "." }
+    }
 }
 
 extension OpenIDProvider {
@@ -197,9 +202,7 @@ extension OpenIDProvider {
         guard takesUnknown else { return [] }
         return Issuer.takenOnTrust(":issuer").endpoints { [self] exchange in
             let id = exchange.parameters["issuer"] ?? ""
-            guard TextRule.identifier.holds(id), id.utf8.count <= 64, !id.allSatisfy({ $0 == "." }),
-                !issuers.contains(where: { $0.id == id })
-            else {
+            guard TakenIssuer.isValid(id), !issuers.contains(where: { $0.id == id }) else {
                 throw OAuthRefusal(
                     "invalid_request", status: 404,
                     Diagnosis(

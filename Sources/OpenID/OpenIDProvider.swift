@@ -81,7 +81,7 @@ package struct OpenIDProvider: HasAliases, KeepsOAuthGrants, MintsIDTokens, Take
     /// Returns the issuer that a request for a token names. If the seed accepts unknown issuers, it needn't exist yet.
     private func issuer(named id: String, _ exchange: Exchange) throws(ControlRefusal) -> Issuer {
         if let known = issuer(id, in: exchange.world) { return known }
-        guard takesUnknown, TextRule.identifier.holds(id), id.utf8.count <= 64 else {
+        guard takesUnknown, TakenIssuer.isValid(id) else {
             throw ControlRefusal(
                 ControlAnswer.error(
                     404, "noSuchIssuer",

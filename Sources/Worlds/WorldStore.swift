@@ -6,7 +6,7 @@ import Synchronization
 /// Queries are answered from memory. An update changes the tables in memory, and commits the changes to the archive
 /// before any other request can read them. If the commit fails, the changes are undone and the update throws an error.
 ///
-/// Where daemons share the archive, the first attempt of an update takes no lock. If another daemon has changed the
+/// The first attempt of an update takes no lock in an archive that daemons share. If another daemon has changed the
 /// world meanwhile, or the connection was lost, the attempt is undone. The next attempt locks the world, applies the
 /// other daemon's changes, and runs the update's closure again. A closure that throws or changes nothing runs a second
 /// time, too, because it may have read rows that another daemon has changed.
@@ -108,7 +108,7 @@ package final class WorldStore: Sendable {
     /// Whether the changes of the test world are stored in an archive.
     package var lasts: Bool { archive != nil }
 
-    /// Whether other daemons may change the test world, too.
+    /// This is true if other daemons may change the test world, too.
     package var isShared: Bool { archive?.isShared ?? false }
 
     // MARK: - Loading

@@ -40,6 +40,17 @@ struct TransferredPeopleTests {
         #expect(world.account(kind.text(of: "p0"), as: kind) != nil)
     }
 
+    @Test("the cache of many teams is bounded, also while they are asked for at the same time")
+    func teams() async throws {
+        let world = try world(people: 2_500)
+        let kinds = (0..<40).map { FormerIdentifier.subject(team: "TEAM0000\($0 + 10)") }
+        await withTaskGroup(of: String?.self) { group in
+            for kind in kinds { group.addTask { world.account(kind.text(of: "p2499"), as: kind)?.id } }
+            for await found in group { #expect(found == "p2499") }
+        }
+        #expect(world.caches[TransferredPeople.self].count <= 4 * 2_500)
+    }
+
     @Test("what is remembered of people who have gone is bounded")
     func bound() throws {
         let world = try world(people: 3_000)

@@ -24,19 +24,20 @@ struct BlockingFunctionEventTests {
         let linked = try fixture.v1("signInWithEmailLink", ["email": "ada@example.org", "oobCode": link])
         #expect(linked.status == 200)
         #expect(setup.events.suffix(2) == ["beforeCreate emailLink", "beforeSignIn emailLink"])
-        // Adding a password isn't a sign-in; adding another provider's identity is.
-        _ = try fixture.v1(
+        // Adding a password isn't a sign-in; adding another provider's identity is. A new password ends earlier tokens.
+        let withPassword = try fixture.v1(
             "signUp", ["idToken": linked["idToken"] ?? "", "email": "ada@example.org", "password": "correct horse"])
         #expect(setup.events.count == 4)
-        #expect(try fixture.signInWithApple("ada", ["idToken": linked["idToken"] ?? ""]).status == 200)
+        let token = withPassword["idToken"] ?? ""
+        #expect(try fixture.signInWithApple("ada", ["idToken": token]).status == 200)
         #expect(setup.events.suffix(1) == ["beforeSignIn apple.com"])
         let authenticator = try SoftwareAuthenticator()
-        let start = try fixture.v2("accounts/passkeyEnrollment:start", ["idToken": linked["idToken"] ?? ""])
+        let start = try fixture.v2("accounts/passkeyEnrollment:start", ["idToken": token])
         let options = start.json["credentialCreationOptions"] as? [String: Any]
         let made = try authenticator.registration(options?["challenge"] as? String ?? "")
         _ = try fixture.v2(
             "accounts/passkeyEnrollment:finalize",
-            ["idToken": linked["idToken"] ?? "", "authenticatorRegistrationResponse": made])
+            ["idToken": token, "authenticatorRegistrationResponse": made])
         authenticator.signCount = 2
         let request =
             try fixture.v2("accounts/passkeySignIn:start", [:]).json["credentialRequestOptions"] as? [String: Any]

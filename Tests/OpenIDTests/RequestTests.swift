@@ -226,6 +226,21 @@ struct RequestTests {
         #expect(issuer(of: second)?.hasSuffix("/oidc/two") == true)
         let discovered = try fixture.client.get("/oidc/two/.well-known/openid-configuration")
         #expect(discovered["issuer"] == issuer(of: second))
+        let local = try fixture.client.post(
+            "\(OpenIDFixture.control)/seed",
+            json: [
+                "openid": [
+                    "issuers": [
+                        [
+                            "id": "local", "issuer": "http://localhost:\(fixture.server.port)/realms/x",
+                            "issuerFollowsRequest": true, "clients": [["clientID": "app"]],
+                        ]
+                    ]
+                ]
+            ])
+        #expect(local.status == 200, "\(local)")
+        let here = try fixture.client.get("/realms/x/.well-known/openid-configuration")
+        #expect(here["issuer"] == issuer(of: try mint(["provider": "openid", "issuer": "local"])))
         #expect(try mint(["provider": "openid", "issuer": "three"]).text.contains("noSuchIssuer"))
         #expect(try mint(["provider": "google", "issuer": "two"]).text.contains("noIssuers"))
     }

@@ -148,7 +148,7 @@ struct SignInTests {
         #expect(try discover("/oidc/tenant")["token_endpoint"] == "\(here)/t1/oauth2/v2.0/token")
         let proxied = try fixture.client.get(
             "/oidc/tenant/.well-known/openid-configuration",
-            headers: ["Host": "idp.example", "X-Forwarded-Proto": "https"])
+            headers: ["Host": "idp.example", "X-Forwarded-Proto": "https,http"])
         #expect(proxied["token_endpoint"] == "https://idp.example\(host)/t1/oauth2/v2.0/token")
         let common = try discover("/common/v2.0", host: "login.tenants.example")
         #expect(common["issuer"] == "https://login.tenants.example/{tenantid}/v2.0")

@@ -31,8 +31,9 @@ package struct Address: Sendable, Equatable {
     private let worldPlace: NamedWorld.Place
     /// The value of the request's header `Host`, as the client sent it.
     package let authority: String
-    /// Whether the client sent the request over TLS: to the daemon, or to a proxy before it, which says so in the header
-    /// `X-Forwarded-Proto`.
+    /// This is true if the client sent the request over TLS, either to the daemon or to a proxy. A proxy says so in the
+    /// header `X-Forwarded-Proto`. Where several proxies have written to it, the first value is the client's protocol,
+    /// as in Django: <https://code.djangoproject.com/ticket/33569>.
     private let isSecure: Bool
 
     /// Reads the address of a request. `world` is the test world that the request names. `alias` returns the short
@@ -43,7 +44,8 @@ package struct Address: Sendable, Equatable {
         knows isKnown: (String) -> Bool
     ) {
         authority = request.header("Host") ?? "localhost"
-        isSecure = request.isSecure || request.header("X-Forwarded-Proto")?.lowercased() == "https"
+        let forwarded = request.header("X-Forwarded-Proto")?.prefix { $0 != "," && $0 != " " }
+        isSecure = request.isSecure || forwarded?.lowercased() == "https"
         self.world = world.name
         worldPlace = world.place
         let rest = world.path

@@ -37,6 +37,7 @@ extension Dispatcher {
     func prepare(_ world: World) async throws -> String? {
         defer { world.preparation.finish() }
         var preparation = SharedPreparation(world, by: worlds.archive?.replica ?? 0)
+        var plays = 0
         while true {
             switch try preparation.next() {
             case .done: return nil
@@ -44,8 +45,10 @@ extension Dispatcher {
                 let pulse = preparation.begin()
                 defer { pulse.stop() }
                 let failure = try await play(in: world)
-                try preparation.finish()
-                return failure
+                plays += 1
+                // If the world was reset meanwhile, the scenarios are run again, but only once, because a scenario may
+                // be what resets the world.
+                if try preparation.finish(evenIfReset: plays > 1) { return failure }
             case .wait:
                 await withCheckedContinuation { continuation in
                     Timer.after(.milliseconds(50)) { continuation.resume() }

@@ -7,7 +7,7 @@ package protocol Network: AnyObject, Sendable {
     /// Sends a request from the daemon to itself. `parent` is the ID of the request that causes this one, or
     /// `Scenario.parent` for a scenario's call.
     func send(_ request: Request, from parent: String) -> Reply
-    /// Whether `world` is still the test world of its name: it hasn't been deleted.
+    /// Returns whether `world` is still the test world of its name. A deleted world isn't.
     func holds(_ world: World) -> Bool
     func log(_ message: String, detail: String, for exchange: Exchange)
     /// Returns an ID for the recording of a request that the daemon itself sends, such as a message to a client's

@@ -158,10 +158,7 @@ package final class World: Sendable {
         for exchange: Exchange, at endpoint: Endpoint, shortPaths: () -> [String], client: () -> String?
     ) throws(StoreFailure) -> AppliedFault? {
         guard let traits = endpoint.traits else { return nil }
-        let (queued, mark) = read { tables in
-            let faults = tables.value(FaultQueue.self)
-            return (faults.queued, faults.mark)
-        }
+        let (queued, mark) = queuedFaults
         guard !queued.isEmpty else { return nil }
         // Matching may read the tables, so it happens before the lock is taken again. The fields are read once, for all
         // faults.
@@ -181,17 +178,7 @@ package final class World: Sendable {
             }
         }
         guard !matching.isEmpty else { return nil }
-        let names = Set(matching.map(\.id))
-        // Counting a request at a fault is a change, also when the fault isn't due yet.
-        markChanged()
-        return try update { (tables) -> (fault: Fault, mark: UInt32)? in
-            // After a reset, another fault may have the same ID.
-            guard mark == 0 || mark == tables.faults.mark else { return nil }
-            var random = tables.random
-            defer { tables.random = random }
-            let fault = tables.faults.beginUse(&random) { names.contains($0.id) }
-            return fault.map { ($0, tables.faults.mark) }
-        }.map { AppliedFault($0.fault, $0.mark, of: scenario(thatOrdered: $0.fault)) }
+        return try beginUse(of: matching, mark)
     }
 
     /// Returns the fault that applies at this step of SMTP, and marks it as used; `nil` if none applies. A test or the
@@ -199,28 +186,35 @@ package final class World: Sendable {
     package func consumeFault(
         at step: SMTPStep, from sender: String?, to recipients: [String]
     ) throws(StoreFailure) -> AppliedFault? {
-        let (queued, mark) = read { tables in
-            let faults = tables.value(FaultQueue.self)
-            return (faults.queued, faults.mark)
-        }
+        let (queued, mark) = queuedFaults
         let matching = queued.filter { $0.match.accepts(step, from: sender, to: recipients) }
         guard !matching.isEmpty else { return nil }
+        guard let applied = try beginUse(of: matching, mark) else { return nil }
+        applied.use()
+        finish(applied)
+        return applied
+    }
+
+    private var queuedFaults: (faults: [Fault], mark: UInt32) {
+        read { tables in
+            let queue = tables.value(FaultQueue.self)
+            return (queue.queued, queue.mark)
+        }
+    }
+
+    /// Counts a request for the faults `matching`, and returns the one that applies. `mark` is the mark of the queue in
+    /// which they were found: after a reset, other faults may have the same IDs.
+    private func beginUse(of matching: [Fault], _ mark: UInt32) throws(StoreFailure) -> AppliedFault? {
         let names = Set(matching.map(\.id))
+        // Counting a request at a fault is a change, also when the fault isn't due yet.
         markChanged()
-        let taken = try update { (tables) -> (fault: Fault, mark: UInt32)? in
+        return try update { (tables) -> (fault: Fault, mark: UInt32)? in
             guard mark == 0 || mark == tables.faults.mark else { return nil }
             var random = tables.random
             defer { tables.random = random }
-            guard let fault = tables.faults.beginUse(&random, where: { names.contains($0.id) }) else { return nil }
-            let mark = tables.faults.mark
-            tables.faults.finish(fault.id, mark, isUsed: true)
-            return (fault, mark)
-        }
-        return taken.map { fault, mark in
-            let applied = AppliedFault(fault, mark, of: scenario(thatOrdered: fault))
-            applied.use()
-            return applied
-        }
+            let fault = tables.faults.beginUse(&random) { names.contains($0.id) }
+            return fault.map { ($0, tables.faults.mark) }
+        }.map { AppliedFault($0.fault, $0.mark, of: scenario(thatOrdered: $0.fault)) }
     }
 
     private func scenario(thatOrdered fault: Fault) -> String? {

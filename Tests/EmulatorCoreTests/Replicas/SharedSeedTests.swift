@@ -1,3 +1,4 @@
+import Foundation
 import HTTPServer
 import JSON
 import TestSupport
@@ -168,6 +169,22 @@ struct SharedPreparationTests {
         #expect(orders(a, "one") == played && orders(b, "one") == played)
     }
 
+    @Test("one that resets its world isn't played again at the next request", arguments: SharedStores.allCases)
+    func resetting(kind: SharedStores) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let order = #"{"call":"POST outcomes","body":{"provider":"apple","outcome":"cancel"}}"#
+        try #"{"title":"t","happens":"h","advice":"a","startsWorlds":true,"orders":[{"call":"POST reset"},\#(order)]}"#
+            .write(to: file, atomically: true, encoding: .utf8)
+        let pair = try kind.pair(scenarios: [file.path()])
+        defer { pair.end() }
+        let (a, b) = (pair.a, pair.b)
+        #expect(a.call("POST", "outcomes", ["provider": "github", "outcome": "cancel"], world: "one").status == 201)
+        for replica in [a, b, a] {
+            #expect(replica.call("GET", "outcomes", world: "one").json["outcomes"]?.array?.count == 2)
+        }
+    }
+
     @Test("another replica's turn is waited for, and taken when it gives no sign", arguments: SharedStores.allCases)
     func turns(kind: SharedStores) throws {
         let pair = try kind.pair()
@@ -183,9 +200,9 @@ struct SharedPreparationTests {
         try #expect(second.next(at: 110) == .wait)
         try #expect(second.next(at: 120) == .mine)
         // The first one ends too late, so its end doesn't count.
-        try first.finish()
+        try #expect(!first.finish())
         #expect(!mine.isPrepared)
-        try second.finish()
+        try #expect(second.finish())
         try #expect(second.next(at: 121) == .done)
         try #expect(first.next(at: 22) == .done)
         // The store knows, once this replica has read it.

@@ -4,8 +4,8 @@ import Synchronization
 import Time
 import Worlds
 
-/// Whether the initial scenarios (prepared situations) of a test world have been run. If several daemons share the
-/// world, one of them runs the scenarios, and the others wait until it has finished.
+/// The progress of a test world's initial scenarios (prepared situations). If several daemons share the world, one of
+/// them runs the scenarios, and the others wait until it has finished.
 struct PreparedWorld: WorldValue {
     static let name = "scenarios.prepared"
 
@@ -78,12 +78,15 @@ struct SharedPreparation {
         return found.turn
     }
 
-    /// Notes in the store that the test world's initial scenarios have been run. If the store fails, the next request
-    /// runs them again.
-    func finish() throws(StoreFailure) {
+    /// Notes in the store that the test world's initial scenarios have been run. Returns `false`, and notes nothing, if
+    /// the world was reset meanwhile, unless `evenIfReset` is true. If the store fails, the next request runs the
+    /// scenarios again.
+    func finish(evenIfReset: Bool = false) throws(StoreFailure) -> Bool {
         try world.update { tables in
-            // The world may have been reset meanwhile.
-            if tables[PreparedWorld.self].replica == replica { tables[PreparedWorld.self].isDone = true }
+            let owner = tables[PreparedWorld.self].replica
+            guard owner == replica || evenIfReset && owner == nil else { return false }
+            tables[PreparedWorld.self].isDone = true
+            return true
         }
     }
 

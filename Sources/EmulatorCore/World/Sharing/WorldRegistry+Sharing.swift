@@ -19,8 +19,8 @@ extension WorldRegistry {
         var hasEnded = false
     }
 
-    /// A lock that is held while a test world is loaded from a shared store or its seed (initial data) is replaced, so that two
-    /// requests don't do so at the same time. Several worlds have the same lock.
+    /// A lock that is held while a test world is loaded from a shared store, or while its seed (initial data) is
+    /// replaced, so that two requests don't do so at the same time. Several worlds have the same lock.
     final class Turn: Sendable {
         static let count = 32
         let lock = Mutex(())
