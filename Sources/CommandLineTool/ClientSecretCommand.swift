@@ -47,7 +47,8 @@ struct ClientSecretCommand: ParsableCommand {
             Terminal.print(
                 try ClientSecrets.sign(request, seeds: paths.isEmpty ? [.builtIn] : paths.map { .path($0) }))
         } catch let error as StartError {
-            Terminal.complain("understudy: \(error)")
+            let hint = paths.isEmpty ? " (this is the built-in seed; to use yours, give --seed PATH)" : ""
+            Terminal.complain("understudy: \(error)\(hint)")
             throw ExitCode(1)
         }
     }

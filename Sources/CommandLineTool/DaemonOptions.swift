@@ -134,11 +134,14 @@ struct DaemonOptions: ParsableArguments {
     /// The Firebase project named on the command line or in the environment. It takes precedence over the seeds.
     var chosenProject: String? { project ?? Environment.value("PROJECT") }
 
+    private var seedPaths: [String] { seeds.isEmpty ? Environment.list("SEED") : seeds }
+
+    var usesBuiltInSeed: Bool { seedPaths.isEmpty }
+
     /// The seed files that the user has chosen, or else the built-in seed, with the Firebase project and the Functions
     /// emulator that options and environment variables name.
     var inputs: [SeedInput] {
-        let paths = seeds.isEmpty ? Environment.list("SEED") : seeds
-        let files: [SeedInput] = paths.isEmpty ? [.builtIn] : paths.map { .path($0) }
+        let files: [SeedInput] = usesBuiltInSeed ? [.builtIn] : seedPaths.map { .path($0) }
         // Firebase's own tools set GCLOUD_PROJECT. A seed's project overrides it, and our own option overrides both.
         let surrounding = Environment.variable("GCLOUD_PROJECT").map { [SeedInput.firebaseProject($0)] } ?? []
         let functions = Environment.variable("FIREBASE_FUNCTIONS_EMULATOR_HOST").map {

@@ -12,7 +12,7 @@ struct ExecCommand: ParsableCommand {
         discussion: """
             The command finds the daemon in its environment: UNDERSTUDY_URL, UNDERSTUDY_CONTROL_URL, UNDERSTUDY_SMTP_HOST, UNDERSTUDY_SMTP_PORT, \
             \(variables.dropLast().joined(separator: ", ")) and \
-            \(variables.last ?? ""), and with --project GCLOUD_PROJECT and GOOGLE_CLOUD_PROJECT. With --proxy-port it gets the proxy instead, and with \
+            \(variables.last ?? ""), and GCLOUD_PROJECT and GOOGLE_CLOUD_PROJECT if --project or the seed names a Firebase project. With --proxy-port it gets the proxy instead, and with \
             --intercept the real host names themselves lead to the daemon: for this command alone. Input and output are the \
             command's own. Exits with its exit code; 127 when there is no such command, 128 and the signal when a signal \
             ended it.

@@ -25,7 +25,8 @@ struct Surroundings {
         guard intercepts || options.usesProxy else {
             server = try options.start(defaultPort: 0, defaultMailPort: 0)
             variables =
-                Surroundings.own(server) + Surroundings.firebase(options) + Providers.variables(daemon: server.url)
+                Surroundings.own(server) + Surroundings.firebase(options, server)
+                + Providers.variables(daemon: server.url)
             folder = nil
             return
         }
@@ -42,7 +43,7 @@ struct Surroundings {
             guard intercepts else {
                 server = try options.start(defaultPort: 0, defaultMailPort: 0) { $0.authority = authority }
                 variables =
-                    Surroundings.own(server) + Surroundings.firebase(options)
+                    Surroundings.own(server) + Surroundings.firebase(options, server)
                     + Surroundings.proxy(server.proxyURL ?? "") + trust
                 return
             }
@@ -71,7 +72,7 @@ struct Surroundings {
                     LineWriter.standardError.write("understudy: \(line)")
                 }
             }
-            variables = Surroundings.own(server) + Surroundings.firebase(options) + trust
+            variables = Surroundings.own(server) + Surroundings.firebase(options, server) + trust
         } catch {
             File.remove(folder)
             throw error
@@ -124,9 +125,15 @@ struct Surroundings {
     /// emulators:exec` sets them: <https://firebase.google.com/docs/emulator-suite/connect_auth#admin_sdks>. Google
     /// Cloud's libraries read `GOOGLE_CLOUD_PROJECT`:
     /// <https://cloud.google.com/docs/authentication/provide-credentials-adc>.
-    private static func firebase(_ options: DaemonOptions) -> [(name: String, value: String)] {
-        guard let project = options.chosenProject else { return [] }
+    private static func firebase(_ options: DaemonOptions, _ server: RunningServer) -> [(name: String, value: String)] {
+        guard let project = options.chosenProject ?? seededProject(options, server) else { return [] }
         return ["GCLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT"].map { (name: $0, value: project) }
+    }
+
+    /// Returns the Firebase project of the user's own seed, unless the environment names one.
+    private static func seededProject(_ options: DaemonOptions, _ server: RunningServer) -> String? {
+        guard !options.usesBuiltInSeed, Environment.variable("GCLOUD_PROJECT") == nil else { return nil }
+        return Providers.firebaseProject(of: server.worlds.seed)
     }
 
     /// Returns the environment variables that name a proxy, in upper and lower case, because programs differ. Node.js

@@ -76,6 +76,7 @@ extension FirebaseProvider {
         start.add(
             FirebaseSection.name, ["projects": [.object(project)]],
             "The project `\(id)` with the API key `\(keys.joined(separator: "`, `"))` and its sign-in methods. Users are made as they sign in; "
+                + "the phone number +15555550100 gets no text message, since its code is always 123456; "
                 + "`--import` begins with those of an export.")
     }
 

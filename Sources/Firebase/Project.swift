@@ -292,6 +292,8 @@ package struct FirebaseSection: SeedSection {
     let pendingTokenLifetime: TimeSpan
     package let projects: [Project]
     let defaultProject: String?
+    /// The Firebase project of requests that name none; `nil` if the seed names none.
+    package var defaultProjectID: String? { defaultProject ?? projects.first?.id }
     let unknownKeys: UnknownKeys
     /// The host and port of the Emulator Suite's Functions emulator; `nil` if the seed names none.
     let functionsEmulator: String?

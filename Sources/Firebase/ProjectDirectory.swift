@@ -43,7 +43,7 @@ struct ProjectDirectory: Sendable {
             uniquingKeysWith: { first, _ in first })
         numbers = Dictionary(seeded.map { ($0.number, $0.id) }, uniquingKeysWith: { first, _ in first })
         names = projects.keys.sorted() + keys.keys.sorted()
-        defaultID = section.defaultProject ?? seeded.first?.id
+        defaultID = section.defaultProjectID
         unknownKeys = section.unknownKeys
     }
 
@@ -178,7 +178,9 @@ extension FirebaseProvider {
                     "no seed has it, so it was made with the Emulator Suite's defaults; did you mean "
                         + "\(Diagnosis.quote(meant))?"))
         }
-        if let key, projects.project(apiKey: key) == nil, let meant = projects.meant(by: key) {
+        if let key, projects.project(apiKey: key) == nil, let meant = projects.meant(by: key),
+            projects.project(apiKey: meant)?.id == project.id
+        {
             return Note(
                 Diagnosis(
                     received: "API key \(Diagnosis.quote(key))",

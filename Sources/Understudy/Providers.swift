@@ -6,6 +6,7 @@ import GitHub
 import Google
 import Inspector
 import JSON
+import Logging
 import Mail
 import Microsoft
 import OpenID
@@ -39,6 +40,9 @@ package enum Providers {
         all.map { (provider: $0.title, changes: $0.facts.changes) }.filter { !$0.changes.isEmpty }
     }
 
+    /// Returns the Firebase project of requests that name none; `nil` if the seed names none.
+    package static func firebaseProject(of seed: Seed) -> String? { seed[FirebaseSection.self].defaultProjectID }
+
     static func seed(functionsEmulator address: String) -> JSONValue {
         FirebaseSection.seed(functionsEmulator: address)
     }
@@ -46,13 +50,14 @@ package enum Providers {
     static func seed(defaultProject id: String) -> JSONValue { FirebaseSection.seed(defaultProject: id) }
 
     /// Returns `seed` together with the data in `directory`, which a provider's own tools have exported (for example,
-    /// `firebase emulators:export`).
-    static func importing(_ directory: String, to seed: Seed) throws(StartError) -> Seed {
+    /// `firebase emulators:export`). Imported data that the seed's settings keep from having an effect is logged.
+    static func importing(_ directory: String, to seed: Seed, logger: Logger) throws(StartError) -> Seed {
         do throws(Issues) {
             var data: [any ExportedData] = []
             for case let provider as any ExportsData.Type in all {
                 if let read = try provider.exportedData(at: directory, for: seed) { data.append(read) }
             }
+            for warning in data.flatMap(\.warnings) { logger.warning("\(warning)") }
             return seed.beginning(with: data)
         } catch {
             throw StartError(description: error.description)

@@ -20,7 +20,9 @@ extension RunningServer {
         }
         var seed = try SeedInput.load(seeds + (options.asOf.map { [.json(asOf: $0)] } ?? []))
         seed.daemonDay = options.day
-        if let directory = options.importDirectory { seed = try Providers.importing(directory, to: seed) }
+        if let directory = options.importDirectory {
+            seed = try Providers.importing(directory, to: seed, logger: options.logger)
+        }
         let archive = try StoreChoice.chosen(options.store).open(seed)
         let budget = ProcessBudget(
             recordingLimit: max(1_000_000, options.recordingLimit),

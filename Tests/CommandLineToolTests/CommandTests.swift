@@ -124,10 +124,12 @@ struct ServeTests {
 
     // firebase-tools sets GCLOUD_PROJECT for the command of emulators:exec: src/emulator/commandUtils.ts, runScript.
     @Test(
-        "exec tells Admin SDKs the project that was asked for",
+        "exec tells Admin SDKs the project that was asked for, or the seed's",
         arguments: [
             (["--project", "demo-shop"], [:], "demo-shop demo-shop"),
             ([], ["UNDERSTUDY_PROJECT": "demo-shop"], "demo-shop demo-shop"), ([], [:], "none none"),
+            (["--seed", "\(Repository.root)/seed-data/default.json"], [:], "demo-app demo-app"),
+            (["--seed", "\(Repository.root)/seed-data/default.json"], ["GCLOUD_PROJECT": "own"], "own none"),
         ] as [([String], [String: String], String)])
     func projectOfExec(options: [String], environment: [String: String], wanted: String) throws {
         let script = "echo ${GCLOUD_PROJECT:-none} ${GOOGLE_CLOUD_PROJECT:-none}"

@@ -45,6 +45,22 @@ struct ExportTests {
         #expect(exists("\(place)/firebase-export-metadata.json"))
     }
 
+    @Test(
+        "a project without second factors is told in the log whose users lose theirs",
+        arguments: ["ENABLED", "DISABLED"])
+    func factors(state: String) throws {
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        let seed = "\(folder.path)/seed.json"
+        try #"{"firebase":{"projects":[{"id":"shop","mfa":{"state":"\#(state)","providers":["phone"]}}]}}"#.write(
+            toFile: seed, atomically: true, encoding: .utf8)
+        try
+            #"{"users":[{"localId":"u","email":"u@example.org","emailVerified":true,"mfaInfo":[{"phoneInfo":"+15555550100","mfaEnrollmentId":"m"}]}]}"#
+            .write(toFile: "\(place)/accounts.json", atomically: true, encoding: .utf8)
+        let daemon = try Daemon(["--port", "0", "--import", place, "--seed", seed])
+        let log = daemon.stop().errors
+        #expect(log.contains("second factors are off") == (state == "DISABLED"), "\(log)")
+    }
+
     @Test("serve exports when it is told to end")
     func serve() throws {
         let daemon = try Daemon(["--port", "0", "--export-on-exit", place])

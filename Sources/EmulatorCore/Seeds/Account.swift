@@ -264,6 +264,8 @@ package protocol ExportedData: Sendable {
     /// A digest of the data that a tool of the provider exported. It shows whether test worlds in a store began with
     /// the same data.
     var digest: String { get }
+    /// Sentences about data that the seed's settings keep from having an effect. They are logged at the start.
+    var warnings: [String] { get }
 }
 
 extension Seed {

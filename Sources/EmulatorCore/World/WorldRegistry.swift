@@ -49,7 +49,7 @@ package final class WorldRegistry: Sendable {
         package var refused = 0
     }
 
-    let seed: Seed
+    package let seed: Seed
     let generator: KeyGenerator
     private let keys: [(SeededKeys, [KeyGenerator.NamedKey])]
     let state: Mutex<State>

@@ -20,6 +20,7 @@ struct AccountExport: ExportedData {
     let tenants: [String]
     let settings: ProjectSettings
     let digest: String
+    let warnings: [String]
 
     /// The name of an export's metadata file, which says in which folder the data of each emulator is.
     static let metadataName = "firebase-export-metadata.json"
@@ -44,7 +45,7 @@ struct AccountExport: ExportedData {
     /// - Throws: All errors in the files, each with its file and path.
     init(at directory: String, for seed: Seed) throws(Issues) {
         let section = seed[FirebaseSection.self]
-        guard let project = section.defaultProject ?? section.projects.first?.id else {
+        guard let project = section.defaultProjectID else {
             throw Issues(file: directory, "no project to import to: name one with --project")
         }
         let folder = try AccountExport.folder(of: directory)
@@ -70,6 +71,15 @@ struct AccountExport: ExportedData {
         users = reader.users
         tenants = reader.tenants
         settings = reader.settings
+        let seeded = section.projects.first { $0.id == project } ?? Project(unseeded: project)
+        let withFactors = users.count { $0.pool.tenant == nil && !$0.factors.isEmpty }
+        warnings =
+            withFactors == 0 || reader.settings.apply(to: seeded).mfa.isOn
+            ? []
+            : [
+                "\(withFactors) imported users of the Firebase project \(project) have second factors, but sign in "
+                    + "without them: the project's second factors are off. To turn them on, set \"mfa\" in the seed"
+            ]
     }
 
     /// Returns a digest of the exported files' names and contents, and of the project into which they are read.
