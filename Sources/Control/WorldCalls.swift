@@ -64,7 +64,7 @@ extension ControlAPI {
                 ] + ControlAPI.seedRefusals
             ) { exchange, order in
                 guard order.asOf != nil else { return try addWorld(exchange, order) }
-                return try await exchange.onWorkThread { try addWorld(exchange, order) }
+                return try await exchange.onWorkThread(of: order.name) { try addWorld(exchange, order) }
             },
             .control(
                 "DELETE", "worlds/:name", "Deletes a world and all of its data.", path: ["The world's name."],

@@ -6,7 +6,8 @@ import JSON
 //
 // Quirks: each call is answered with its status, its headers and its body, which is a text. A call without an access
 // token uses the request's. Calls that refer to each other's answers aren't supported. A call without a complete answer
-// is null, like one that has timed out.
+// is null, like one that has timed out: https://developers.facebook.com/docs/graph-api/batch-requests. So is a call after
+// answers of eight megabytes.
 
 private struct BatchCall {
     private let method: String
@@ -62,6 +63,8 @@ private struct BatchCall {
 
 extension FacebookProvider {
     private static let largestBatch = 50
+    /// The number of bytes of a batch's answers after which further calls aren't made.
+    private static let largestAnswer = 8 << 20
     /// The greatest length in bytes of a batch's `access_token`, `appsecret_proof` and `appsecret_time` together, as a
     /// URL-encoded form. It is limited because these parameters may be added to every call of the batch.
     private static let largestCredentials = 4_096
@@ -76,10 +79,16 @@ extension FacebookProvider {
         } catch { return error.response }
         let withHeaders = !["false", "0"].contains(parameter("include_headers", exchange) ?? "")
         var answers: [JSONValue] = []
+        var size = 0
         for call in calls {
-            answers.append(
-                await call.answer(
-                    exchange, version: exchange.parameters["id"], credentials: credentials, withHeaders: withHeaders))
+            guard size < FacebookProvider.largestAnswer else {
+                answers.append(.null)
+                continue
+            }
+            let answer = await call.answer(
+                exchange, version: exchange.parameters["id"], credentials: credentials, withHeaders: withHeaders)
+            size += answer["body"]?.string?.utf8.count ?? 0
+            answers.append(answer)
         }
         return FacebookProvider.json(.array(answers))
     }

@@ -116,6 +116,15 @@ extension GraphError {
             subcode: 33, kind: .method, diagnosis: diagnosis)
     }
 
+    /// Returns the Graph API's error for a call whose answer would have more than `limit` friends.
+    static func tooMuchData(limit: Int) -> GraphError {
+        GraphError(
+            message: "Please reduce the amount of data you're asking for, then retry your request", code: 1,
+            status: 500,
+            diagnosis: Diagnosis(
+                "the people have more than \(limit) friends together: ask for fewer people at a time"))
+    }
+
     /// Returns the Graph API's error for an unknown name in place of an object ID.
     static func noSuchName(_ name: String, _ diagnosis: Diagnosis) -> GraphError {
         GraphError(

@@ -61,7 +61,9 @@ extension FacebookProvider {
 
     func profile(_ exchange: Exchange) throws(GraphError) -> Response {
         if let id = exchange.parameters["id"], apps[id] != nil { return try application(exchange) }
-        return FacebookProvider.json(.object(profile(of: try person(exchange), try personFields(exchange), exchange)))
+        var room = FacebookProvider.mostFriends
+        let profile = try profile(of: try person(exchange), try personFields(exchange), exchange, room: &room)
+        return FacebookProvider.json(.object(profile))
     }
 
     /// Handles a Graph API call for several people by their IDs: `/?ids=1,2`.
@@ -82,34 +84,44 @@ extension FacebookProvider {
         let caller = try caller(exchange)
         let fields = try personFields(exchange)
         var people = JSONObject()
+        var room = FacebookProvider.mostFriends
         for id in ids {
-            people[id] = .object(profile(of: try person(exchange, id: id, for: caller), fields, exchange))
+            let person = try person(exchange, id: id, for: caller)
+            people[id] = .object(try profile(of: person, fields, exchange, room: &room))
         }
         return FacebookProvider.json(.object(people))
     }
 
     /// The greatest number of IDs in a Graph API call for several people.
     private static let mostIDs = 50
+    /// The greatest number of friends in a Graph API call's answer. Facebook doesn't document its own limit.
+    private static let mostFriends = 10_000
 
+    /// Returns a person's profile with the requested fields. `room` is the number of friends that the answer may still
+    /// have.
     private func profile(
-        of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange
-    ) -> JSONObject {
+        of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange, room: inout Int
+    ) throws(GraphError) -> JSONObject {
         let fields = fields ?? ProfileField.list("id,name")
-        let edges = fields.reduce(into: [:]) { edges, field in
-            edges[field.name] = edge(field.name, of: person, ProfileField.inner(field), exchange)
+        var edges: [String: JSONValue] = [:]
+        for field in fields {
+            edges[field.name] = try edge(
+                field.name, of: person, ProfileField.inner(field), exchange, room: &room)
         }
         return document(person.account, fields, person.grant.granted, edges: edges, reached: exchange.reachable)
     }
 
     /// Returns a list that belongs to a person in the Graph API, such as `friends`; `nil` if there is no such list, or
-    /// if the app may not see it.
+    /// if the app may not see it. `room` is the number of friends that the answer may still have.
     private func edge(
-        _ name: String, of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange
-    ) -> JSONValue? {
+        _ name: String, of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange, room: inout Int
+    ) throws(GraphError) -> JSONValue? {
         switch name {
-        case "accounts": ["data": []]
+        case "accounts": return ["data": []]
         case "friends" where person.grant.granted.contains("user_friends"):
-            [
+            room -= person.account.facebook.friends.count
+            guard room >= 0 else { throw .tooMuchData(limit: FacebookProvider.mostFriends) }
+            return [
                 "data": .array(
                     friends(of: person, exchange).map { friend in
                         .object(
@@ -118,8 +130,8 @@ extension FacebookProvider {
                                 reached: exchange.reachable))
                     }), "summary": ["total_count": .integer(Int64(person.account.facebook.friends.count))],
             ]
-        case "permissions": FacebookProvider.permissions(of: person.grant)
-        default: nil
+        case "permissions": return FacebookProvider.permissions(of: person.grant)
+        default: return nil
         }
     }
 
@@ -132,13 +144,16 @@ extension FacebookProvider {
     /// the permission there is also the number of all friends. The list has only one page.
     func friends(_ exchange: Exchange) throws(GraphError) -> Response {
         let person = try person(exchange)
-        return FacebookProvider.json(edge("friends", of: person, try personFields(exchange), exchange) ?? ["data": []])
+        let fields = try personFields(exchange)
+        var room = FacebookProvider.mostFriends
+        let friends = try edge("friends", of: person, fields, exchange, room: &room)
+        return FacebookProvider.json(friends ?? ["data": []])
     }
 
     /// Handles a Graph API call for the Pages that a person manages (`/me/accounts`). The list is always empty.
     func accounts(_ exchange: Exchange) throws(GraphError) -> Response {
-        let person = try person(exchange)
-        return FacebookProvider.json(edge("accounts", of: person, try fields(exchange), exchange) ?? ["data": []])
+        _ = (try person(exchange), try fields(exchange))
+        return FacebookProvider.json(["data": []])
     }
 
     /// Returns a person's Facebook profile as JSON. `reached` turns a URL of Facebook into one that the client can

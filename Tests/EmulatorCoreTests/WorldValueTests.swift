@@ -99,7 +99,7 @@ struct WorldValueTests {
         #expect(read.beginUse(&random) { $0.effect.answer != nil } == nil)
     }
 
-    @Test("a request that began before a reset doesn't count at the fault that has the same ID afterwards")
+    @Test("a request that began before a reset or a loaded snapshot doesn't count at the same fault afterwards")
     func faultsAfterReset() {
         var random = Randomness(seed: "x")
         func queue() -> FaultQueue {
@@ -118,5 +118,11 @@ struct WorldValueTests {
         #expect(usedAfterwards?.id == "fault-1")
         after.finish("fault-1", before.mark, isUsed: false)
         #expect(after.queued.isEmpty)
+        let mark = before.mark
+        var snapshot = before.withoutUses
+        snapshot.finish("fault-1", mark, isUsed: false)
+        #expect(snapshot.queued.isEmpty)
+        before.finish("fault-1", mark, isUsed: false)
+        #expect(before.queued.count == 1)
     }
 }

@@ -130,6 +130,23 @@ struct GraphRequestTests {
         return (items ?? []).map { $0 as? [String: Any] }
     }
 
+    @Test("an answer has 10,000 friends at most")
+    func manyFriends() throws {
+        let names = (0..<5_001).map { "f\($0)" }
+        let people = [("a", "71"), ("b", "72")].map { id, number in
+            ["id": id, "facebook": ["id": number, "friends": names]] as [String: Any]
+        }
+        let seed: [String: Any] = ["accounts": people + names.map { ["id": $0] }]
+        #expect(try fixture.client.post("/_understudy/v1/seed", json: seed).status == 200)
+        for account in ["a", "b"] { _ = try fixture.token(["scope": "user_friends"], account: account) }
+        let token = FacebookFixture.appToken
+        let fields = "name,friends{id,name}"
+        #expect(try fixture.graph("/", ["access_token": token, "ids": "71", "fields": fields]).status == 200)
+        let both = try fixture.graph("/", ["access_token": token, "ids": "71,72", "fields": fields])
+        #expect(both.status == 500 && both.graphCode == "1")
+        #expect(both.message == "Please reduce the amount of data you're asking for, then retry your request")
+    }
+
     private func body(_ answer: [String: Any]?) throws -> [String: Any] {
         let text = try #require(answer?["body"] as? String)
         return try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] ?? [:]

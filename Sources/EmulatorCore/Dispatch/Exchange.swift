@@ -74,21 +74,20 @@ package struct Exchange: Sendable {
 }
 
 extension Exchange {
-    /// Runs `body`, which takes long, on one of `threads`, so that it blocks no other thread. Test worlds take turns. If
-    /// the client has disconnected before it is this call's turn, this throws, and `body` doesn't run.
+    /// Runs `body`, which takes long, on one of `threads`, so that it blocks no other thread. Test worlds take turns:
+    /// `owner` is the name of the world whose turn it is, by default the request's. If the client has disconnected
+    /// before it is this call's turn, this throws, and `body` doesn't run.
     package func onWorkThread<Value: Sendable>(
-        _ threads: WorkThreads = .large, _ body: @escaping @Sendable () throws -> Value
+        _ threads: WorkThreads = .large, of owner: String? = nil, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
-        let cancellation = Cancellation()
+        let waiting = WaitingWork<Value>()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                threads.run(for: world.name) {
-                    guard !cancellation.hasHappened else { return continuation.resume(throwing: ClientHasGone()) }
-                    continuation.resume(with: Result(catching: body))
-                }
+                guard waiting.wait(continuation, for: body) else { return }
+                threads.run(for: owner ?? world.name) { waiting.run() }
             }
         } onCancel: {
-            cancellation.markHappened()
+            waiting.cancel()
         }
     }
 
@@ -97,12 +96,39 @@ extension Exchange {
         var response: Response { Response(status: 503) }
     }
 
-    private final class Cancellation: Sendable {
-        private let flag = Atomic<Bool>(false)
+    /// Work that waits for its turn. Once it is cancelled, it refers to neither the request nor the task.
+    private final class WaitingWork<Value: Sendable>: Sendable {
+        private struct State {
+            var work: (continuation: CheckedContinuation<Value, any Error>, body: @Sendable () throws -> Value)?
+            var isCancelled = false
+        }
 
-        var hasHappened: Bool { flag.load(ordering: .relaxed) }
+        private let state = Mutex(State())
 
-        func markHappened() { flag.store(true, ordering: .relaxed) }
+        /// Keeps work until its turn. If it is cancelled already, this resumes the continuation, and returns `false`.
+        func wait(
+            _ continuation: CheckedContinuation<Value, any Error>, for body: @escaping @Sendable () throws -> Value
+        ) -> Bool {
+            let isWanted = state.withLock { state in
+                if !state.isCancelled { state.work = (continuation, body) }
+                return !state.isCancelled
+            }
+            if !isWanted { continuation.resume(throwing: ClientHasGone()) }
+            return isWanted
+        }
+
+        func run() {
+            let work = state.withLock { $0.work.take() }
+            if let work { work.continuation.resume(with: Result(catching: work.body)) }
+        }
+
+        func cancel() {
+            let work = state.withLock { state in
+                state.isCancelled = true
+                return state.work.take()
+            }
+            work?.continuation.resume(throwing: ClientHasGone())
+        }
     }
 }
 

@@ -147,6 +147,14 @@ package struct FaultQueue: SeededValue, BoundedValue {
         return true
     }
 
+    /// The queue for a snapshot, without the mark: requests that began before the snapshot was loaded don't count in the
+    /// loaded queue.
+    var withoutUses: FaultQueue {
+        var queue = self
+        queue.mark = 0
+        return queue
+    }
+
     private mutating func setMark() { if mark == 0 { mark = .random(in: 1...UInt32.max) } }
 
     /// The reason why the queue has more faults or bytes than a test world allows, as a clause; `nil` if it hasn't.

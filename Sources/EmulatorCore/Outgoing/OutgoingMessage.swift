@@ -315,7 +315,7 @@ final class OutgoingQueue: Sendable {
             state.running += 1
             return true
         }
-        if starts { OutgoingThreads.run { [self] in runAll(work) } }
+        if starts { WorkThreads.outgoing.run { [self] in runAll(work) } }
     }
 
     private func runAll(_ first: @Sendable () -> Void) {
@@ -329,23 +329,5 @@ final class OutgoingQueue: Sendable {
             if work == nil { state.running -= 1 }
             return work
         }
-    }
-}
-
-/// The threads on which the daemon waits for clients' servers.
-private enum OutgoingThreads {
-    private static let queue = DispatchQueue(label: "understudy.outgoing", attributes: .concurrent)
-    private static let count = Atomic<Int>(0)
-    private static let limit = 256
-
-    /// Runs `work` on a new thread, so that a slow server delays no other request. When there are too many such
-    /// threads, or no thread can be started, `work` runs on a dispatch queue.
-    static func run(_ work: @escaping @Sendable () -> Void) {
-        let isWithinLimit = count.add(1, ordering: .relaxed).newValue <= limit
-        let counted: @Sendable () -> Void = {
-            work()
-            count.subtract(1, ordering: .relaxed)
-        }
-        if !isWithinLimit || !WorkThread.start(counted) { queue.async(execute: counted) }
     }
 }

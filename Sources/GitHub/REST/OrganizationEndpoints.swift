@@ -169,7 +169,7 @@ extension GitHubProvider {
             Membership(organization).isMember(account) && isShown(account)
                 && (role == "all" || role == Membership(organization).role(of: account))
         }
-        return call.list(shown.map { .object(UserDocument($0, call.base).simple()) })
+        return call.list(shown) { .object(UserDocument($0, call.base).simple()) }
     }
 
     private static func checkMember(_ call: RESTCall) -> RESTAnswer {

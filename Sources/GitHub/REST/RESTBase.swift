@@ -195,9 +195,12 @@ struct OrganizationDocument: Sendable {
 // `next`.
 
 extension RESTCall {
-    func list(_ items: [JSONValue]) -> RESTAnswer {
+    func list(_ items: [JSONValue]) -> RESTAnswer { list(items) { $0 } }
+
+    /// Returns a response of GitHub's REST API with one page of a list. `document` makes an item's JSON.
+    func list<Item>(_ items: [Item], _ document: (Item) -> JSONValue) -> RESTAnswer {
         let page = page(of: items)
-        var answer = RESTAnswer.ok(.array(page.items))
+        var answer = RESTAnswer.ok(.array(page.items.map(document)))
         answer.headers = page.headers
         return answer
     }
@@ -212,7 +215,7 @@ extension RESTCall {
         return answer
     }
 
-    private func page(of items: [JSONValue]) -> (items: [JSONValue], headers: [(name: String, value: String)]) {
+    private func page<Item>(of items: [Item]) -> (items: [Item], headers: [(name: String, value: String)]) {
         let query = exchange.request.queryForm
         let size = min(100, max(1, query["per_page"].flatMap { Int($0) } ?? 30))
         let page = min(1_000_000, max(1, query["page"].flatMap { Int($0) } ?? 1))

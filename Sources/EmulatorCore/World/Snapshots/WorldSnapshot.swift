@@ -102,7 +102,7 @@ extension World {
     }
 
     private static func value<V: WorldValue>(_ type: V.Type, in snapshot: borrowing Snapshot) -> any WorldValue {
-        snapshot.value(type)
+        (snapshot.value(type) as? FaultQueue)?.withoutUses ?? snapshot.value(type)
     }
 
     private static func rows<R: Row>(_ type: R.Type, in snapshot: borrowing Snapshot) -> WorldSnapshot.Table {
