@@ -79,7 +79,7 @@ screenshots: build
 	Tests/Browser/run $(BINARY) docs/inspector screenshots.py
 
 # These tests use real client libraries, GitHub CLI behind TLS, an Apache whose people sign in by OpenID Connect, and
-# programs that send and receive mail.
+# programs that send and receive mail. CLIENTS="test_mcp.py test_github.py" chooses some.
 # Postfix is installed without a configuration, so that it doesn't become the machine's mail server.
 test-clients: build
 	@[ -x /usr/sbin/postfix ] || [ "$$(uname)" != Linux ] || \
@@ -87,7 +87,7 @@ test-clients: build
 	$(call need,gh socat openssl python3-venv golang-go golang-github-coreos-go-oidc-dev \
 		golang-golang-x-oauth2-dev iproute2 util-linux apache2-bin libapache2-mod-auth-openidc ruby-omniauth-github \
 		curl swaks libio-socket-ssl-perl msmtp nodejs node-nodemailer ruby-mail postfix)
-	Tests/Clients/run $(BINARY)
+	Tests/Clients/run $(BINARY) $(CLIENTS)
 
 # These tests verify ID tokens in a server in Swift. jwt-kit has its own cryptographic library, which takes minutes to
 # compile.
@@ -154,7 +154,7 @@ test-replicas: build stores
 	Tests/Stress/outage $(BINARY) $(if $(SHORT),2,10)
 	Tests/Stress/rolling $(BINARY) $(if $(SHORT),1,10)
 
-# These tests take long and rarely fail: an hour. FUZZ_SECONDS is the time of the fuzzer over HTTP.
+# These tests take long and rarely fail: more than an hour. FUZZ_SECONDS is the time of the fuzzer over HTTP.
 # The container needs root.
 FUZZ_SECONDS ?= 60
 test-long: build stores
@@ -165,7 +165,9 @@ test-long: build stores
 	$(MAKE) test-boundaries
 	$(MAKE) test-openapi CALLS=1000
 	$(MAKE) test-jwt-kit
-	$(MAKE) test-browser FILES='test_inspector_*.py'
+	$(MAKE) test-clients
+	$(MAKE) test-kits
+	$(MAKE) test-browser
 	$(MAKE) test-release
 	[ "$$(id -u)" != 0 ] || $(MAKE) test-container
 	$(MAKE) fuzz-http SECONDS=$(FUZZ_SECONDS)
