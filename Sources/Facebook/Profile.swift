@@ -83,13 +83,16 @@ extension FacebookProvider {
         }
         let caller = try caller(exchange)
         let fields = try personFields(exchange)
-        var people = JSONObject()
+        let people = try ids.map { id throws(GraphError) in try person(exchange, id: id, for: caller) }
+        // An answer that would be too large isn't begun.
+        let friends = fields?.contains { $0.name == "friends" } ?? false ? people.reduce(0) { $0 + $1.friendCount } : 0
+        guard friends <= FacebookProvider.mostFriends else { throw .tooMuchData(limit: FacebookProvider.mostFriends) }
+        var profiles = JSONObject()
         var room = FacebookProvider.mostFriends
-        for id in ids {
-            let person = try person(exchange, id: id, for: caller)
-            people[id] = .object(try profile(of: person, fields, exchange, room: &room))
+        for (id, person) in zip(ids, people) {
+            profiles[id] = .object(try profile(of: person, fields, exchange, room: &room))
         }
-        return FacebookProvider.json(.object(people))
+        return FacebookProvider.json(.object(profiles))
     }
 
     /// The greatest number of IDs in a Graph API call for several people.
@@ -118,8 +121,8 @@ extension FacebookProvider {
     ) throws(GraphError) -> JSONValue? {
         switch name {
         case "accounts": return ["data": []]
-        case "friends" where person.grant.granted.contains("user_friends"):
-            room -= person.account.facebook.friends.count
+        case "friends" where person.showsFriends:
+            room -= person.friendCount
             guard room >= 0 else { throw .tooMuchData(limit: FacebookProvider.mostFriends) }
             return [
                 "data": .array(
