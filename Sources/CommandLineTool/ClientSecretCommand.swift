@@ -47,8 +47,7 @@ struct ClientSecretCommand: ParsableCommand {
             Terminal.print(
                 try ClientSecrets.sign(request, seeds: paths.isEmpty ? [.builtIn] : paths.map { .path($0) }))
         } catch let error as StartError {
-            let hint = paths.isEmpty ? " (this is the built-in seed; to use yours, give --seed PATH)" : ""
-            Terminal.complain("understudy: \(error)\(hint)")
+            Terminal.complain("understudy: \(error)")
             throw ExitCode(1)
         }
     }

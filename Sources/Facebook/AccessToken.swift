@@ -43,11 +43,8 @@ struct GraphPerson: Sendable {
     let account: Account
     let grant: FacebookGrant
 
-    /// Whether the app has the permission to see the person's friends.
+    /// This is true if the app may see the person's friends.
     var showsFriends: Bool { grant.granted.contains("user_friends") }
-
-    /// The number of the person's friends, among whom the app sees those that use it, too.
-    var friendCount: Int { showsFriends ? account.facebook.friends.count : 0 }
 }
 
 /// The caller of the Graph API: an app that sends its own access token, or the person whose token was sent.

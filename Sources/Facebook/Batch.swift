@@ -80,17 +80,18 @@ extension FacebookProvider {
         let withHeaders = !["false", "0"].contains(parameter("include_headers", exchange) ?? "")
         var answers: [JSONValue] = []
         var size = 0
-        for call in calls {
-            guard size < FacebookProvider.largestAnswer else {
-                answers.append(.null)
-                continue
-            }
+        for call in calls where size < FacebookProvider.largestAnswer {
             let answer = await call.answer(
                 exchange, version: exchange.parameters["id"], credentials: credentials, withHeaders: withHeaders)
             size += answer["body"]?.string?.utf8.count ?? 0
             answers.append(answer)
         }
-        return FacebookProvider.json(.array(answers))
+        let left = calls.count - answers.count
+        guard left > 0 else { return FacebookProvider.json(.array(answers)) }
+        return FacebookProvider.json(.array(answers + [JSONValue](repeating: .null, count: left))).addingNote(
+            Note(
+                "the last \(left) calls weren't made, and are null: the answers before them have more than "
+                    + "\(FacebookProvider.largestAnswer) bytes; split the batch"))
     }
 
     private func batchCredentials(_ exchange: Exchange) throws(GraphError) -> String {

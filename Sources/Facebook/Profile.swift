@@ -61,9 +61,9 @@ extension FacebookProvider {
 
     func profile(_ exchange: Exchange) throws(GraphError) -> Response {
         if let id = exchange.parameters["id"], apps[id] != nil { return try application(exchange) }
-        var room = FacebookProvider.mostFriends
-        let profile = try profile(of: try person(exchange), try personFields(exchange), exchange, room: &room)
-        return FacebookProvider.json(.object(profile))
+        let (person, fields) = (try person(exchange), try personFields(exchange))
+        try FacebookProvider.checkFriends(of: [person], fields)
+        return FacebookProvider.json(.object(profile(of: person, fields, exchange)))
     }
 
     /// Handles a Graph API call for several people by their IDs: `/?ids=1,2`.
@@ -84,14 +84,9 @@ extension FacebookProvider {
         let caller = try caller(exchange)
         let fields = try personFields(exchange)
         let people = try ids.map { id throws(GraphError) in try person(exchange, id: id, for: caller) }
-        // An answer that would be too large isn't begun.
-        let friends = fields?.contains { $0.name == "friends" } ?? false ? people.reduce(0) { $0 + $1.friendCount } : 0
-        guard friends <= FacebookProvider.mostFriends else { throw .tooMuchData(limit: FacebookProvider.mostFriends) }
+        try FacebookProvider.checkFriends(of: people, fields)
         var profiles = JSONObject()
-        var room = FacebookProvider.mostFriends
-        for (id, person) in zip(ids, people) {
-            profiles[id] = .object(try profile(of: person, fields, exchange, room: &room))
-        }
+        for (id, person) in zip(ids, people) { profiles[id] = .object(profile(of: person, fields, exchange)) }
         return FacebookProvider.json(.object(profiles))
     }
 
@@ -100,31 +95,32 @@ extension FacebookProvider {
     /// The greatest number of friends in a Graph API call's answer. Facebook doesn't document its own limit.
     private static let mostFriends = 10_000
 
-    /// Returns a person's profile with the requested fields. `room` is the number of friends that the answer may still
-    /// have.
+    /// Throws an error if the profiles of `people` with these fields would have too many friends.
+    private static func checkFriends(of people: [GraphPerson], _ fields: [ProfileField]?) throws(GraphError) {
+        guard fields?.contains(where: { $0.name == "friends" }) ?? false else { return }
+        let count = people.reduce(0) { $0 + ($1.showsFriends ? $1.account.facebook.friends.count : 0) }
+        guard count <= mostFriends else { throw .tooMuchData(limit: mostFriends) }
+    }
+
     private func profile(
-        of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange, room: inout Int
-    ) throws(GraphError) -> JSONObject {
+        of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange
+    ) -> JSONObject {
         let fields = fields ?? ProfileField.list("id,name")
-        var edges: [String: JSONValue] = [:]
-        for field in fields {
-            edges[field.name] = try edge(
-                field.name, of: person, ProfileField.inner(field), exchange, room: &room)
+        let edges = fields.reduce(into: [:]) { edges, field in
+            edges[field.name] = edge(field.name, of: person, ProfileField.inner(field), exchange)
         }
         return document(person.account, fields, person.grant.granted, edges: edges, reached: exchange.reachable)
     }
 
     /// Returns a list that belongs to a person in the Graph API, such as `friends`; `nil` if there is no such list, or
-    /// if the app may not see it. `room` is the number of friends that the answer may still have.
+    /// if the app may not see it.
     private func edge(
-        _ name: String, of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange, room: inout Int
-    ) throws(GraphError) -> JSONValue? {
+        _ name: String, of person: GraphPerson, _ fields: [ProfileField]?, _ exchange: Exchange
+    ) -> JSONValue? {
         switch name {
-        case "accounts": return ["data": []]
+        case "accounts": ["data": []]
         case "friends" where person.showsFriends:
-            room -= person.friendCount
-            guard room >= 0 else { throw .tooMuchData(limit: FacebookProvider.mostFriends) }
-            return [
+            [
                 "data": .array(
                     friends(of: person, exchange).map { friend in
                         .object(
@@ -133,8 +129,8 @@ extension FacebookProvider {
                                 reached: exchange.reachable))
                     }), "summary": ["total_count": .integer(Int64(person.account.facebook.friends.count))],
             ]
-        case "permissions": return FacebookProvider.permissions(of: person.grant)
-        default: return nil
+        case "permissions": FacebookProvider.permissions(of: person.grant)
+        default: nil
         }
     }
 
@@ -147,16 +143,13 @@ extension FacebookProvider {
     /// the permission there is also the number of all friends. The list has only one page.
     func friends(_ exchange: Exchange) throws(GraphError) -> Response {
         let person = try person(exchange)
-        let fields = try personFields(exchange)
-        var room = FacebookProvider.mostFriends
-        let friends = try edge("friends", of: person, fields, exchange, room: &room)
-        return FacebookProvider.json(friends ?? ["data": []])
+        return FacebookProvider.json(edge("friends", of: person, try personFields(exchange), exchange) ?? ["data": []])
     }
 
     /// Handles a Graph API call for the Pages that a person manages (`/me/accounts`). The list is always empty.
     func accounts(_ exchange: Exchange) throws(GraphError) -> Response {
-        _ = (try person(exchange), try fields(exchange))
-        return FacebookProvider.json(["data": []])
+        let person = try person(exchange)
+        return FacebookProvider.json(edge("accounts", of: person, try fields(exchange), exchange) ?? ["data": []])
     }
 
     /// Returns a person's Facebook profile as JSON. `reached` turns a URL of Facebook into one that the client can

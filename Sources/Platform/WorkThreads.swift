@@ -73,6 +73,22 @@ package final class WorkThreads: Sendable {
         if isFirst { begin(work, of: owner) }
     }
 
+    /// Returns the result of `body`, which runs as `run(for:_:)` says. If the task is cancelled before it is `body`'s turn,
+    /// this throws a `CancellationError` at once, and keeps nothing to which `body` refers.
+    package func value<Value: Sendable>(
+        for owner: String, _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        let waiting = WaitingWork<Value>()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                guard waiting.wait(continuation, for: body) else { return }
+                run(for: owner) { waiting.run() }
+            }
+        } onCancel: {
+            waiting.cancel()
+        }
+    }
+
     private func begin(_ work: @escaping @Sendable () -> Void, of owner: String) {
         run { [self] in
             work()
@@ -97,5 +113,40 @@ package final class WorkThreads: Sendable {
             work()
             state.withLock { $0.idle += 1 }
         }
+    }
+}
+
+/// Work that waits for its turn, and for whose result a task waits.
+private final class WaitingWork<Value: Sendable>: Sendable {
+    private struct State {
+        var work: (continuation: CheckedContinuation<Value, any Error>, body: @Sendable () throws -> Value)?
+        var isCancelled = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Keeps work until its turn. If it is cancelled already, this resumes the continuation, and returns `false`.
+    func wait(
+        _ continuation: CheckedContinuation<Value, any Error>, for body: @escaping @Sendable () throws -> Value
+    ) -> Bool {
+        let isWanted = state.withLock { state in
+            if !state.isCancelled { state.work = (continuation, body) }
+            return !state.isCancelled
+        }
+        if !isWanted { continuation.resume(throwing: CancellationError()) }
+        return isWanted
+    }
+
+    func run() {
+        let work = state.withLock { $0.work.take() }
+        if let work { work.continuation.resume(with: Result(catching: work.body)) }
+    }
+
+    func cancel() {
+        let work = state.withLock { state in
+            state.isCancelled = true
+            return state.work.take()
+        }
+        work?.continuation.resume(throwing: CancellationError())
     }
 }

@@ -15,7 +15,10 @@ package enum ClientSecrets {
         } catch {
             throw StartError(description: error.description)
         }
-        throw StartError(description: refusal(of: wanted.client, seed))
+        let isBuiltIn = if case .builtIn? = seeds.first { true } else { false }
+        throw StartError(
+            description: refusal(of: wanted.client, seed)
+                + (isBuiltIn ? "; this is the built-in seed: give yours with --seed" : ""))
     }
 
     private static func refusal(of client: String, _ seed: Seed) -> String {

@@ -43,7 +43,10 @@ struct ClientSecretTests {
     @Test(
         "says what is missing",
         arguments: [
-            (["com.example.wbe"], "did you mean \"com.example.web\"?"),
+            (
+                ["com.example.wbe"],
+                "did you mean \"com.example.web\"?; this is the built-in seed: give yours with --seed"
+            ),
             (["Iv1.0123456789abcdef"], "\"Iv1.0123456789abcdef\" (OAuth app at GitHub) has no signed client secret"),
             (["--key-id", "ABC123DEFH", "com.example.web"], "did you mean \"ABC123DEFG\"?"),
             (["--expires-in", "15777001s", "com.example.web"], "Apple allows 15777000s at most"),

@@ -119,7 +119,7 @@ struct WorldValueTests {
         after.finish("fault-1", before.mark, isUsed: false)
         #expect(after.queued.isEmpty)
         let mark = before.mark
-        var snapshot = before.withoutUses
+        var snapshot = before.withoutMark
         snapshot.finish("fault-1", mark, isUsed: false)
         #expect(snapshot.queued.isEmpty)
         before.finish("fault-1", mark, isUsed: false)

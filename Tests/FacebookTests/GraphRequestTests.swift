@@ -145,6 +145,33 @@ struct GraphRequestTests {
         let both = try fixture.graph("/", ["access_token": token, "ids": "71,72", "fields": fields])
         #expect(both.status == 500 && both.graphCode == "1")
         #expect(both.message == "Please reduce the amount of data you're asking for, then retry your request")
+        #expect(try fixture.graph("/71/friends", ["access_token": token, "fields": "name"]).status == 200)
+    }
+
+    @Test("calls of a batch after eight megabytes of answers aren't made, and a note says so")
+    func largeBatch() throws {
+        let name = ["given", "family"].reduce(into: [:]) { $0[$1] = String(repeating: "n", count: 250) }
+        let accounts = (10..<60).map { "p\($0)" }
+        let people = (10..<60).map { number in
+            ["id": "p\(number)", "name": name, "facebook": ["id": "\(number)", "friends": accounts]] as [String: Any]
+        }
+        #expect(try fixture.client.post("/_understudy/v1/seed", json: ["accounts": people]).status == 200)
+        for account in accounts {
+            let order: [String: Any] = ["client": FacebookFixture.id, "account": account, "scopes": ["user_friends"]]
+            #expect(try fixture.client.post("/_understudy/v1/facebook/authorizations", json: order).status == 200)
+        }
+        let ids = (10..<60).map(String.init).joined(separator: ",")
+        let call = ["method": "GET", "relative_url": "?fields=friends{name}&ids=\(ids)"]
+        let text = String(
+            decoding: try JSONSerialization.data(withJSONObject: [[String: String]](repeating: call, count: 9)),
+            as: UTF8.self)
+        let answer = try fixture.client.post(
+            "/graph.facebook.com/", form: ["batch": text, "access_token": FacebookFixture.appToken])
+        let calls = try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [Any])
+        let made = calls.prefix { ($0 as? [String: Any])?["code"] as? Int == 200 }.count
+        #expect(calls.count == 9 && (6...7).contains(made))
+        #expect(calls.dropFirst(made).allSatisfy { $0 is NSNull })
+        #expect(answer.note.contains("the last \(9 - made) calls weren't made"))
     }
 
     private func body(_ answer: [String: Any]?) throws -> [String: Any] {

@@ -162,6 +162,16 @@ struct IDTokenTests {
         #expect(try fixture.refresh(changed["refreshToken"]).message == "INVALID_REFRESH_TOKEN")
     }
 
+    @Test("the note on an unknown API key names a similar key only of the project that the key stands for")
+    func similarKeys() throws {
+        let seeded = try FirebaseFixture(seed: #"{"firebase": {"unknownKeys": "accept"}}"#)
+        #expect(try seeded.v1("signUp", [:], key: "demo_api_key").note.contains(#"did you mean "demo-api-key"?"#))
+        let other = try FirebaseFixture(
+            seed: #"{"firebase": {"unknownKeys": "accept", "defaultProject": "shop-prod"}}"#)
+        let accepted = try other.v1("signUp", [:], key: "fake-api-key")
+        #expect(accepted.status == 200 && !accepted.note.contains("did you mean"), "\(accepted)")
+    }
+
     @Test("API keys: missing, unknown, by header; a project whose ID begins with demo- comes into being")
     func apiKeys() throws {
         let fixture = try FirebaseFixture(seed: #"{"firebase": {"unknownKeys": "refuse"}}"#)

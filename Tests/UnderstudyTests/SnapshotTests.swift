@@ -267,6 +267,8 @@ struct SnapshotTests {
             #expect(answer.status == 400, "\(answer)")
             return (answer.json["error"] as? [String: Any])?["path"] as? String
         }
+        let savedFaults = (saved["values"] as? [String: Any])?["faults"] as? [String: Any]
+        #expect(savedFaults?["made"] as? Int == 1 && savedFaults?["mark"] as? Int == 0)
         let faults = try load { document in
             var values = try #require(document["values"] as? [String: Any])
             var queue = try #require(values["faults"] as? [String: Any])

@@ -80,55 +80,14 @@ extension Exchange {
     package func onWorkThread<Value: Sendable>(
         _ threads: WorkThreads = .large, of owner: String? = nil, _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
-        let waiting = WaitingWork<Value>()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                guard waiting.wait(continuation, for: body) else { return }
-                threads.run(for: owner ?? world.name) { waiting.run() }
-            }
-        } onCancel: {
-            waiting.cancel()
-        }
+        do {
+            return try await threads.value(for: owner ?? world.name, body)
+        } catch is CancellationError { throw ClientHasGone() }
     }
 
     /// The error of work that isn't begun, because the client has disconnected meanwhile.
     private struct ClientHasGone: AnswerableError {
         var response: Response { Response(status: 503) }
-    }
-
-    /// Work that waits for its turn. Once it is cancelled, it refers to neither the request nor the task.
-    private final class WaitingWork<Value: Sendable>: Sendable {
-        private struct State {
-            var work: (continuation: CheckedContinuation<Value, any Error>, body: @Sendable () throws -> Value)?
-            var isCancelled = false
-        }
-
-        private let state = Mutex(State())
-
-        /// Keeps work until its turn. If it is cancelled already, this resumes the continuation, and returns `false`.
-        func wait(
-            _ continuation: CheckedContinuation<Value, any Error>, for body: @escaping @Sendable () throws -> Value
-        ) -> Bool {
-            let isWanted = state.withLock { state in
-                if !state.isCancelled { state.work = (continuation, body) }
-                return !state.isCancelled
-            }
-            if !isWanted { continuation.resume(throwing: ClientHasGone()) }
-            return isWanted
-        }
-
-        func run() {
-            let work = state.withLock { $0.work.take() }
-            if let work { work.continuation.resume(with: Result(catching: work.body)) }
-        }
-
-        func cancel() {
-            let work = state.withLock { state in
-                state.isCancelled = true
-                return state.work.take()
-            }
-            work?.continuation.resume(throwing: ClientHasGone())
-        }
     }
 }
 

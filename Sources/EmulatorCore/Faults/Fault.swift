@@ -147,9 +147,9 @@ package struct FaultQueue: SeededValue, BoundedValue {
         return true
     }
 
-    /// The queue for a snapshot, without the mark: requests that began before the snapshot was loaded don't count in the
-    /// loaded queue.
-    var withoutUses: FaultQueue {
+    /// The queue for a snapshot. It has no mark, so that requests that began before the snapshot was loaded don't count in
+    /// it.
+    var withoutMark: FaultQueue {
         var queue = self
         queue.mark = 0
         return queue

@@ -72,14 +72,13 @@ struct AccountExport: ExportedData {
         tenants = reader.tenants
         settings = reader.settings
         let seeded = section.projects.first { $0.id == project } ?? Project(unseeded: project)
-        let withFactors = users.count { $0.pool.tenant == nil && !$0.factors.isEmpty }
+        let haveFactors = users.contains { $0.pool.tenant == nil && !$0.factors.isEmpty }
         warnings =
-            withFactors == 0 || reader.settings.apply(to: seeded).mfa.isOn
-            ? []
-            : [
-                "\(withFactors) imported users of the Firebase project \(project) have second factors, but sign in "
-                    + "without them: the project's second factors are off. To turn them on, set \"mfa\" in the seed"
-            ]
+            haveFactors && !reader.settings.apply(to: seeded).mfa.isOn
+            ? [
+                "the imported users' second factors have no effect, since they are off in the Firebase project "
+                    + "\(project): set the project's \"mfa\" in the seed"
+            ] : []
     }
 
     /// Returns a digest of the exported files' names and contents, and of the project into which they are read.

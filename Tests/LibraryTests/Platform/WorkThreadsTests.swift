@@ -60,4 +60,32 @@ struct WorkThreadsTests {
         for await work in works { found.append(work) }
         #expect(found == ["quiet"] + (0..<50).map { "busy \($0)" })
     }
+
+    @Test("work that is cancelled before its turn ends at once, keeps nothing, and isn't done")
+    func cancelled() async throws {
+        let threads = WorkThreads(limit: 1)
+        let turn = DispatchSemaphore(value: 0)
+        threads.run(for: "owner") { turn.wait() }
+        weak var box: Box?
+        let isDone = Atomic<Bool>(false)
+        let task: Task<Void, any Error>
+        do {
+            let made = Box()
+            box = made
+            task = Task {
+                try await threads.value(for: "owner") {
+                    withExtendedLifetime(made) { isDone.store(true, ordering: .relaxed) }
+                }
+            }
+        }
+        try await Task.sleep(for: .milliseconds(50))
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        for _ in 0..<500 where box != nil { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(box == nil)
+        turn.signal()
+        #expect(try await threads.value(for: "owner") { 7 } == 7)
+        let wasDone = isDone.load(ordering: .relaxed)
+        #expect(!wasDone)
+    }
 }

@@ -18,8 +18,8 @@ package struct WorldSnapshot: Sendable {
     static let format = 1
     /// The size of the largest snapshot that is written or read, in bytes.
     package static let sizeLimit = 32 << 20
-    /// The limits on the JSON of a snapshot. Reading two million values takes some 90 megabytes
-    /// of memory, besides the rows that are read.
+    /// The limits on the JSON of a snapshot. Reading two million values takes some 90 megabytes of memory, besides the
+    /// rows that are read.
     package static let limits: JSONLimits = {
         var limits = JSONLimits.answer
         (limits.bytes, limits.depth, limits.values) = (sizeLimit, 256, 2_000_000)
@@ -102,7 +102,8 @@ extension World {
     }
 
     private static func value<V: WorldValue>(_ type: V.Type, in snapshot: borrowing Snapshot) -> any WorldValue {
-        (snapshot.value(type) as? FaultQueue)?.withoutUses ?? snapshot.value(type)
+        let value = snapshot.value(type)
+        return (value as? FaultQueue)?.withoutMark ?? value
     }
 
     private static func rows<R: Row>(_ type: R.Type, in snapshot: borrowing Snapshot) -> WorldSnapshot.Table {
