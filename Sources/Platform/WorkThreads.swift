@@ -14,9 +14,6 @@ package final class WorkThreads: Sendable {
     /// The threads for requests that take long, such as seeds and snapshots. There are few, because each of these
     /// requests may take a hundred megabytes.
     package static let large = WorkThreads(limit: 4)
-    /// The threads on which the daemon waits for clients' servers. They are many, so that slow servers of a few test
-    /// worlds don't hold up the other worlds.
-    package static let outgoing = WorkThreads(limit: 1_024)
     /// The threads that compare passwords with their hashes. Each comparison may take a second and 64 megabytes.
     package static let hashing = WorkThreads(limit: 2)
 
